@@ -1,0 +1,410 @@
+//! JSON-RPC 2.0 messages as MCP uses them: bytes to values and back, no I/O.
+//!
+//! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that
+//! was received, so nothing is rebuilt on its way through.
+//! MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// JSON text that is passed on as it is.
+pub type RawJson = Box<RawValue>;
+
+/// The message is not JSON.
+pub const PARSE_ERROR: i64 = -32700;
+/// The JSON is not a JSON-RPC message, or not one that is allowed now.
+pub const INVALID_REQUEST: i64 = -32600;
+/// No such method, or its capability was not declared.
+pub const METHOD_NOT_FOUND: i64 = -32601;
+/// The method is known, its parameters do not fit.
+pub const INVALID_PARAMS: i64 = -32602;
+/// The method failed inside the receiver.
+pub const INTERNAL_ERROR: i64 = -32603;
+/// MCP's code for a resource that does not exist.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// A request's id. MCP forbids `null`; JSON-RPC discourages fractions, so neither is an id here.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Id {
+    /// A number, as this client draws them.
+    Number(i64),
+    /// A string, as some servers and clients do.
+    String(String),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Number(n) => write!(f, "{n}"),
+            Id::String(s) => write!(f, "{s:?}"),
+        }
+    }
+}
+
+/// The `error` member of a response.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ErrorObject {
+    /// The machine-readable reason, one of the constants here or the peer's own.
+    pub code: i64,
+    /// One sentence.
+    #[serde(default)]
+    pub message: String,
+    /// Anything else that the peer says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<RawJson>,
+}
+
+impl ErrorObject {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        ErrorObject {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+}
+
+/// One message from the peer.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// Wants an answer.
+    Request {
+        /// What the answer must carry.
+        id: Id,
+        /// For example `tools/list`.
+        method: String,
+        /// An object (or, in JSON-RPC at large, an array); absent when empty.
+        params: Option<RawJson>,
+    },
+    /// Wants none.
+    Notification {
+        /// For example `notifications/progress`.
+        method: String,
+        /// As in a request.
+        params: Option<RawJson>,
+    },
+    /// Answers a request of ours. An error without a usable id has `None`.
+    Response {
+        /// The id of the request.
+        id: Option<Id>,
+        /// What came of it.
+        outcome: Result<RawJson, ErrorObject>,
+    },
+}
+
+/// What one line, body or event carries.
+#[derive(Debug)]
+pub enum Payload {
+    /// The usual case.
+    One(Message),
+    /// An array: legal in 2025-03-26 only. Each part is judged on its own.
+    Batch(Vec<Result<Message, Malformed>>),
+}
+
+/// Why bytes are not a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// Not JSON, or not UTF-8: -32700.
+    NotJson(String),
+    /// JSON, but not a JSON-RPC message: -32600, with the id if it could be read.
+    NotMessage {
+        /// The id to answer to.
+        id: Option<Id>,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::NotJson(reason) => write!(f, "not JSON: {reason}"),
+            Malformed::NotMessage { reason, .. } => write!(f, "not a JSON-RPC message: {reason}"),
+        }
+    }
+}
+
+/// Every member that a message can have. `Some` means present, `null` included.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    error: Option<ErrorObject>,
+}
+
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(d).map(Some)
+}
+
+/// Reads one line, body or event.
+///
+/// # Errors
+/// [`Malformed`], which says how a server answers it; a client skips and counts it.
+pub fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
+    if begins_with(text, '[') {
+        let parts: Vec<&RawValue> =
+            serde_json::from_str(text).map_err(|e| Malformed::NotJson(e.to_string()))?;
+        if parts.is_empty() {
+            return Err(not_message(None, "an empty batch"));
+        }
+        return Ok(Payload::Batch(
+            parts.iter().map(|part| message(part.get())).collect(),
+        ));
+    }
+    message(text).map(Payload::One)
+}
+
+/// Whether the first character that is not JSON white space is `c`. Derived readers of structs take
+/// arrays too; where only an object will do, this is the test.
+pub(super) fn begins_with(json: &str, c: char) -> bool {
+    json.trim_start_matches([' ', '\t', '\r', '\n'])
+        .starts_with(c)
+}
+
+fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
+    Malformed::NotMessage {
+        id,
+        reason: reason.into(),
+    }
+}
+
+fn message(text: &str) -> Result<Message, Malformed> {
+    let envelope: Envelope = serde_json::from_str(text).map_err(|e| match e.classify() {
+        serde_json::error::Category::Data => not_message(None, e.to_string()),
+        _ => Malformed::NotJson(e.to_string()),
+    })?;
+    if !begins_with(text, '{') {
+        return Err(not_message(None, "not an object"));
+    }
+    let id: Option<Id> = envelope
+        .id
+        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+        return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
+    }
+    let params = envelope.params.map(RawValue::to_owned);
+    match (envelope.method, envelope.result, envelope.error) {
+        (Some(method), None, None) => match (envelope.id, id) {
+            (None, _) => Ok(Message::Notification {
+                method: method.into_owned(),
+                params,
+            }),
+            (Some(_), Some(id)) => Ok(Message::Request {
+                id,
+                method: method.into_owned(),
+                params,
+            }),
+            (Some(_), None) => Err(not_message(None, "`id` is neither an integer nor a string")),
+        },
+        (None, Some(result), None) => match id {
+            Some(id) => Ok(Message::Response {
+                id: Some(id),
+                outcome: Ok(result.to_owned()),
+            }),
+            None => Err(not_message(None, "a result without a usable `id`")),
+        },
+        (None, None, Some(error)) => Ok(Message::Response {
+            id,
+            outcome: Err(error),
+        }),
+        _ => Err(not_message(id, "neither one request nor one response")),
+    }
+}
+
+/// The bytes of a request. `params` is left out when it serializes to nothing.
+///
+/// # Errors
+/// When `params` cannot be written as JSON, which is a mistake of the caller.
+pub fn request(
+    id: &Id,
+    method: &str,
+    params: Option<&impl Serialize>,
+) -> serde_json::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Request<'a, P> {
+        jsonrpc: &'a str,
+        id: &'a Id,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a P>,
+    }
+    serde_json::to_vec(&Request {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    })
+}
+
+/// The bytes of a notification.
+///
+/// # Errors
+/// As [`request`].
+pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Notification<'a, P> {
+        jsonrpc: &'a str,
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a P>,
+    }
+    serde_json::to_vec(&Notification {
+        jsonrpc: "2.0",
+        method,
+        params,
+    })
+}
+
+/// The bytes of an answer. An error to a message whose id could not be read has `None` for `id`.
+///
+/// # Errors
+/// As [`request`].
+pub fn response(
+    id: Option<&Id>,
+    outcome: Result<&impl Serialize, &ErrorObject>,
+) -> serde_json::Result<Vec<u8>> {
+    #[derive(Serialize)]
+    struct Response<'a, R> {
+        jsonrpc: &'a str,
+        id: Option<&'a Id>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<&'a R>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a ErrorObject>,
+    }
+    serde_json::to_vec(&Response {
+        jsonrpc: "2.0",
+        id,
+        result: outcome.ok(),
+        error: outcome.err(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Message {
+        match parse(text.as_bytes()) {
+            Ok(Payload::One(message)) => message,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_request_keeps_its_params_as_they_were_written() {
+        let Message::Request { id, method, params } =
+            one(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"z":1, "a":1e2}}"#)
+        else {
+            panic!()
+        };
+        assert_eq!(id, Id::String("a".into()));
+        assert_eq!(method, "tools/call");
+        assert_eq!(params.unwrap().get(), r#"{"z":1, "a":1e2}"#);
+    }
+
+    #[test]
+    fn a_null_result_is_a_result_and_a_null_id_is_none() {
+        assert!(matches!(
+            one(r#"{"jsonrpc":"2.0","id":1,"result":null}"#),
+            Message::Response { id: Some(Id::Number(1)), outcome: Ok(r) } if r.get() == "null"
+        ));
+        assert!(matches!(
+            one(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#),
+            Message::Response { id: None, outcome: Err(e) } if e.code == PARSE_ERROR
+        ));
+    }
+
+    #[test]
+    fn what_is_no_message_says_why() {
+        for (text, json) in [
+            ("", false),
+            ("Server listening", false),
+            ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"", false),
+            ("[1,", false),
+            ("{\"a\":1} trailing", false),
+            ("{}", true),
+            ("5", true),
+            ("[]", true),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, true),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1}}"#,
+                true,
+            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"x","result":1}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#, true),
+            (r#""2.0""#, true),
+        ] {
+            match parse(text.as_bytes()) {
+                Err(Malformed::NotJson(_)) => assert!(!json, "{text}"),
+                Err(Malformed::NotMessage { .. }) => assert!(json, "{text}"),
+                Ok(m) => panic!("{text} became {m:?}"),
+            }
+        }
+        assert!(matches!(
+            parse(b"{\"a\":\"\xff\"}"),
+            Err(Malformed::NotJson(_))
+        ));
+    }
+
+    #[test]
+    fn an_invalid_request_keeps_the_id_to_answer_to() {
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"1.0","id":7,"method":"x"}"#),
+            Err(Malformed::NotMessage {
+                id: Some(Id::Number(7)),
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn each_part_of_a_batch_is_judged_on_its_own() {
+        let Ok(Payload::Batch(parts)) =
+            parse(br#" [{"jsonrpc":"2.0","method":"a"},3,["2.0",1,"a"]]"#)
+        else {
+            panic!()
+        };
+        assert!(matches!(parts[0], Ok(Message::Notification { .. })));
+        assert!(matches!(parts[1], Err(Malformed::NotMessage { .. })));
+        assert!(matches!(parts[2], Err(Malformed::NotMessage { .. })));
+    }
+
+    #[test]
+    fn nesting_without_end_is_refused_or_passed_on_but_never_overflows_the_stack() {
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{}{}}}"#,
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        let _ = parse(deep.as_bytes());
+        let _ = parse("[".repeat(200_000).as_bytes());
+    }
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let bytes = request(&Id::Number(1), "ping", None::<&()>).unwrap();
+        assert_eq!(bytes, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        let bytes = response(None, Err::<&(), _>(&ErrorObject::new(PARSE_ERROR, "no"))).unwrap();
+        assert!(matches!(
+            one(std::str::from_utf8(&bytes).unwrap()),
+            Message::Response { id: None, .. }
+        ));
+    }
+}

@@ -1,0 +1,99 @@
+//! Both ends of a connection inside one process: for builtin servers, and for tests of the
+//! protocol that need neither a subprocess nor a clock.
+
+use super::{Receiver, Transport, TransportError};
+use crate::sys::lock;
+use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
+use std::sync::{Arc, Mutex};
+
+/// How many messages may wait for the server.
+const QUEUE: usize = 1024;
+
+/// The client's end.
+pub struct Memory {
+    to_server: Mutex<Option<Sender<Vec<u8>>>>,
+    shared: Arc<Shared>,
+}
+
+/// The server's end. Dropping it closes the connection.
+pub struct ServerEnd {
+    inbox: Inbox<Vec<u8>>,
+    outbox: Outbox,
+}
+
+/// Where the server writes; may be cloned into its workers.
+#[derive(Clone)]
+pub struct Outbox {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    receiver: Mutex<Option<Arc<dyn Receiver>>>,
+}
+
+/// A connection: the client's end and the server's.
+pub fn pair() -> (Memory, ServerEnd) {
+    let (sender, inbox) = bounded(QUEUE);
+    let shared = Arc::new(Shared::default());
+    let memory = Memory {
+        to_server: Mutex::new(Some(sender)),
+        shared: shared.clone(),
+    };
+    let outbox = Outbox { shared };
+    (memory, ServerEnd { inbox, outbox })
+}
+
+impl Transport for Memory {
+    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
+        *lock(&self.shared.receiver) = Some(receiver);
+        Ok(())
+    }
+
+    fn send(&self, message: Vec<u8>, _request: Option<i64>) -> Result<(), TransportError> {
+        let to_server = lock(&self.to_server).clone();
+        match to_server.map(|to_server| to_server.try_send(message)) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(TrySendError::Full(message))) => Err(TransportError::NotReading {
+                waiting: QUEUE * message.len(),
+            }),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(TransportError::Closed),
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.to_server).take();
+        lock(&self.shared.receiver).take();
+    }
+}
+
+impl ServerEnd {
+    /// The next message of the client; `None` once it has closed the connection.
+    pub fn recv(&self) -> Option<Vec<u8>> {
+        self.inbox.recv().ok()
+    }
+
+    /// Where to write.
+    pub fn outbox(&self) -> Outbox {
+        self.outbox.clone()
+    }
+}
+
+impl Drop for ServerEnd {
+    fn drop(&mut self) {
+        let receiver = lock(&self.outbox.shared.receiver).take();
+        if let Some(receiver) = receiver {
+            receiver.closed(TransportError::Closed);
+        }
+    }
+}
+
+impl Outbox {
+    /// Sends one message to the client; lost, as on any connection, when the client has closed it.
+    pub fn send(&self, message: &[u8]) {
+        let receiver = lock(&self.shared.receiver).clone();
+        if let Some(receiver) = receiver {
+            receiver.message(message);
+        }
+    }
+}

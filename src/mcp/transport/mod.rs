@@ -1,0 +1,116 @@
+//! How messages travel. A transport moves bytes and knows nothing of methods.
+//!
+//! The client hands it messages with [`Transport::send`]; what comes back goes to a [`Receiver`],
+//! called from whichever thread read it, so that an answer reaches its caller without a hop.
+
+pub mod memory;
+
+use std::fmt;
+use std::sync::Arc;
+
+/// One end of a connection to an MCP server.
+pub trait Transport: Send + Sync {
+    /// Begins to receive. Called once, before the first [`send`](Transport::send).
+    ///
+    /// # Errors
+    /// When the connection is unusable from the start.
+    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError>;
+
+    /// Hands over one message (without any framing) and returns without waiting for an answer.
+    /// `request` is its id when it is a request: a transport that carries each exchange on its
+    /// own, such as HTTP, reports a failure of that exchange by it.
+    ///
+    /// # Errors
+    /// When the message certainly does not reach the server.
+    fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError>;
+
+    /// The request is no longer waited for: what it alone holds may be freed.
+    fn forget(&self, _request: i64) {}
+
+    /// `initialize` has been answered: this version from now on. Called before
+    /// `notifications/initialized` is sent.
+    fn negotiated(&self, _version: &str) {}
+
+    /// Ends the connection and all that belongs to it, threads and processes included. Takes a
+    /// bounded time; a second call does nothing.
+    fn close(&self);
+}
+
+/// What a transport tells the protocol.
+pub trait Receiver: Send + Sync {
+    /// The bytes of one message or batch, without framing.
+    fn message(&self, bytes: &[u8]);
+
+    /// The exchange of this request failed; others may go on.
+    fn failed(&self, request: i64, error: TransportError);
+
+    /// Nothing will come any more.
+    fn closed(&self, error: TransportError);
+}
+
+/// Why a transport could not do its work. One sentence, fit for a person, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransportError {
+    /// This end closed the connection.
+    Closed,
+    /// The server process ended or closed its output.
+    Exited {
+        /// How, for example `exit status: 3`; empty if it is not known.
+        status: String,
+        /// The end of what it wrote to stderr.
+        stderr: String,
+    },
+    /// A message is larger than is allowed.
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The server does not read what it is sent.
+    NotReading {
+        /// How much waits for it, in bytes.
+        waiting: usize,
+    },
+    /// HTTP: the server answered with an unexpected status.
+    Status {
+        /// For example 404.
+        code: u16,
+        /// What the server said about it, shortened.
+        detail: String,
+    },
+    /// Anything else that went wrong between the two ends.
+    Io(String),
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransportError::Closed => f.write_str("the connection is closed"),
+            TransportError::Exited { status, stderr } => {
+                match status.as_str() {
+                    "" => f.write_str("the server closed its output")?,
+                    status => write!(f, "the server process ended ({status})")?,
+                }
+                match stderr.as_str() {
+                    "" => f.write_str(" and wrote nothing to stderr"),
+                    stderr => write!(f, ", stderr = {stderr}"),
+                }
+            }
+            TransportError::TooLarge { limit } => {
+                write!(f, "the server sent a message of more than {limit} bytes")
+            }
+            TransportError::NotReading { waiting } => {
+                write!(
+                    f,
+                    "the server does not read its input ({waiting} bytes wait for it)"
+                )
+            }
+            TransportError::Status { code, detail } => match detail.as_str() {
+                "" => write!(f, "the server answered HTTP {code}"),
+                detail => write!(f, "the server answered HTTP {code}: {detail}"),
+            },
+            TransportError::Io(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for TransportError {}

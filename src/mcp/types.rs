@@ -1,0 +1,338 @@
+//! The shapes of MCP's results and parameters that both the client and the server use.
+//!
+//! Fields that gosling does not act on are either opaque JSON text, kept as it came, or left out.
+//! MCP 2025-11-25, schema.
+
+use super::jsonrpc::{RawJson, begins_with};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+/// Protocol versions that this implementation speaks, newest first: the stateful ones.
+pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Who is at the other end: `clientInfo` and `serverInfo`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Implementation {
+    /// A short identifier.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Any text.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// What a server declared in `initialize`. A method whose capability is absent is never sent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ServerCapabilities {
+    /// `tools/list`, `tools/call`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Capability>,
+    /// `resources/list`, `resources/templates/list`, `resources/read`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Capability>,
+    /// `prompts/list`, `prompts/get`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Capability>,
+    /// `logging/setLevel`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logging: Option<Capability>,
+    /// `completion/complete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completions: Option<Capability>,
+}
+
+/// The details of one capability.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capability {
+    /// The server sends `notifications/…/list_changed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list_changed: Option<bool>,
+    /// `resources/subscribe` works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subscribe: Option<bool>,
+}
+
+/// The answer to `initialize`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InitializeResult {
+    /// The version of this connection, one of [`VERSIONS`] or it is refused.
+    pub protocol_version: String,
+    /// What the server can do.
+    #[serde(default)]
+    pub capabilities: ServerCapabilities,
+    /// Who it is.
+    #[serde(default)]
+    pub server_info: Implementation,
+    /// How a model should use it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+}
+
+/// A tool as `tools/list` describes it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// Unique within its server.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A JSON Schema object, kept to the letter.
+    #[serde(default = "any_object")]
+    pub input_schema: RawJson,
+    /// The schema of `structuredContent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<RawJson>,
+    /// Hints, not promises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<ToolAnnotations>,
+    /// For example `ui.resourceUri` of MCP Apps.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+fn any_object() -> RawJson {
+    RawValue::from_string(r#"{"type":"object"}"#.into()).unwrap_or_default()
+}
+
+/// What a server hints at about a tool. MCP: never trust these from an untrusted server.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolAnnotations {
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// May destroy something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Twice is as once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// Reaches out of its own world.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
+/// One part of a tool's answer or a prompt: an object with a `type`, kept as it came.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Content(RawJson);
+
+impl Content {
+    /// A part of type `text`.
+    pub fn text(text: &str) -> Self {
+        let part = serde_json::json!({"type": "text", "text": text});
+        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+    }
+
+    /// The JSON text.
+    pub fn as_json(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Shape {
+            #[serde(rename = "type")]
+            _kind: String,
+        }
+        let raw = RawJson::deserialize(d)?;
+        serde_json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
+        if !begins_with(raw.get(), '{') {
+            return Err(serde::de::Error::custom("a part of content is an object"));
+        }
+        Ok(Content(raw))
+    }
+}
+
+/// The answer to `tools/call`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallToolResult {
+    /// What the tool said.
+    #[serde(default)]
+    pub content: Vec<Content>,
+    /// The same as data, where the tool has an output schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<RawJson>,
+    /// The tool ran and failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// A resource as `resources/list` describes it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// What to read it by.
+    pub uri: String,
+    /// A short identifier.
+    #[serde(default)]
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// If known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// A family of resources as `resources/templates/list` describes it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceTemplate {
+    /// A URI template of RFC 6570.
+    pub uri_template: String,
+    /// A short identifier.
+    #[serde(default)]
+    pub name: String,
+    /// For models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// If all of them share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+}
+
+/// One item of the answer to `resources/read`: text or, in base64, bytes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceContents {
+    /// Whose content this is; may differ from what was asked, for example below a folder.
+    pub uri: String,
+    /// If known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// The content, if it is text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The content in base64, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blob: Option<String>,
+    /// For example the `ui` profile of MCP Apps.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// The answer to `resources/read`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ReadResourceResult {
+    /// At least one, where the resource exists.
+    pub contents: Vec<ResourceContents>,
+}
+
+/// A prompt as `prompts/list` describes it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Prompt {
+    /// Unique within its server.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// For people and models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it can be filled with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Vec<PromptArgument>>,
+}
+
+/// One blank of a prompt.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PromptArgument {
+    /// Unique within its prompt.
+    pub name: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `prompts/get` fails without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+}
+
+/// The answer to `prompts/get`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct GetPromptResult {
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The conversation to begin with.
+    pub messages: Vec<PromptMessage>,
+}
+
+/// One message of a prompt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PromptMessage {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// What is said.
+    pub content: Content,
+}
+
+/// The parameters of `notifications/progress`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// The token of the request that it belongs to.
+    pub progress_token: super::jsonrpc::Id,
+    /// Grows with every notification.
+    pub progress: f64,
+    /// Where it will end, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_keeps_its_schema_to_the_letter() {
+        let text = r#"{"name":"t","inputSchema":{"type":"object","$defs":{"b":1,"a":2}}}"#;
+        let tool: Tool = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&tool).unwrap(), text);
+    }
+
+    #[test]
+    fn a_part_without_a_type_is_not_content() {
+        for bad in ["5", "{}", r#"{"type":5}"#, r#"["text"]"#] {
+            assert!(serde_json::from_str::<Content>(bad).is_err(), "{bad}");
+        }
+        let odd = r#"{"type":"hologram","x":[1]}"#;
+        let part: Content = serde_json::from_str(odd).unwrap();
+        assert_eq!(part.as_json(), odd);
+    }
+
+    #[test]
+    fn null_and_unknown_capabilities_do_no_harm() {
+        let c: ServerCapabilities = serde_json::from_str(
+            r#"{"tools":{"listChanged":null,"x":1},"resources":null,"tasks":{}}"#,
+        )
+        .unwrap();
+        assert!(c.tools.is_some() && c.resources.is_none());
+    }
+}

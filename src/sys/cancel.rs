@@ -1,0 +1,192 @@
+//! Cancellation: a token with hooks, so that a client that hangs up, a stopped session, a deadline
+//! and SIGTERM all end in the same call.
+
+use super::lock;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+type Hook = Box<dyn FnOnce() + Send>;
+
+/// Tells everything that works for one purpose to stop. Clones are the same token.
+#[derive(Clone, Default)]
+pub struct Cancel {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    cancelled: AtomicBool,
+    hooks: Mutex<Hooks>,
+    probe: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+    parent: Mutex<Option<HookGuard>>,
+}
+
+#[derive(Default)]
+struct Hooks {
+    next: u64,
+    waiting: BTreeMap<u64, Hook>,
+}
+
+/// Takes its hook back when dropped.
+#[must_use = "dropping the guard takes the hook back"]
+pub struct HookGuard {
+    token: Weak<Inner>,
+    key: u64,
+}
+
+impl Cancel {
+    /// A token that nobody has cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A token that is cancelled too when this one is, but not the other way round.
+    pub fn child(&self) -> Self {
+        self.derive(None)
+    }
+
+    /// A child that also knows how to find out by itself that nobody waits any more, for example
+    /// that an HTTP client has hung up. Those who wait on the token ask now and then, see
+    /// [`probe`](Cancel::probe).
+    pub fn child_with_probe(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.derive(Some(Box::new(gone)))
+    }
+
+    fn derive(&self, probe: Option<Box<dyn Fn() -> bool + Send + Sync>>) -> Self {
+        let child = Cancel {
+            inner: Arc::new(Inner {
+                probe,
+                ..Inner::default()
+            }),
+        };
+        let weak = Arc::downgrade(&child.inner);
+        let guard = self.on_cancel(move || {
+            if let Some(inner) = weak.upgrade() {
+                Cancel { inner }.cancel();
+            }
+        });
+        *lock(&child.inner.parent) = Some(guard);
+        child
+    }
+
+    /// Stops everything that hangs on the token. The hooks run here, in this thread, in the order
+    /// in which they were registered; a second call does nothing.
+    pub fn cancel(&self) {
+        let hooks = {
+            let mut hooks = lock(&self.inner.hooks);
+            if self.inner.cancelled.swap(true, Ordering::SeqCst) {
+                return;
+            }
+            std::mem::take(&mut hooks.waiting)
+        };
+        for hook in hooks.into_values() {
+            hook();
+        }
+    }
+
+    /// Whether [`cancel`](Cancel::cancel) was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancelled.load(Ordering::SeqCst)
+    }
+
+    /// Whether the token has something to ask, so that a waiter should wake now and then.
+    pub fn has_probe(&self) -> bool {
+        self.inner.probe.is_some()
+    }
+
+    /// Asks the probe, cancels if nobody waits any more, and says whether the token is cancelled.
+    pub fn probe(&self) -> bool {
+        if self.inner.probe.as_ref().is_some_and(|gone| gone()) {
+            self.cancel();
+        }
+        self.is_cancelled()
+    }
+
+    /// Runs `hook` once when the token is cancelled: at once if it is already. The hook must not
+    /// block. Dropping the guard takes it back.
+    pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> HookGuard {
+        let mut hooks = lock(&self.inner.hooks);
+        let key = hooks.next;
+        hooks.next += 1;
+        if self.is_cancelled() {
+            drop(hooks);
+            hook();
+        } else {
+            hooks.waiting.insert(key, Box::new(hook));
+        }
+        HookGuard {
+            token: Arc::downgrade(&self.inner),
+            key,
+        }
+    }
+}
+
+impl fmt::Debug for Cancel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Cancel(cancelled: {})", self.is_cancelled())
+    }
+}
+
+impl Drop for HookGuard {
+    fn drop(&mut self) {
+        if let Some(token) = self.token.upgrade() {
+            // Dropped after the lock is released: a hook may own another guard of this token.
+            let _hook = lock(&token.hooks).waiting.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn a_hook_runs_once_and_not_after_its_guard_is_gone() {
+        let (token, count) = (Cancel::new(), Arc::new(AtomicUsize::new(0)));
+        let bump = |count: &Arc<AtomicUsize>| {
+            let count = count.clone();
+            move || {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        };
+        let kept = token.on_cancel(bump(&count));
+        drop(token.on_cancel(bump(&count)));
+        token.cancel();
+        token.cancel();
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+        let late = token.on_cancel(bump(&count));
+        assert_eq!(count.load(Ordering::SeqCst), 2);
+        drop((kept, late));
+    }
+
+    #[test]
+    fn a_child_follows_its_parent_but_not_the_reverse() {
+        let parent = Cancel::new();
+        let (one, two) = (parent.child(), parent.child());
+        one.cancel();
+        assert!(!parent.is_cancelled() && !two.is_cancelled());
+        parent.cancel();
+        assert!(two.is_cancelled());
+        assert!(parent.child().is_cancelled());
+    }
+
+    #[test]
+    fn a_dropped_child_leaves_nothing_with_its_parent() {
+        let parent = Cancel::new();
+        drop(parent.child());
+        assert!(lock(&parent.inner.hooks).waiting.is_empty());
+    }
+
+    #[test]
+    fn a_probe_that_finds_nobody_cancels() {
+        let gone = Arc::new(AtomicBool::new(false));
+        let asked = gone.clone();
+        let token = Cancel::new().child_with_probe(move || asked.load(Ordering::SeqCst));
+        assert!(!token.probe());
+        gone.store(true, Ordering::SeqCst);
+        assert!(token.probe() && token.is_cancelled());
+    }
+}
