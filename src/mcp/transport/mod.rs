@@ -4,6 +4,7 @@
 //! called from whichever thread read it, so that an answer reaches its caller without a hop.
 
 pub mod memory;
+pub mod stdio;
 
 use std::fmt;
 use std::sync::Arc;

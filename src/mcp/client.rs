@@ -1,0 +1,678 @@
+//! The client's end of one MCP connection: life cycle, requests, what the server sends unasked.
+//!
+//! Any number of threads may call at once; each waits in its own slot. Whatever arrives is judged
+//! in the thread that read it. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
+
+use super::error::Error;
+use super::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
+use super::pending::{Outcome, Patience, Pending};
+use super::transport::{Receiver, Transport, TransportError};
+use super::types::*;
+use crate::sys::cancel::Cancel;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// How many pages one listing may have.
+pub const MAX_PAGES: usize = 1_000;
+/// How long a request waits where the options say nothing.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long a request waits in all, however much progress it reports.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How many bad lines of a server are logged; the rest is only counted.
+const LOGGED_LINES: u64 = 5;
+/// How much of a bad line is logged, in characters.
+const LOGGED_CHARS: usize = 200;
+
+/// How to behave on one connection.
+#[derive(Clone)]
+pub struct Options {
+    /// What the server is called in logs.
+    pub name: String,
+    /// Who we say that we are.
+    pub client: Implementation,
+    /// Our capabilities, a JSON object.
+    pub capabilities: RawJson,
+    /// How long `initialize` and each later request wait.
+    pub patience: Patience,
+    /// Goes into the `_meta` of every request but `initialize` (SERVER §9.2).
+    pub meta: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Options {
+    /// The defaults for a server of this name.
+    pub fn new(name: &str) -> Self {
+        Options {
+            name: name.to_owned(),
+            client: Implementation {
+                name: "gosling".into(),
+                title: None,
+                version: env!("CARGO_PKG_VERSION").into(),
+            },
+            capabilities: RawValue::from_string("{}".into()).unwrap_or_default(),
+            patience: Patience {
+                quiet: DEFAULT_TIMEOUT,
+                total: MAX_TIMEOUT,
+            },
+            meta: serde_json::Map::new(),
+        }
+    }
+}
+
+/// What a server sends unasked. Called in the thread that reads the connection, so it must not
+/// block.
+pub trait Listener: Send + Sync {
+    /// A notification, other than those that the client handles by itself. `request` is the id of
+    /// our request that it belongs to, where it says so.
+    fn notification(&self, method: &str, params: Option<&RawValue>, request: Option<i64>);
+}
+
+/// Hears nothing.
+pub struct Deaf;
+
+impl Listener for Deaf {
+    fn notification(&self, _: &str, _: Option<&RawValue>, _: Option<i64>) {}
+}
+
+/// What went by on a connection that should not have.
+#[derive(Default, Debug)]
+pub struct Counters {
+    /// Lines or events that are no JSON-RPC message.
+    pub malformed: AtomicU64,
+    /// Answers to requests that were never sent or were answered already.
+    pub unexpected: AtomicU64,
+    /// Notifications of any kind.
+    pub notifications: AtomicU64,
+    /// Requests of the server that were answered with -32601.
+    pub refused: AtomicU64,
+}
+
+/// A connection to one MCP server, initialized. Dropping it closes it.
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Options,
+    transport: Arc<dyn Transport>,
+    listener: Arc<dyn Listener>,
+    pending: Pending,
+    counters: Counters,
+    server: OnceLock<InitializeResult>,
+}
+
+#[derive(Serialize)]
+struct InitializeParams<'a> {
+    #[serde(rename = "protocolVersion")]
+    protocol_version: &'a str,
+    capabilities: &'a RawValue,
+    #[serde(rename = "clientInfo")]
+    client_info: &'a Implementation,
+}
+
+/// The parameters of every request after `initialize`.
+#[derive(Serialize)]
+struct Params<'a, P> {
+    #[serde(flatten)]
+    own: P,
+    #[serde(rename = "_meta")]
+    meta: &'a serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct CallParams<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
+    #[serde(rename = "_meta")]
+    meta: CallMeta<'a>,
+}
+
+#[derive(Serialize)]
+struct CallMeta<'a> {
+    #[serde(flatten)]
+    meta: &'a serde_json::Map<String, serde_json::Value>,
+    #[serde(rename = "progressToken")]
+    progress_token: i64,
+}
+
+impl Client {
+    /// Starts the transport and initializes the server: offers the newest version, accepts an older
+    /// one, then says `notifications/initialized`.
+    ///
+    /// # Errors
+    /// Whatever kept the server from being ready; the transport is closed by then.
+    pub fn connect(
+        transport: Arc<dyn Transport>,
+        options: Options,
+        listener: Arc<dyn Listener>,
+        cancel: &Cancel,
+    ) -> Result<Client, Error> {
+        let client = Client {
+            inner: Arc::new(Inner {
+                options,
+                transport,
+                listener,
+                pending: Pending::default(),
+                counters: Counters::default(),
+                server: OnceLock::new(),
+            }),
+        };
+        client.initialize(cancel)?;
+        Ok(client)
+    }
+
+    fn initialize(&self, cancel: &Cancel) -> Result<(), Error> {
+        let inner = &self.inner;
+        inner
+            .transport
+            .start(inner.clone())
+            .map_err(Error::Transport)?;
+        let params = InitializeParams {
+            protocol_version: VERSIONS[0],
+            capabilities: &inner.options.capabilities,
+            client_info: &inner.options.client,
+        };
+        let answer: InitializeResult = self.request("initialize", |_| Some(&params), cancel)?;
+        let version = answer.protocol_version.clone();
+        if !VERSIONS.contains(&version.as_str()) {
+            return Err(Error::Version {
+                offered: VERSIONS[0],
+                answered: printable(&version, 64),
+            });
+        }
+        inner.transport.negotiated(&version);
+        let _ = inner.server.set(answer);
+        inner.notify("notifications/initialized", None::<&()>)
+    }
+
+    /// What the server said about itself in `initialize`.
+    pub fn server(&self) -> &InitializeResult {
+        static NOBODY: OnceLock<InitializeResult> = OnceLock::new();
+        self.inner.server.get().unwrap_or_else(|| {
+            NOBODY.get_or_init(|| InitializeResult {
+                protocol_version: String::new(),
+                capabilities: ServerCapabilities::default(),
+                server_info: Implementation::default(),
+                instructions: None,
+            })
+        })
+    }
+
+    /// What went by that should not have.
+    pub fn counters(&self) -> &Counters {
+        &self.inner.counters
+    }
+
+    /// Whether the connection still stands.
+    pub fn is_open(&self) -> bool {
+        !self.inner.pending.is_over()
+    }
+
+    /// All tools, page after page; none if the server has no such capability.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            tools: Vec<Tool>,
+            #[serde(rename = "nextCursor")]
+            next: Option<String>,
+        }
+        if self.server().capabilities.tools.is_none() {
+            return Ok(Vec::new());
+        }
+        self.list("tools/list", cancel, |page: Page| (page.tools, page.next))
+    }
+
+    /// All resources, as [`list_tools`](Self::list_tools).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            resources: Vec<Resource>,
+            #[serde(rename = "nextCursor")]
+            next: Option<String>,
+        }
+        if self.server().capabilities.resources.is_none() {
+            return Ok(Vec::new());
+        }
+        self.list("resources/list", cancel, |page: Page| {
+            (page.resources, page.next)
+        })
+    }
+
+    /// All resource templates; none if the server does not know the method, which is optional.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_resource_templates(&self, cancel: &Cancel) -> Result<Vec<ResourceTemplate>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            #[serde(rename = "resourceTemplates")]
+            templates: Vec<ResourceTemplate>,
+            #[serde(rename = "nextCursor")]
+            next: Option<String>,
+        }
+        if self.server().capabilities.resources.is_none() {
+            return Ok(Vec::new());
+        }
+        let all = self.list("resources/templates/list", cancel, |page: Page| {
+            (page.templates, page.next)
+        });
+        match all {
+            Err(Error::Rpc { error, .. }) if error.code == jsonrpc::METHOD_NOT_FOUND => {
+                Ok(Vec::new())
+            }
+            all => all,
+        }
+    }
+
+    /// All prompts, as [`list_tools`](Self::list_tools).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            prompts: Vec<Prompt>,
+            #[serde(rename = "nextCursor")]
+            next: Option<String>,
+        }
+        if self.server().capabilities.prompts.is_none() {
+            return Ok(Vec::new());
+        }
+        self.list("prompts/list", cancel, |page: Page| {
+            (page.prompts, page.next)
+        })
+    }
+
+    /// Calls a tool. `arguments` is the JSON text of an object, passed on as it is.
+    ///
+    /// # Errors
+    /// See [`Error`]; a tool that ran and failed is an `Ok` with `is_error`.
+    pub fn call_tool(
+        &self,
+        name: &str,
+        arguments: &RawValue,
+        cancel: &Cancel,
+    ) -> Result<CallToolResult, Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Answer {
+            content: Option<Vec<Content>>,
+            structured_content: Option<RawJson>,
+            is_error: Option<bool>,
+            #[serde(rename = "_meta")]
+            meta: Option<RawJson>,
+        }
+        self.require(self.server().capabilities.tools.is_some(), "tools")?;
+        const METHOD: &str = "tools/call";
+        let answer: Answer = self.request(
+            METHOD,
+            |id| {
+                Some(CallParams {
+                    name,
+                    arguments,
+                    meta: CallMeta {
+                        meta: &self.inner.options.meta,
+                        progress_token: id,
+                    },
+                })
+            },
+            cancel,
+        )?;
+        if answer.content.is_none() && answer.structured_content.is_none() {
+            return Err(Error::Protocol {
+                method: METHOD,
+                reason: "the answer has neither `content` nor `structuredContent`".to_owned(),
+            });
+        }
+        Ok(CallToolResult {
+            content: answer.content.unwrap_or_default(),
+            structured_content: answer.structured_content,
+            is_error: answer.is_error,
+            meta: answer.meta,
+        })
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn read_resource(&self, uri: &str, cancel: &Cancel) -> Result<ReadResourceResult, Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            uri: &'a str,
+        }
+        self.require(self.server().capabilities.resources.is_some(), "resources")?;
+        self.request("resources/read", |_| self.params(Own { uri }), cancel)
+    }
+
+    /// Fills in a prompt.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn get_prompt(
+        &self,
+        name: &str,
+        arguments: &serde_json::Map<String, serde_json::Value>,
+        cancel: &Cancel,
+    ) -> Result<GetPromptResult, Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            name: &'a str,
+            arguments: &'a serde_json::Map<String, serde_json::Value>,
+        }
+        self.require(self.server().capabilities.prompts.is_some(), "prompts")?;
+        self.request(
+            "prompts/get",
+            |_| self.params(Own { name, arguments }),
+            cancel,
+        )
+    }
+
+    /// Asks whether the server is there.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn ping(&self, cancel: &Cancel) -> Result<(), Error> {
+        let _: RawJson = self.request("ping", |_| None::<()>, cancel)?;
+        Ok(())
+    }
+
+    /// Ends the connection and what belongs to it. Whoever still waits gets an error.
+    pub fn close(&self) {
+        self.inner.pending.fail(TransportError::Closed);
+        self.inner.transport.close();
+    }
+
+    fn require(&self, declared: bool, capability: &'static str) -> Result<(), Error> {
+        match declared {
+            true => Ok(()),
+            false => Err(Error::NotDeclared { capability }),
+        }
+    }
+
+    fn params<P: Serialize>(&self, own: P) -> Option<Params<'_, P>> {
+        Some(Params {
+            own,
+            meta: &self.inner.options.meta,
+        })
+    }
+
+    fn list<P: DeserializeOwned, T>(
+        &self,
+        method: &'static str,
+        cancel: &Cancel,
+        split: impl Fn(P) -> (Vec<T>, Option<String>),
+    ) -> Result<Vec<T>, Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            cursor: Option<&'a str>,
+        }
+        let (mut all, mut seen, mut cursor) = (Vec::new(), HashSet::new(), None::<String>);
+        for _ in 0..MAX_PAGES {
+            let own = Own {
+                cursor: cursor.as_deref(),
+            };
+            let page: P = self.request(method, |_| self.params(&own), cancel)?;
+            let (items, next) = split(page);
+            all.extend(items);
+            match next {
+                None => return Ok(all),
+                Some(next) if !seen.insert(next.clone()) => {
+                    return Err(Error::Protocol {
+                        method,
+                        reason: format!("the cursor {:?} came twice", printable(&next, 64)),
+                    });
+                }
+                next => cursor = next,
+            }
+        }
+        Err(Error::Protocol {
+            method,
+            reason: format!("the listing has more than {MAX_PAGES} pages"),
+        })
+    }
+
+    /// Sends one request and waits for its answer. `params` may depend on the id, because a
+    /// progress token does.
+    fn request<P: Serialize, R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: impl FnOnce(i64) -> Option<P>,
+        cancel: &Cancel,
+    ) -> Result<R, Error> {
+        let inner = &self.inner;
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled { method });
+        }
+        let patience = inner.options.patience;
+        let outcome = match inner.pending.register(patience) {
+            Err(over) => over,
+            Ok((id, slot)) => {
+                let sent = jsonrpc::request(&Id::Number(id), method, params(id).as_ref())
+                    .map_err(|e| Outcome::Broken(e.to_string()))
+                    .and_then(|bytes| {
+                        let sent = inner.transport.send(bytes, Some(id));
+                        sent.map_err(Outcome::Failed)
+                    });
+                if let Err(outcome) = sent {
+                    // What ended the connection, if it has, explains more and was there first.
+                    inner.pending.complete(id, outcome);
+                }
+                let outcome = inner.pending.wait(id, &slot, cancel);
+                inner.after(method, id, &outcome);
+                outcome
+            }
+        };
+        match outcome {
+            Outcome::Answer(text) => decode(&text).map_err(|reason| Error::Protocol {
+                method,
+                reason: format!("the answer has the wrong shape: {reason}"),
+            }),
+            Outcome::Refused(error) => Err(Error::Rpc { method, error }),
+            Outcome::Failed(error) => Err(Error::Transport(error)),
+            Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
+            Outcome::TimedOut => Err(Error::TimedOut {
+                method,
+                after: patience.quiet,
+            }),
+            Outcome::Cancelled => Err(Error::Cancelled { method }),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Inner {
+    /// Tells the server that nobody waits any more. `initialize` is never cancelled that way: the
+    /// connection is closed instead (MCP basic/utilities/cancellation).
+    fn after(&self, method: &str, id: i64, outcome: &Outcome) {
+        #[derive(Serialize)]
+        struct Cancelled<'a> {
+            #[serde(rename = "requestId")]
+            request: i64,
+            reason: &'a str,
+        }
+        let reason = match outcome {
+            Outcome::TimedOut => "the deadline passed",
+            Outcome::Cancelled => "the caller no longer waits",
+            _ => return,
+        };
+        self.transport.forget(id);
+        if method != "initialize" {
+            let params = Cancelled {
+                request: id,
+                reason,
+            };
+            let _ = self.notify("notifications/cancelled", Some(&params));
+        }
+    }
+
+    fn notify(&self, method: &'static str, params: Option<&impl Serialize>) -> Result<(), Error> {
+        let bytes = jsonrpc::notification(method, params).map_err(|e| Error::Protocol {
+            method,
+            reason: e.to_string(),
+        })?;
+        self.transport.send(bytes, None).map_err(Error::Transport)
+    }
+
+    fn judge(&self, message: Message) {
+        match message {
+            Message::Response { id, outcome } => {
+                let outcome = match outcome {
+                    Ok(result) => Outcome::Answer(result),
+                    Err(error) => Outcome::Refused(error),
+                };
+                let known = match id {
+                    Some(Id::Number(id)) => self.pending.complete(id, outcome),
+                    _ => false,
+                };
+                if !known {
+                    self.counters.unexpected.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Message::Notification { method, params } => {
+                self.counters.notifications.fetch_add(1, Ordering::Relaxed);
+                let request = match method.as_str() {
+                    "notifications/progress" => self.progress(params.as_deref()),
+                    _ => None,
+                };
+                self.listener
+                    .notification(&method, params.as_deref(), request);
+            }
+            Message::Request { id, method, .. } => self.answer(&id, &method),
+        }
+    }
+
+    /// A sign of life extends the deadline of the request whose id is the progress token.
+    fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
+        let progress: Progress = serde_json::from_str(params?.get()).ok()?;
+        match progress.progress_token {
+            Id::Number(id) if self.pending.extend(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Answers a request of the server: `ping`, and nothing else that was not declared.
+    fn answer(&self, id: &Id, method: &str) {
+        #[derive(Serialize)]
+        struct Empty {}
+        let bytes = if method == "ping" {
+            jsonrpc::response(Some(id), Ok(&Empty {}))
+        } else {
+            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            let error = ErrorObject::new(
+                jsonrpc::METHOD_NOT_FOUND,
+                format!("this client does not answer {:?}", printable(method, 64)),
+            );
+            jsonrpc::response(Some(id), Err::<&Empty, _>(&error))
+        };
+        if let Ok(bytes) = bytes {
+            let _ = self.transport.send(bytes, None);
+        }
+    }
+
+    fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
+        let before = self.counters.malformed.fetch_add(1, Ordering::Relaxed);
+        if before < LOGGED_LINES {
+            let name = &self.options.name;
+            let head = &bytes[..bytes.len().min(4 * LOGGED_CHARS)];
+            let text = printable(&String::from_utf8_lossy(head), LOGGED_CHARS);
+            log::warn!(
+                "skipped what is no message extension={name:?} reason={reason:?} text={text:?}"
+            );
+        }
+    }
+
+    /// Batches are legal in one version only; before a version is agreed on, they are not.
+    fn batches_allowed(&self) -> bool {
+        self.server
+            .get()
+            .is_some_and(|server| server.protocol_version == "2025-03-26")
+    }
+}
+
+impl Receiver for Inner {
+    fn message(&self, bytes: &[u8]) {
+        match jsonrpc::parse(bytes) {
+            Ok(Payload::One(message)) => self.judge(message),
+            Ok(Payload::Batch(parts)) if self.batches_allowed() => {
+                for part in parts {
+                    match part {
+                        Ok(message) => self.judge(message),
+                        Err(reason) => self.malformed(&reason, b"(in a batch)"),
+                    }
+                }
+            }
+            Ok(Payload::Batch(_)) => self
+                .pending
+                .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
+            Err(reason) => self.malformed(&reason, bytes),
+        }
+    }
+
+    fn failed(&self, request: i64, error: TransportError) {
+        self.pending.complete(request, Outcome::Failed(error));
+    }
+
+    fn closed(&self, error: TransportError) {
+        log::debug!(
+            "connection over extension={:?} reason={error}",
+            self.options.name
+        );
+        self.pending.fail(error);
+    }
+}
+
+/// Every result of MCP is an object; a derived reader would take an array for one.
+fn decode<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
+    if !jsonrpc::begins_with(result.get(), '{') {
+        return Err("it is not an object".to_owned());
+    }
+    serde_json::from_str(result.get()).map_err(|e| e.to_string())
+}
+
+/// Text from outside, fit for a log or an error: at most `limit` characters, control characters
+/// and terminal escapes made visible.
+pub fn printable(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == limit {
+            out.push('…');
+            break;
+        }
+        match c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_loses_its_teeth() {
+        assert_eq!(
+            printable("a\x1b[31mb\u{202e}", 20),
+            "a\\u{1b}[31mb\\u{202e}"
+        );
+        assert_eq!(printable("abcdef", 3), "abc…");
+    }
+}

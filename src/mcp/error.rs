@@ -1,0 +1,94 @@
+//! What can go wrong between an MCP client and its server.
+
+use super::client::printable;
+use super::jsonrpc::ErrorObject;
+use super::transport::TransportError;
+use std::fmt;
+use std::time::Duration;
+
+/// How much of a server's own words goes into an error, in characters.
+const QUOTED: usize = 500;
+
+/// Why a request, or the connection, failed. One sentence each, without the server's name: whoever
+/// knows it puts it in front.
+#[derive(Debug)]
+pub enum Error {
+    /// The connection failed or could not be made.
+    Transport(TransportError),
+    /// The server answered with a JSON-RPC error.
+    Rpc {
+        /// What was asked.
+        method: &'static str,
+        /// The answer.
+        error: ErrorObject,
+    },
+    /// The server broke the protocol.
+    Protocol {
+        /// What was asked.
+        method: &'static str,
+        /// What is wrong with the answer.
+        reason: String,
+    },
+    /// The server speaks a version that this client does not.
+    Version {
+        /// Ours.
+        offered: &'static str,
+        /// Theirs.
+        answered: String,
+    },
+    /// The server did not declare the capability, so the request was not sent.
+    NotDeclared {
+        /// For example `resources`.
+        capability: &'static str,
+    },
+    /// No answer came in time.
+    TimedOut {
+        /// What was asked.
+        method: &'static str,
+        /// How long it may take without a sign of life.
+        after: Duration,
+    },
+    /// The caller no longer waits.
+    Cancelled {
+        /// What was asked.
+        method: &'static str,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Transport(error) => error.fmt(f),
+            Error::Rpc { method, error } => write!(
+                f,
+                "{method} was refused: {} (code {})",
+                printable(&error.message, QUOTED),
+                error.code
+            ),
+            Error::Protocol { method, reason } => write!(f, "{method}: {reason}"),
+            Error::Version { offered, answered } => write!(
+                f,
+                "the server speaks MCP {answered}, which is unknown here ({offered} was offered)"
+            ),
+            Error::NotDeclared { capability } => {
+                write!(
+                    f,
+                    "the server did not declare the capability `{capability}`"
+                )
+            }
+            Error::TimedOut { method, after } => {
+                write!(f, "{method} was not answered within {after:?}")
+            }
+            Error::Cancelled { method } => write!(f, "{method} was cancelled"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Transport(error) => Some(error),
+            _ => None,
+        }
+    }
+}

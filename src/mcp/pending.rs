@@ -1,0 +1,342 @@
+//! Requests that wait for their answers. Pure: no I/O, and every wait ends.
+
+use super::jsonrpc::{ErrorObject, RawJson};
+use super::transport::TransportError;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// How often a waiter asks a token that has a probe whether anybody still waits.
+const PROBE_EVERY: Duration = Duration::from_millis(250);
+
+/// What came of a request.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The server's `result`.
+    Answer(RawJson),
+    /// The server's `error`.
+    Refused(ErrorObject),
+    /// The transport gave up on it.
+    Failed(TransportError),
+    /// The connection ended because the server broke the protocol.
+    Broken(String),
+    /// The deadline passed; no progress extended it.
+    TimedOut,
+    /// The caller's token was cancelled.
+    Cancelled,
+}
+
+/// How long one request may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Without a sign of life.
+    pub quiet: Duration,
+    /// In all, however much progress is reported (MCP basic/lifecycle, timeouts).
+    pub total: Duration,
+}
+
+/// The table of requests under way on one connection.
+#[derive(Default)]
+pub struct Pending {
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    last: i64,
+    slots: HashMap<i64, Arc<Slot>>,
+    /// Set once nothing can be answered any more.
+    over: Option<Over>,
+}
+
+#[derive(Clone, Debug)]
+enum Over {
+    Failed(TransportError),
+    Broken(String),
+}
+
+impl From<Over> for Outcome {
+    fn from(over: Over) -> Self {
+        match over {
+            Over::Failed(error) => Outcome::Failed(error),
+            Over::Broken(reason) => Outcome::Broken(reason),
+        }
+    }
+}
+
+/// Where one caller waits.
+pub struct Slot {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    outcome: Option<Outcome>,
+    quiet: Duration,
+    deadline: Instant,
+    last_deadline: Instant,
+}
+
+impl Pending {
+    /// Draws an id and makes a slot for its answer.
+    ///
+    /// # Errors
+    /// The reason why the connection is over, if it is.
+    pub fn register(&self, patience: Patience) -> Result<(i64, Arc<Slot>), Outcome> {
+        let now = Instant::now();
+        let mut table = lock(&self.table);
+        if let Some(over) = &table.over {
+            return Err(over.clone().into());
+        }
+        table.last += 1;
+        let slot = Arc::new(Slot {
+            state: Mutex::new(State {
+                outcome: None,
+                quiet: patience.quiet,
+                deadline: now + patience.quiet.min(patience.total),
+                last_deadline: now + patience.total,
+            }),
+            changed: Condvar::new(),
+        });
+        let id = table.last;
+        table.slots.insert(id, slot.clone());
+        Ok((id, slot))
+    }
+
+    /// Hands an outcome to whoever waits for this id and frees the slot. False when nobody does:
+    /// an answer that was never asked for, or is too late.
+    pub fn complete(&self, id: i64, outcome: Outcome) -> bool {
+        let slot = lock(&self.table).slots.remove(&id);
+        slot.is_some_and(|slot| slot.finish(outcome))
+    }
+
+    /// The server reported progress on this request: its deadline starts anew.
+    pub fn extend(&self, id: i64) -> bool {
+        let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
+            return false;
+        };
+        let mut state = lock(&slot.state);
+        state.deadline = (Instant::now() + state.quiet).min(state.last_deadline);
+        true
+    }
+
+    /// The connection failed: everybody gets the reason, now and later.
+    pub fn fail(&self, error: TransportError) {
+        self.end(Over::Failed(error));
+    }
+
+    /// The server broke the protocol in a way that cannot be mended.
+    pub fn break_off(&self, reason: String) {
+        self.end(Over::Broken(reason));
+    }
+
+    fn end(&self, over: Over) {
+        let slots = {
+            let mut table = lock(&self.table);
+            let over = table.over.get_or_insert(over).clone();
+            (std::mem::take(&mut table.slots), over)
+        };
+        for slot in slots.0.into_values() {
+            slot.finish(slots.1.clone().into());
+        }
+    }
+
+    /// How many requests are under way.
+    pub fn len(&self) -> usize {
+        lock(&self.table).slots.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the connection is over.
+    pub fn is_over(&self) -> bool {
+        lock(&self.table).over.is_some()
+    }
+
+    fn forget(&self, id: i64) {
+        lock(&self.table).slots.remove(&id);
+    }
+
+    /// Waits for the answer, the deadline or the token, whichever comes first, and frees the slot.
+    pub fn wait(&self, id: i64, slot: &Arc<Slot>, cancel: &Cancel) -> Outcome {
+        let hook = {
+            let slot = slot.clone();
+            cancel.on_cancel(move || {
+                slot.finish(Outcome::Cancelled);
+            })
+        };
+        let outcome = slot.wait(cancel);
+        drop(hook);
+        if matches!(outcome, Outcome::TimedOut | Outcome::Cancelled) {
+            self.forget(id);
+        }
+        outcome
+    }
+}
+
+impl Slot {
+    /// False when there is an outcome already: the first one counts.
+    fn finish(&self, outcome: Outcome) -> bool {
+        let mut state = lock(&self.state);
+        if state.outcome.is_some() {
+            return false;
+        }
+        state.outcome = Some(outcome);
+        self.changed.notify_one();
+        true
+    }
+
+    fn wait(&self, cancel: &Cancel) -> Outcome {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(outcome) = state.outcome.take() {
+                return outcome;
+            }
+            let now = Instant::now();
+            if now >= state.deadline {
+                return Outcome::TimedOut;
+            }
+            let mut pause = state.deadline - now;
+            if cancel.has_probe() {
+                pause = pause.min(PROBE_EVERY);
+            }
+            let (back, timeout) = self
+                .changed
+                .wait_timeout(state, pause)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = back;
+            if timeout.timed_out() && cancel.has_probe() && state.outcome.is_none() {
+                // The probe may cancel, and that takes this lock.
+                drop(state);
+                cancel.probe();
+                state = lock(&self.state);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    const LONG: Patience = Patience {
+        quiet: Duration::from_secs(60),
+        total: Duration::from_secs(60),
+    };
+
+    fn answer(text: &str) -> Outcome {
+        Outcome::Answer(serde_json::value::RawValue::from_string(text.into()).unwrap())
+    }
+
+    #[test]
+    fn answers_reach_their_own_callers_in_any_order() {
+        let pending = Arc::new(Pending::default());
+        let calls: Vec<_> = (0..50)
+            .map(|_| {
+                let (id, slot) = pending.register(LONG).unwrap();
+                let pending = pending.clone();
+                (
+                    id,
+                    thread::spawn(move || pending.wait(id, &slot, &Cancel::new())),
+                )
+            })
+            .collect();
+        for (id, _) in calls.iter().rev() {
+            assert!(pending.complete(*id, answer(&id.to_string())));
+        }
+        for (id, call) in calls {
+            match call.join().unwrap() {
+                Outcome::Answer(text) => assert_eq!(text.get(), id.to_string()),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn an_answer_that_nobody_waits_for_is_told_apart() {
+        let pending = Pending::default();
+        assert!(!pending.complete(1, answer("1")));
+        let (id, slot) = pending.register(LONG).unwrap();
+        assert!(pending.complete(id, answer("1")));
+        assert!(!pending.complete(id, answer("2")));
+        assert!(matches!(
+            pending.wait(id, &slot, &Cancel::new()),
+            Outcome::Answer(a) if a.get() == "1"
+        ));
+    }
+
+    #[test]
+    fn a_deadline_frees_the_slot_and_progress_moves_it_but_not_past_the_total() {
+        let pending = Pending::default();
+        let patience = Patience {
+            quiet: Duration::from_millis(30),
+            total: Duration::from_millis(80),
+        };
+        let (id, slot) = pending.register(patience).unwrap();
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while pending.extend(id) {
+                    thread::sleep(Duration::from_millis(2));
+                }
+            });
+            let outcome = pending.wait(id, &slot, &Cancel::new());
+            assert!(matches!(outcome, Outcome::TimedOut));
+        });
+        assert!(begin.elapsed() >= Duration::from_millis(80));
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn cancelling_one_request_leaves_its_neighbour_alone() {
+        let pending = Pending::default();
+        let (one, two) = (
+            pending.register(LONG).unwrap(),
+            pending.register(LONG).unwrap(),
+        );
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert!(matches!(
+            pending.wait(one.0, &one.1, &cancel),
+            Outcome::Cancelled
+        ));
+        assert!(pending.complete(two.0, answer("2")));
+    }
+
+    #[test]
+    fn a_probe_ends_a_wait_that_nobody_wants_any_more() {
+        let pending = Pending::default();
+        let (id, slot) = pending.register(LONG).unwrap();
+        let gone = Arc::new(AtomicBool::new(false));
+        let asked = gone.clone();
+        let cancel = Cancel::new().child_with_probe(move || asked.load(Ordering::SeqCst));
+        gone.store(true, Ordering::SeqCst);
+        assert!(matches!(
+            pending.wait(id, &slot, &cancel),
+            Outcome::Cancelled
+        ));
+    }
+
+    #[test]
+    fn the_end_of_the_connection_reaches_those_who_wait_and_those_who_come_late() {
+        let pending = Pending::default();
+        let (id, slot) = pending.register(LONG).unwrap();
+        pending.break_off("a batch".into());
+        pending.fail(TransportError::Closed);
+        assert!(
+            matches!(pending.wait(id, &slot, &Cancel::new()), Outcome::Broken(r) if r == "a batch")
+        );
+        assert!(matches!(
+            pending.register(LONG),
+            Err(Outcome::Broken(r)) if r == "a batch"
+        ));
+    }
+}

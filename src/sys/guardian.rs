@@ -1,0 +1,113 @@
+//! The guardian: a second process of the same program that outlives a killed server just long
+//! enough to end what the server had started.
+//!
+//! Parent-death signals reach only direct children and are cleared on fork, and a subreaper dies
+//! with its process; so another process has to watch. It holds the read end of a pipe, in a session
+//! of its own, and learns each process group as it is made. When the pipe ends without a farewell
+//! the server is dead: the guardian kills the groups and, on Linux, every process that carries the
+//! server's mark, and ends.
+//!
+//! On systems without `/proc` a descendant that left its group is not found.
+
+use super::unix;
+use std::io::{self, BufRead, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The hidden command by which a program becomes a guardian, see [`run`].
+pub const COMMAND: &str = "__guardian";
+
+static ENABLED: AtomicBool = AtomicBool::new(false);
+
+/// Says that this program becomes a guardian, by [`run`], when it is started with [`COMMAND`] and a
+/// mark. Without it no guardian is started: a program that embeds the library and does not know the
+/// command would run itself a second time.
+pub fn enable() {
+    ENABLED.store(true, Ordering::Relaxed);
+}
+
+/// The server's hold on its guardian. Dropping it without [`dismiss`](Guardian::dismiss) is the
+/// alarm.
+pub(super) struct Guardian {
+    process: Child,
+}
+
+impl Guardian {
+    pub(super) fn start(mark: &str) -> io::Result<Option<Guardian>> {
+        if !ENABLED.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let mut command = Command::new(this_program()?);
+        command
+            .args([COMMAND, mark])
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        unix::lead_a_session(&mut command);
+        Ok(Some(Guardian {
+            process: command.spawn()?,
+        }))
+    }
+
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.process.try_wait(), Ok(None))
+    }
+
+    pub(super) fn learn(&mut self, group: i32) {
+        self.tell(&format!("+{group}\n"));
+    }
+
+    pub(super) fn forget(&mut self, group: i32) {
+        self.tell(&format!("-{group}\n"));
+    }
+
+    /// Nothing is left to guard: lets it go without a sweep, which could hit a child that is being
+    /// made this moment.
+    pub(super) fn dismiss(mut self) {
+        self.tell("bye\n");
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+
+    /// A guardian that does not listen has died; the next child brings a new one.
+    fn tell(&mut self, text: &str) {
+        if let Some(stdin) = &mut self.process.stdin {
+            let _ = stdin.write_all(text.as_bytes());
+        }
+    }
+}
+
+/// The running program, even if its file has been replaced meanwhile.
+fn this_program() -> io::Result<PathBuf> {
+    match cfg!(target_os = "linux") {
+        true => Ok("/proc/self/exe".into()),
+        false => std::env::current_exe(),
+    }
+}
+
+/// The guardian's whole life: reads what it is told on stdin until the end.
+pub fn run(mark: &str) -> ExitCode {
+    unix::be_a_guardian();
+    let mut groups: Vec<i32> = Vec::new();
+    for line in io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        if line == "bye" {
+            return ExitCode::SUCCESS;
+        }
+        match (line.get(..1), line.get(1..).map(str::parse::<i32>)) {
+            (Some("+"), Some(Ok(group))) if group > 1 => groups.push(group),
+            (Some("-"), Some(Ok(group))) => groups.retain(|g| *g != group),
+            _ => {}
+        }
+    }
+    for group in groups {
+        unix::signal_group(group, unix::Signal::Kill);
+    }
+    if !mark.is_empty() {
+        unix::kill_marked(&format!("{mark}."));
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,125 @@
+//! Pipes to a child: a write end that never blocks, and read ends that can be told to stop.
+
+use super::unix;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::process::ChildStdin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A child's stdin, seen from this side.
+pub struct PipeWriter {
+    stdin: Arc<ChildStdin>,
+}
+
+impl PipeWriter {
+    /// Takes the pipe over. Only this end of it stops blocking; the child's is another description.
+    ///
+    /// # Errors
+    /// When the descriptor is unusable.
+    pub fn new(stdin: ChildStdin) -> io::Result<Self> {
+        unix::set_nonblocking(stdin.as_raw_fd())?;
+        Ok(PipeWriter {
+            stdin: Arc::new(stdin),
+        })
+    }
+
+    /// Writes what fits now and says how much that was; 0 when the pipe is full.
+    ///
+    /// # Errors
+    /// When the reader is gone.
+    pub fn write_some(&mut self, mut bytes: &[u8]) -> io::Result<usize> {
+        let all = bytes.len();
+        while !bytes.is_empty() {
+            match (&*self.stdin).write(bytes) {
+                Ok(0) => break,
+                Ok(n) => bytes = &bytes[n..],
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(all - bytes.len())
+    }
+
+    /// A way to wait for room that does not borrow the writer. It keeps the pipe open while it
+    /// lives, so it should not live long.
+    pub fn room(&self) -> Room {
+        Room(self.stdin.clone())
+    }
+}
+
+/// See [`PipeWriter::room`].
+pub struct Room(Arc<ChildStdin>);
+
+impl Room {
+    /// Waits until something fits or the reader is gone; false when the limit passes first.
+    pub fn wait(&self, limit: Duration) -> bool {
+        unix::wait_writable(self.0.as_raw_fd(), limit)
+    }
+}
+
+/// A child's stdout or stderr, seen from this side. Clones read the same pipe.
+#[derive(Clone)]
+pub struct PipeReader {
+    file: Arc<File>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl PipeReader {
+    /// Takes the pipe over.
+    pub fn new(pipe: impl Into<OwnedFd>) -> Self {
+        PipeReader {
+            file: Arc::new(File::from(pipe.into())),
+            stopped: Arc::default(),
+        }
+    }
+
+    /// Makes the thread that reads see the end, even if some process that nobody can find still
+    /// holds the pipe open: on Linux a pipe can be opened for writing through its read end, so the
+    /// reader is woken by a byte. Elsewhere it stops when the pipe ends, and this says false: do
+    /// not wait for that thread.
+    pub fn stop(&self) -> bool {
+        self.stopped.store(true, Ordering::SeqCst);
+        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        cfg!(target_os = "linux")
+            && OpenOptions::new()
+                .write(true)
+                .open(path)
+                .and_then(|mut writer| writer.write(b"\n"))
+                .is_ok()
+    }
+}
+
+impl Read for PipeReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.stopped.load(Ordering::SeqCst) {
+            return Ok(0);
+        }
+        let n = (&*self.file).read(buffer)?;
+        match self.stopped.load(Ordering::SeqCst) {
+            true => Ok(0),
+            false => Ok(n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_reader_is_woken_though_the_pipe_stays_open() {
+        let (read, write) = io::pipe().unwrap();
+        let reader = PipeReader::new(read);
+        let mut reading = reader.clone();
+        let thread = thread::spawn(move || reading.read(&mut [0; 16]).unwrap());
+        assert!(reader.stop());
+        assert_eq!(thread.join().unwrap(), 0);
+        drop(write);
+    }
+}

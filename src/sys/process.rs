@@ -1,0 +1,267 @@
+//! Child processes that never outlive their owner.
+//!
+//! Every child leads a process group of its own and carries a mark in its environment, which its
+//! descendants inherit. Ending a child closes its stdin, waits, asks the group with SIGTERM, waits,
+//! kills the group, reaps the child, and kills whatever carries its mark, so that a descendant that
+//! left the group (`setsid`) goes too. If this process is killed, the kernel kills the direct
+//! children (Linux) and the [`guardian`](super::guardian) the rest.
+//!
+//! Children are made by one thread that lives as long as the process, because a parent-death
+//! signal fires when the *thread* that made the child ends.
+
+use super::guardian::Guardian;
+use super::{lock, unix};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use std::io;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The environment variable that carries the mark.
+pub const MARK: &str = "GOSLING_PROCESS_MARK";
+/// How long the guardian stays when nothing is left to guard.
+const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
+/// How long a killed process may take to vanish.
+const REAP: Duration = Duration::from_secs(1);
+
+/// How long a child is given, step by step, before it is killed.
+#[derive(Clone, Copy, Debug)]
+pub struct Grace {
+    /// After its stdin was closed: MCP's way to say goodbye.
+    pub stdin: Duration,
+    /// After SIGTERM to its group.
+    pub term: Duration,
+}
+
+impl Grace {
+    /// For a server that has worked: Python servers take about a second to leave.
+    pub const NORMAL: Grace = Grace {
+        stdin: Duration::from_millis(1500),
+        term: Duration::from_millis(1000),
+    };
+    /// For one that never came up.
+    pub const SHORT: Grace = Grace {
+        stdin: Duration::from_millis(100),
+        term: Duration::from_millis(300),
+    };
+}
+
+/// A running child and its pipes. Dropping it ends it without much grace.
+pub struct Process {
+    pid: i32,
+    mark: String,
+    child: Mutex<Option<std::process::Child>>,
+    status: OnceLock<ExitStatus>,
+    ending: Mutex<()>,
+    spawner: Arc<Spawner>,
+}
+
+/// The ends of a child's pipes that are ours.
+pub struct Pipes {
+    /// What the child reads. Closing it is the first step of ending the child.
+    pub stdin: ChildStdin,
+    /// What it writes.
+    pub stdout: ChildStdout,
+    /// What it complains about.
+    pub stderr: ChildStderr,
+}
+
+enum Job {
+    Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
+    Ended(i32),
+}
+
+struct Spawner {
+    jobs: Sender<Job>,
+}
+
+/// What begins the mark of every child of this process: random, so that no other server's children
+/// are ever taken for ours.
+fn server_mark() -> io::Result<&'static str> {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    if let Some(mark) = SERVER.get() {
+        return Ok(mark);
+    }
+    let mark = super::random_hex(16)?;
+    Ok(SERVER.get_or_init(|| mark))
+}
+
+impl Process {
+    /// Starts `command` with piped stdin, stdout and stderr, in a process group of its own.
+    ///
+    /// # Errors
+    /// Whatever kept the program from starting: not found, not executable, a working directory that
+    /// does not exist, no more processes.
+    pub fn spawn(mut command: Command) -> io::Result<(Process, Pipes)> {
+        static CHILDREN: AtomicU64 = AtomicU64::new(1);
+        let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}.{number}.", server_mark()?);
+        command
+            .env(MARK, &mark)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        unix::lead_a_group_and_die_with_us(&mut command);
+        let spawner = Spawner::get();
+        let (reply, answer) = bounded(1);
+        let gone = || io::Error::other("the thread that starts processes is gone");
+        spawner
+            .jobs
+            .send(Job::Spawn(Box::new(command), reply))
+            .map_err(|_| gone())?;
+        let mut child = answer.recv().map_err(|_| gone())??;
+        let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(stdin), Some(stdout), Some(stderr)) => Pipes {
+                stdin,
+                stdout,
+                stderr,
+            },
+            _ => return Err(io::Error::other("a pipe to the child is missing")),
+        };
+        let process = Process {
+            pid: unix::pid_of(&child),
+            mark,
+            child: Mutex::new(Some(child)),
+            status: OnceLock::new(),
+            ending: Mutex::new(()),
+            spawner,
+        };
+        Ok((process, pipes))
+    }
+
+    /// The child's process id, which is its group's too.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How it ended, if it was seen to.
+    pub fn status(&self) -> Option<ExitStatus> {
+        self.status.get().copied()
+    }
+
+    /// Waits until the child has exited by itself; false when it has not within the limit. The
+    /// child is not reaped yet, so its id stays its own.
+    pub fn wait_exit(&self, limit: Duration) -> bool {
+        self.status.get().is_some() || unix::wait_exit(self.pid, limit)
+    }
+
+    /// Ends the child and everything it started; returns when nothing of it is left or no more can
+    /// be done, at the latest after the sum of the grace and about two seconds. The caller drops
+    /// its end of stdin first. A second call waits for the first.
+    pub fn end(&self, grace: Grace) {
+        let _one_at_a_time = lock(&self.ending);
+        let Some(mut child) = lock(&self.child).take() else {
+            return;
+        };
+        if !self.wait_exit(grace.stdin) {
+            unix::signal_group(self.pid, unix::Signal::Terminate);
+            self.wait_exit(grace.term);
+        }
+        // The leader is at most a zombie here, so the group's id cannot have been given away.
+        unix::signal_group(self.pid, unix::Signal::Kill);
+        self.wait_exit(REAP);
+        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
+        if let Ok(Some(status)) = child.try_wait() {
+            let _ = self.status.set(status);
+        }
+        unix::kill_marked(&self.mark);
+    }
+
+    /// Takes note of how the child ended, if it has, without waiting.
+    pub fn try_reap(&self) -> Option<ExitStatus> {
+        if self.status.get().is_none() && self.wait_exit(Duration::ZERO) {
+            self.end(Grace::SHORT);
+        }
+        self.status()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end(Grace {
+            stdin: Duration::ZERO,
+            ..Grace::SHORT
+        });
+    }
+}
+
+impl Spawner {
+    fn get() -> Arc<Spawner> {
+        static SPAWNER: Mutex<Option<Arc<Spawner>>> = Mutex::new(None);
+        let mut spawner = lock(&SPAWNER);
+        if let Some(spawner) = &*spawner {
+            return spawner.clone();
+        }
+        let (jobs, inbox) = unbounded();
+        let _ = thread::Builder::new()
+            .name("spawner".into())
+            .stack_size(super::SMALL_STACK)
+            .spawn(move || spawn_children(&inbox));
+        spawner.insert(Arc::new(Spawner { jobs })).clone()
+    }
+}
+
+/// The spawner's thread. It alone knows the guardian: started before the first child, told of each
+/// group as it is made and as it ends, let go when there has been nothing to guard for a while.
+fn spawn_children(jobs: &Receiver<Job>) {
+    let mut guardian: Option<Guardian> = None;
+    let mut groups: Vec<i32> = Vec::new();
+    let mut idle_since = Instant::now();
+    loop {
+        let job = if groups.is_empty() && guardian.is_some() {
+            match jobs.recv_deadline(idle_since + GUARDIAN_LINGERS) {
+                Ok(job) => Some(job),
+                Err(e) if e.is_timeout() => None,
+                Err(_) => return,
+            }
+        } else {
+            match jobs.recv() {
+                Ok(job) => Some(job),
+                Err(_) => return,
+            }
+        };
+        match job {
+            None => {
+                if let Some(guardian) = guardian.take() {
+                    guardian.dismiss();
+                }
+            }
+            Some(Job::Ended(group)) => {
+                groups.retain(|g| *g != group);
+                idle_since = Instant::now();
+                if let Some(guardian) = &mut guardian {
+                    guardian.forget(group);
+                }
+            }
+            Some(Job::Spawn(mut command, reply)) => {
+                ensure(&mut guardian, &groups);
+                let result = command.spawn();
+                if let Ok(child) = &result {
+                    let group = unix::pid_of(child);
+                    groups.push(group);
+                    if let Some(guardian) = &mut guardian {
+                        guardian.learn(group);
+                    }
+                }
+                let _ = reply.send(result);
+            }
+        }
+    }
+}
+
+/// Sees to it that a guardian watches, where this program can start one; a new one learns what is
+/// there to guard.
+fn ensure(guardian: &mut Option<Guardian>, groups: &[i32]) {
+    if guardian.as_mut().is_some_and(Guardian::is_alive) {
+        return;
+    }
+    *guardian = server_mark().and_then(Guardian::start).unwrap_or_else(|e| {
+        log::warn!("no guardian: children may outlive a killed server reason={e}");
+        None
+    });
+    if let Some(guardian) = guardian {
+        groups.iter().for_each(|group| guardian.learn(*group));
+    }
+}

@@ -1,0 +1,14 @@
+//! The signals that end a server: SIGTERM, SIGINT and SIGHUP, taken one at a time by whoever waits.
+
+use super::unix;
+
+/// Holds the ending signals back in this thread and all that it makes from now on, so that only
+/// [`wait`] receives them. Called first thing in `main`. Children do not inherit it.
+pub fn hold() {
+    unix::hold_signals();
+}
+
+/// Waits for the next ending signal and gives its number.
+pub fn wait() -> i32 {
+    unix::wait_signal()
+}

@@ -1,0 +1,277 @@
+//! The system calls behind [`process`](super::process), [`guardian`](super::guardian) and
+//! [`signal`](super::signal) on Unix. The `unsafe` of each is one call with plain integers, or a
+//! closure that runs between fork and exec and makes system calls only.
+#![allow(unsafe_code)]
+
+use super::process::MARK;
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often the sweep looks again while it finds something to kill.
+const SWEEPS: usize = 20;
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What a group is sent.
+#[derive(Clone, Copy)]
+pub(super) enum Signal {
+    Terminate,
+    Kill,
+}
+
+/// The child's id as the system calls want it.
+pub(super) fn pid_of(child: &Child) -> i32 {
+    child.id().cast_signed()
+}
+
+/// The child will lead a process group of its own and, on Linux, be killed when the thread that
+/// makes it ends.
+pub(super) fn lead_a_group_and_die_with_us(command: &mut Command) {
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    {
+        let parent = std::process::id().cast_signed();
+        // SAFETY: prctl and getppid are async-signal-safe and touch no memory of ours.
+        unsafe {
+            command.pre_exec(move || {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
+                    return Err(io::Error::last_os_error());
+                }
+                // The parent may have died before the signal was armed.
+                match libc::getppid() == parent {
+                    true => Ok(()),
+                    false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+                }
+            });
+        }
+    }
+}
+
+/// The child will lead a session of its own, out of reach of the terminal's signals.
+pub(super) fn lead_a_session(command: &mut Command) {
+    // SAFETY: setsid is async-signal-safe and touches no memory of ours.
+    unsafe {
+        command.pre_exec(|| match libc::setsid() {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+}
+
+/// Only the end of its pipe ends a guardian, and its name is not the server's, so that
+/// `killall -9 gosling` leaves it to do its work.
+pub(super) fn be_a_guardian() {
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
+        // SAFETY: SIG_IGN is a valid disposition for each of these signals.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    #[cfg(target_os = "linux")]
+    // SAFETY: the name is a NUL-terminated string of at most 16 bytes.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, c"goslingguardian".as_ptr());
+    }
+}
+
+/// Signals a whole group; one that is gone already is fine.
+pub(super) fn signal_group(group: i32, signal: Signal) {
+    let signal = match signal {
+        Signal::Terminate => libc::SIGTERM,
+        Signal::Kill => libc::SIGKILL,
+    };
+    if group > 1 {
+        // SAFETY: plain integers.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
+
+/// Waits until a child of ours has exited, without reaping it. False when the limit passes first.
+pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
+    let end = Instant::now() + limit;
+    if has_exited(pid) {
+        return true;
+    }
+    #[cfg(target_os = "linux")]
+    if let Some(handle) = linux::PidFd::open(pid) {
+        return handle.wait(limit) && has_exited(pid);
+    }
+    let mut pause = Duration::from_millis(1);
+    while Instant::now() < end {
+        thread::sleep(pause);
+        if has_exited(pid) {
+            return true;
+        }
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+    false
+}
+
+fn has_exited(pid: i32) -> bool {
+    // SAFETY: siginfo_t is plain data for which zero is valid, and it outlives the call.
+    unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let options = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
+        let id = libc::id_t::from(pid.cast_unsigned());
+        match libc::waitid(libc::P_PID, id, &raw mut info, options) {
+            0 => info.si_pid() == pid,
+            _ => true,
+        }
+    }
+}
+
+/// Kills every process, other than this one, whose environment carries a mark that begins with
+/// `mark`. Looks again until a look finds none, because a process may fork while it is looked at.
+pub(super) fn kill_marked(mark: &str) {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let wanted = format!("{MARK}={mark}");
+    let own = std::process::id().cast_signed();
+    for _ in 0..SWEEPS {
+        let mut found = false;
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let pid = entry.file_name().to_str().and_then(|n| n.parse().ok());
+            if let Some(pid) = pid.filter(|pid| *pid != own && carries(*pid, &wanted)) {
+                found = true;
+                kill_if(pid, || carries(pid, &wanted));
+            }
+        }
+        if !found {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Whether an entry of the process's environment begins so. A zombie has none.
+fn carries(pid: i32, wanted: &str) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(wanted.as_bytes()))
+    })
+}
+
+/// Kills the process if it still is the one that was meant: its id cannot be given away between the
+/// question and the signal, because a handle is held meanwhile.
+fn kill_if(pid: i32, still_meant: impl Fn() -> bool) {
+    #[cfg(target_os = "linux")]
+    if let Some(handle) = linux::PidFd::open(pid) {
+        if still_meant() {
+            handle.kill();
+        }
+        return;
+    }
+    if still_meant() {
+        // SAFETY: plain integers.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    //! A handle on a process, so that its id cannot come to mean another one. Linux 5.3.
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::time::Duration;
+
+    pub(super) struct PidFd(OwnedFd);
+
+    impl PidFd {
+        pub(super) fn open(pid: i32) -> Option<PidFd> {
+            // SAFETY: a system call with plain integers; a descriptor that it returns is ours.
+            unsafe {
+                let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+                (fd >= 0).then(|| PidFd(OwnedFd::from_raw_fd(fd as i32)))
+            }
+        }
+
+        /// False when the limit passes before the process has exited.
+        pub(super) fn wait(&self, limit: Duration) -> bool {
+            let mut poll = libc::pollfd {
+                fd: self.0.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+            // SAFETY: one valid pollfd that outlives the call.
+            unsafe { libc::poll(&raw mut poll, 1, millis) == 1 }
+        }
+
+        pub(super) fn kill(&self) {
+            // SAFETY: plain integers and a null siginfo, which is allowed.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_pidfd_send_signal,
+                    self.0.as_raw_fd(),
+                    libc::SIGKILL,
+                    std::ptr::null::<libc::siginfo_t>(),
+                    0,
+                );
+            }
+        }
+    }
+}
+
+/// The signals that end a server.
+fn ending() -> libc::sigset_t {
+    // SAFETY: sigset_t is plain data that sigemptyset initializes.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        set
+    }
+}
+
+/// See [`signal::hold`](super::signal::hold).
+pub(super) fn hold_signals() {
+    // SAFETY: a valid set, and no interest in the old one.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &ending(), std::ptr::null_mut()) };
+}
+
+/// See [`signal::wait`](super::signal::wait).
+pub(super) fn wait_signal() -> i32 {
+    let mut signal = 0;
+    // SAFETY: a valid set and a place for the answer, both outlive the call.
+    while unsafe { libc::sigwait(&ending(), &raw mut signal) } != 0 {}
+    signal
+}
+
+/// Keeps the allocator from giving every thread an arena of its own: dozens of threads that each
+/// allocate a little would hold on to pages that none of them uses.
+pub(super) fn few_arenas() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: plain integers; called before threads are made.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
+
+/// See [`pipe::make_nonblocking`](super::pipe).
+pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
+    // SAFETY: plain integers on a descriptor that the caller owns.
+    unsafe {
+        let flags = libc::fcntl(fd, libc::F_GETFL);
+        match flags != -1 && libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1 {
+            true => Ok(()),
+            false => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Waits until a pipe can be written to, or its reader is gone. False when the limit passes first.
+pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
+    let mut poll = libc::pollfd {
+        fd,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: one valid pollfd that outlives the call.
+    unsafe { libc::poll(&raw mut poll, 1, millis) == 1 }
+}
