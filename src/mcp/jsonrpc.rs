@@ -183,7 +183,10 @@ fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
 
 fn message(text: &str) -> Result<Message, Malformed> {
     let envelope: Envelope = serde_json::from_str(text).map_err(|e| match e.classify() {
-        serde_json::error::Category::Data => not_message(None, e.to_string()),
+        serde_json::error::Category::Data if begins_with(text, '{') => {
+            not_message(None, e.to_string())
+        }
+        serde_json::error::Category::Data => not_message(None, "not an object"),
         _ => Malformed::NotJson(e.to_string()),
     })?;
     if !begins_with(text, '{') {

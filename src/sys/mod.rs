@@ -2,13 +2,17 @@
 //! and with `unsafe`.
 
 pub mod cancel;
+pub mod clock;
+pub mod fs;
 pub mod guardian;
+pub mod net;
 pub mod pipe;
 pub mod process;
 pub mod signal;
 mod unix;
 
 use std::io;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The stack of threads that only move bytes: touched pages count, not this.
@@ -32,4 +36,9 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
 /// Tunes the process for many threads that each need little. Called first thing in `main`.
 pub fn be_small() {
     unix::few_arenas();
+}
+
+/// Whether this is a file that may be run.
+pub fn is_executable(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))
 }

@@ -6,6 +6,7 @@
 use super::process::MARK;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
@@ -213,6 +214,11 @@ mod linux {
             }
         }
     }
+}
+
+/// Whether anybody may run the file; whether we may is for the system to say.
+pub(super) fn may_run(file: &fs::Metadata) -> bool {
+    file.permissions().mode() & 0o111 != 0
 }
 
 /// The signals that end a server.

@@ -3,7 +3,9 @@
 //! The client hands it messages with [`Transport::send`]; what comes back goes to a [`Receiver`],
 //! called from whichever thread read it, so that an answer reaches its caller without a hop.
 
+pub mod http;
 pub mod memory;
+pub mod sse;
 pub mod stdio;
 
 use std::fmt;
@@ -78,6 +80,10 @@ pub enum TransportError {
         /// What the server said about it, shortened.
         detail: String,
     },
+    /// The transport cannot be made from what it was given. Nothing was sent.
+    Config(String),
+    /// The message certainly did not reach the server, so it may be sent again.
+    Unreachable(String),
     /// Anything else that went wrong between the two ends.
     Io(String),
 }
@@ -109,7 +115,9 @@ impl fmt::Display for TransportError {
                 "" => write!(f, "the server answered HTTP {code}"),
                 detail => write!(f, "the server answered HTTP {code}: {detail}"),
             },
-            TransportError::Io(what) => f.write_str(what),
+            TransportError::Config(what)
+            | TransportError::Unreachable(what)
+            | TransportError::Io(what) => f.write_str(what),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! Why something could not be done for a session.
+
+use crate::{extension, recipe, store};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Worded for the client; the edge knows the status of each.
+#[derive(Debug)]
+pub enum Error {
+    /// No session has this id.
+    NoSession,
+    /// The session exists, but its agent does not run.
+    NotRunning {
+        /// The session's id.
+        id: String,
+    },
+    /// Not a folder that a session can work in.
+    WorkingDir {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// A configuration that makes no sense.
+    Config {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The recipe cannot be used.
+    Recipe(recipe::Error),
+    /// An extension does not do what it should.
+    Extension(extension::Error),
+    /// Files.
+    Store(store::Error),
+    /// The client went away or the server stops.
+    Cancelled,
+    /// No thread could be made.
+    Busy {
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NoSession => f.write_str("Session not found"),
+            Error::NotRunning { id } => write!(
+                f,
+                "the agent of session {id} is not running; resume it with POST /agent/resume"
+            ),
+            Error::WorkingDir { path } => write!(f, "{path:?} is not a directory"),
+            Error::Config { reason } => f.write_str(reason),
+            Error::Recipe(error) => error.fmt(f),
+            Error::Extension(error) => error.fmt(f),
+            Error::Store(error) => error.fmt(f),
+            Error::Cancelled => f.write_str("the request was cancelled"),
+            Error::Busy { reason } => write!(f, "no thread could be started: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        match error {
+            store::Error::SessionNotFound { .. } => Error::NoSession,
+            error => Error::Store(error),
+        }
+    }
+}
+
+impl From<extension::Error> for Error {
+    fn from(error: extension::Error) -> Self {
+        Error::Extension(error)
+    }
+}
+
+impl From<recipe::Error> for Error {
+    fn from(error: recipe::Error) -> Self {
+        Error::Recipe(error)
+    }
+}

@@ -1,0 +1,191 @@
+//! One live agent: the extensions of one session, activated in the background, side by side.
+
+use super::Error;
+use crate::extension::{Context, ExtensionConfig, Manager};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How often somebody who waits for the extensions looks whether the client is still there.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What became of one extension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExtensionResult {
+    /// Its name as configured.
+    pub name: String,
+    /// Whether it is active.
+    pub success: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A session at work.
+pub struct Agent {
+    /// Its extensions.
+    pub extensions: Manager,
+    cancel: Cancel,
+    results: OnceLock<Vec<ExtensionResult>>,
+    /// Closed when the activation is over.
+    ready: Receiver<()>,
+    activation: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Agent {
+    /// Begins to activate the extensions and returns at once. `before` is the agent that this one
+    /// replaces: it is ended first, so that the two never hold the same thing.
+    ///
+    /// # Errors
+    /// When no thread can be made.
+    pub(super) fn launch(
+        context: Context,
+        configs: Vec<Value>,
+        before: Option<Arc<Agent>>,
+        server: &Cancel,
+    ) -> Result<Arc<Agent>, Error> {
+        let name = format!("activate {}", context.session_id);
+        let (working, ready) = bounded::<()>(0);
+        let agent = Arc::new(Agent {
+            extensions: Manager::new(context),
+            cancel: server.child(),
+            results: OnceLock::new(),
+            ready,
+            activation: Mutex::default(),
+        });
+        let this = agent.clone();
+        let mut slot = lock(&agent.activation);
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            if let Some(before) = before {
+                before.close();
+            }
+            let results = this.activate(&configs);
+            let _ = this.results.set(results);
+            drop(working);
+        });
+        *slot = Some(thread.map_err(|e| Error::Busy {
+            reason: e.to_string(),
+        })?);
+        drop(slot);
+        Ok(agent)
+    }
+
+    fn activate(&self, configs: &[Value]) -> Vec<ExtensionResult> {
+        let mut keys = HashSet::new();
+        let plans: Vec<_> = configs
+            .iter()
+            .map(|config| ExtensionConfig::from_value(config.clone()).map_err(|e| (config, e)))
+            // What belongs to Goose's own agent is kept for it and does not concern us.
+            .filter(|plan| !matches!(plan, Ok(ExtensionConfig::Platform(_))))
+            .map(|plan| match plan {
+                Ok(config) if !keys.insert(config.key()) => Err(failure(
+                    config.name(),
+                    format!(
+                        "another extension of this session has the key `{}` already",
+                        config.key()
+                    ),
+                )),
+                Ok(config) => Ok(config),
+                Err((config, reason)) => Err(failure(
+                    config["name"].as_str().unwrap_or("?"),
+                    format!("its configuration is not valid: {reason}"),
+                )),
+            })
+            .collect();
+        let single = plans.len() == 1;
+        thread::scope(|scope| {
+            let running: Vec<_> = plans
+                .into_iter()
+                .map(|plan| {
+                    let config = match plan {
+                        Ok(config) => config,
+                        Err(result) => return Running::Over(result),
+                    };
+                    if single {
+                        return Running::Over(self.activate_one(&config));
+                    }
+                    let name = config.name().to_owned();
+                    let thread = thread::Builder::new()
+                        .name(format!("activate {}", config.key()))
+                        .spawn_scoped(scope, move || self.activate_one(&config));
+                    match thread {
+                        Ok(thread) => Running::Thread(name, thread),
+                        Err(e) => Running::Over(failure(&name, format!("no thread: {e}"))),
+                    }
+                })
+                .collect();
+            running.into_iter().map(Running::finish).collect()
+        })
+    }
+
+    fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
+        match self.extensions.add(config, &self.cancel) {
+            Ok(()) => ExtensionResult {
+                name: config.name().to_owned(),
+                success: true,
+                error: None,
+            },
+            Err(error) => {
+                log::warn!("extension not active reason={error}");
+                failure(config.name(), error.to_string())
+            }
+        }
+    }
+
+    /// Waits until every extension is active or has failed.
+    ///
+    /// # Errors
+    /// When `cancel` fires first.
+    pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
+        loop {
+            match self.ready.recv_timeout(LOOK) {
+                Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Nothing is ever sent: the channel closes when the work is done.
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(self.results.get().map_or(&[], Vec::as_slice));
+                }
+            }
+        }
+    }
+
+    /// Stops what runs and ends every extension; returns when they are gone.
+    pub fn close(&self) {
+        self.cancel.cancel();
+        let activation = lock(&self.activation).take();
+        if let Some(activation) = activation {
+            let _ = activation.join();
+        }
+        self.extensions.close();
+    }
+}
+
+enum Running<'scope> {
+    Over(ExtensionResult),
+    Thread(String, thread::ScopedJoinHandle<'scope, ExtensionResult>),
+}
+
+impl Running<'_> {
+    fn finish(self) -> ExtensionResult {
+        match self {
+            Running::Over(result) => result,
+            Running::Thread(name, thread) => thread
+                .join()
+                .unwrap_or_else(|_| failure(&name, "its activation failed unexpectedly".into())),
+        }
+    }
+}
+
+fn failure(name: &str, error: String) -> ExtensionResult {
+    ExtensionResult {
+        name: name.to_owned(),
+        success: false,
+        error: Some(error),
+    }
+}

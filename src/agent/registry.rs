@@ -1,0 +1,319 @@
+//! Which sessions have a live agent. Sessions are made, found, changed and ended here, so that the
+//! stored session and the running one never drift apart.
+
+use super::{Agent, Error, ExtensionResult};
+use crate::conversation::Session;
+use crate::extension::{Context, ExtensionConfig, config};
+use crate::recipe::Recipe;
+use crate::store::{Config, NewSession, Secrets, Sessions};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::{env, thread};
+
+/// The files that sessions need.
+pub struct Stores {
+    /// Settings and the configured extensions.
+    pub config: Config,
+    /// What `env_keys` name.
+    pub secrets: Arc<Secrets>,
+    /// The sessions.
+    pub sessions: Sessions,
+}
+
+/// What a session is to begin with.
+#[derive(Default)]
+pub struct Start {
+    /// Where it works; empty for the home directory.
+    pub working_dir: PathBuf,
+    /// The recipe, if there is one.
+    pub recipe: Option<Recipe>,
+    /// The extensions to use, unless the recipe says; the enabled ones of the configuration if absent.
+    pub extension_overrides: Option<Vec<Value>>,
+}
+
+/// All live agents.
+pub struct Registry {
+    stores: Stores,
+    offline: bool,
+    cancel: Cancel,
+    live: Mutex<HashMap<String, Arc<Agent>>>,
+}
+
+impl Registry {
+    /// A registry without agents. `offline`: no extension may connect to another machine.
+    pub fn new(stores: Stores, offline: bool) -> Self {
+        Registry {
+            stores,
+            offline,
+            cancel: Cancel::new(),
+            live: Mutex::default(),
+        }
+    }
+
+    /// The files behind the sessions.
+    pub fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// Cancelled when the server stops.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Makes a session and begins to activate its extensions; does not wait for them.
+    ///
+    /// # Errors
+    /// When the working directory, the recipe or an extension's configuration is not valid, or the
+    /// session cannot be written.
+    pub fn start(&self, start: Start) -> Result<Session, Error> {
+        let working_dir = match start.working_dir.as_os_str().is_empty() {
+            true => env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
+            false => start.working_dir,
+        };
+        check_dir(&working_dir)?;
+        if let Some(recipe) = &start.recipe {
+            recipe.check()?;
+        }
+        let wanted = match start.recipe.as_ref().and_then(Recipe::extensions) {
+            Some(extensions) => extensions.to_vec(),
+            None => match start.extension_overrides {
+                Some(extensions) => extensions,
+                None => self.enabled()?,
+            },
+        };
+        let extensions = wanted
+            .into_iter()
+            .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|reason| Error::Config { reason })?;
+        let session = self.stores.sessions.create(NewSession {
+            working_dir,
+            extensions,
+            recipe: start.recipe.map(Recipe::into_value),
+            ..NewSession::default()
+        })?;
+        self.launch(&session, None)?;
+        Ok(session)
+    }
+
+    /// The configurations of the extensions that are enabled in the configuration. An entry that
+    /// makes no sense is left out and logged: it must not keep a session from starting.
+    fn enabled(&self) -> Result<Vec<Value>, Error> {
+        let mut enabled = Vec::new();
+        for (key, mut entry) in self.stores.config.extensions()?.entries {
+            let on = entry
+                .as_object_mut()
+                .and_then(|e| e.shift_remove("enabled"));
+            if on != Some(Value::Bool(true)) {
+                continue;
+            }
+            match ExtensionConfig::from_value(entry) {
+                Ok(config) => enabled.push(config.to_value()),
+                Err(reason) => log::warn!("extension left out key={key:?} reason={reason:?}"),
+            }
+        }
+        Ok(enabled)
+    }
+
+    /// The session and, where `load` says so, what became of its extensions; activates them if the
+    /// agent does not run.
+    ///
+    /// # Errors
+    /// When there is no such session or it cannot be read.
+    pub fn resume(
+        &self,
+        id: &str,
+        load: bool,
+        cancel: &Cancel,
+    ) -> Result<(Session, Option<Vec<ExtensionResult>>), Error> {
+        let mut session = self.session(id)?;
+        session.conversation = self.stores.sessions.conversation(id)?;
+        if !load {
+            return Ok((session, None));
+        }
+        let agent = self.launch(&session, None)?;
+        let results = agent.wait(cancel)?.to_vec();
+        Ok((session, Some(results)))
+    }
+
+    /// Ends the session's agent, if it runs, and starts it anew.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn restart(&self, id: &str, cancel: &Cancel) -> Result<Vec<ExtensionResult>, Error> {
+        let session = self.session(id)?;
+        let before = self.take(id);
+        let agent = self.launch(&session, before)?;
+        Ok(agent.wait(cancel)?.to_vec())
+    }
+
+    /// Ends the session's agent and all that it started; does nothing if it does not run.
+    pub fn stop(&self, id: &str) {
+        if let Some(agent) = self.take(id) {
+            agent.close();
+        }
+    }
+
+    /// Changes where the session works and starts its agent anew.
+    ///
+    /// # Errors
+    /// When there is no such session, or this is not a directory.
+    pub fn update_working_dir(
+        &self,
+        id: &str,
+        working_dir: &Path,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        check_dir(working_dir)?;
+        self.session(id)?;
+        let change = |session: &mut Session| session.working_dir = working_dir.to_owned();
+        self.stores.sessions.update(id, change)?;
+        self.restart(id, cancel).map(drop)
+    }
+
+    /// The session as it is stored, without its messages.
+    ///
+    /// # Errors
+    /// When there is no such session or it cannot be read.
+    pub fn session(&self, id: &str) -> Result<Session, Error> {
+        self.stores.sessions.load(id)?.ok_or(Error::NoSession)
+    }
+
+    /// The running agent of a session, its extensions ready. Never makes one.
+    ///
+    /// # Errors
+    /// When there is no such session, or its agent does not run.
+    pub fn agent(&self, id: &str, cancel: &Cancel) -> Result<Arc<Agent>, Error> {
+        let agent = lock(&self.live).get(id).cloned();
+        match agent {
+            Some(agent) => {
+                agent.wait(cancel)?;
+                Ok(agent)
+            }
+            None => {
+                self.session(id)?;
+                Err(Error::NotRunning { id: id.to_owned() })
+            }
+        }
+    }
+
+    /// Activates an extension in a running session and remembers it with the session.
+    ///
+    /// # Errors
+    /// When the agent does not run or the extension does not come up.
+    pub fn add_extension(
+        &self,
+        id: &str,
+        extension: &ExtensionConfig,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let agent = self.agent(id, cancel)?;
+        agent.extensions.add(extension, cancel)?;
+        let key = extension.key();
+        self.change_extensions(id, |enabled| {
+            let value = extension.to_value();
+            match enabled.iter_mut().find(|other| has_key(other, &key)) {
+                Some(other) => *other = value,
+                None => enabled.push(value),
+            }
+        })
+    }
+
+    /// Ends an extension of a running session and forgets it; fine if there is none.
+    ///
+    /// # Errors
+    /// When the agent does not run.
+    pub fn remove_extension(&self, id: &str, name: &str, cancel: &Cancel) -> Result<(), Error> {
+        let agent = self.agent(id, cancel)?;
+        agent.extensions.remove(name);
+        let key = config::key(name);
+        self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
+    }
+
+    fn change_extensions(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Vec<Value>),
+    ) -> Result<(), Error> {
+        self.stores.sessions.update(id, |session| {
+            let mut enabled = session.enabled_extensions().to_vec();
+            change(&mut enabled);
+            session.set_enabled_extensions(enabled);
+        })?;
+        Ok(())
+    }
+
+    /// Ends the session's agent and deletes all that is stored of it.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub fn delete(&self, id: &str) -> Result<(), Error> {
+        self.stop(id);
+        match self.stores.sessions.delete(id)? {
+            true => Ok(()),
+            false => Err(Error::NoSession),
+        }
+    }
+
+    /// Ends every agent, side by side, and lets none start any more.
+    pub fn close(&self) {
+        self.cancel.cancel();
+        let agents: Vec<_> = lock(&self.live).drain().collect();
+        thread::scope(|scope| {
+            for (id, agent) in &agents {
+                let thread = thread::Builder::new().name(format!("stop {id}"));
+                if thread.spawn_scoped(scope, || agent.close()).is_err() {
+                    agent.close();
+                }
+            }
+        });
+    }
+
+    fn take(&self, id: &str) -> Option<Arc<Agent>> {
+        lock(&self.live).remove(id)
+    }
+
+    /// The session's agent: the running one, else a new one that takes the place of `before`.
+    fn launch(&self, session: &Session, before: Option<Arc<Agent>>) -> Result<Arc<Agent>, Error> {
+        let mut live = lock(&self.live);
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if let Some(agent) = live.get(&session.id) {
+            return Ok(agent.clone());
+        }
+        let secrets = self.stores.secrets.clone();
+        let context = Context {
+            session_id: session.id.clone(),
+            working_dir: session.working_dir.clone(),
+            secrets: Arc::new(move |name| match secrets.get(name) {
+                Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
+                Err(error) => Err(error.to_string()),
+            }),
+            offline: self.offline,
+        };
+        let configs = session.enabled_extensions().to_vec();
+        let agent = Agent::launch(context, configs, before, &self.cancel)?;
+        live.insert(session.id.clone(), agent.clone());
+        Ok(agent)
+    }
+}
+
+fn check_dir(path: &Path) -> Result<(), Error> {
+    match path.is_dir() {
+        true => Ok(()),
+        false => Err(Error::WorkingDir {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+fn has_key(config: &Value, key: &str) -> bool {
+    config["name"]
+        .as_str()
+        .is_some_and(|name| config::key(name) == key)
+}

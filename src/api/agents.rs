@@ -1,0 +1,338 @@
+//! `/agent`: the life of a session's agent, its tools and resources. CORE §7.2, §7.3.
+
+use super::{cancel_of, with};
+use crate::agent::{self, ExtensionResult, Registry, Start};
+use crate::conversation::Session;
+use crate::extension::{ExtensionConfig, ListedTool};
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::types::{Content, ResourceContents};
+use crate::recipe::Recipe;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router
+        .post("/agent/start", Keyed, with(registry, start))
+        .post("/agent/resume", Keyed, with(registry, resume))
+        .post("/agent/restart", Keyed, with(registry, restart))
+        .post("/agent/stop", Keyed, with(registry, stop))
+        .post(
+            "/agent/update_working_dir",
+            Keyed,
+            with(registry, update_working_dir),
+        )
+        .post("/agent/add_extension", Keyed, with(registry, add_extension))
+        .post(
+            "/agent/remove_extension",
+            Keyed,
+            with(registry, remove_extension),
+        )
+        .get("/agent/tools", Keyed, with(registry, tools))
+        .post("/agent/call_tool", Keyed, with(registry, call_tool))
+        .post("/agent/read_resource", Keyed, with(registry, read_resource))
+}
+
+#[derive(Deserialize)]
+struct StartRequest {
+    working_dir: PathBuf,
+    recipe: Option<Recipe>,
+    recipe_id: Option<String>,
+    recipe_deeplink: Option<String>,
+    extension_overrides: Option<Vec<ExtensionConfig>>,
+}
+
+#[derive(Deserialize)]
+struct SessionOnly {
+    session_id: String,
+}
+
+#[derive(Deserialize)]
+struct ResumeRequest {
+    session_id: String,
+    load_model_and_extensions: bool,
+}
+
+#[derive(Serialize)]
+struct ResumeResponse {
+    session: Session,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension_results: Option<Vec<ExtensionResult>>,
+}
+
+#[derive(Deserialize)]
+struct WorkingDirRequest {
+    session_id: String,
+    working_dir: String,
+}
+
+#[derive(Deserialize)]
+struct AddExtensionRequest {
+    session_id: String,
+    config: ExtensionConfig,
+}
+
+#[derive(Deserialize)]
+struct RemoveExtensionRequest {
+    session_id: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct CallToolRequest {
+    session_id: String,
+    name: String,
+    arguments: RawJson,
+}
+
+#[derive(Serialize)]
+struct CallToolResponse {
+    content: Vec<Content>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<RawJson>,
+    is_error: bool,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<RawJson>,
+}
+
+#[derive(Deserialize)]
+struct ReadResourceRequest {
+    session_id: String,
+    extension_name: String,
+    uri: String,
+}
+
+#[derive(Serialize)]
+struct ReadResourceResponse {
+    uri: String,
+    #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+    text: String,
+    /// `base64` where `text` is not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encoding: Option<&'static str>,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<RawJson>,
+}
+
+#[derive(Serialize)]
+struct ToolInfo {
+    name: String,
+    description: String,
+    parameters: Vec<String>,
+    permission: Option<&'static str>,
+}
+
+fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: StartRequest = request.json()?;
+    let recipe = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
+        (Some(recipe), _, _) => Some(recipe),
+        (None, Some(id), _) => {
+            return Err(Error::not_found(format!("Recipe not found: {id}")));
+        }
+        (None, None, Some(link)) => Some(Recipe::from_link(&link).map_err(agent::Error::from)?),
+        (None, None, None) => None,
+    };
+    let overrides = body.extension_overrides;
+    let session = registry.start(Start {
+        working_dir: body.working_dir,
+        recipe,
+        extension_overrides: overrides
+            .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
+    })?;
+    Ok(Response::json(&session))
+}
+
+fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: ResumeRequest = request.json()?;
+    let cancel = cancel_of(registry, request);
+    let resumed = registry.resume(&body.session_id, body.load_model_and_extensions, &cancel);
+    let (session, extension_results) =
+        resumed.map_err(|e| prefixed("Failed to resume session", e))?;
+    Ok(Response::json(&ResumeResponse {
+        session,
+        extension_results,
+    }))
+}
+
+fn restart(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: SessionOnly = request.json()?;
+    let cancel = cancel_of(registry, request);
+    let results = registry
+        .restart(&body.session_id, &cancel)
+        .map_err(|e| prefixed("Failed to get session", e))?;
+    Ok(Response::json(&json!({ "extension_results": results })))
+}
+
+fn prefixed(what: &str, error: agent::Error) -> Error {
+    let mut error = Error::from(error);
+    error.message = format!("{what}: {}", error.message);
+    error
+}
+
+fn stop(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: SessionOnly = request.json()?;
+    registry.stop(&body.session_id);
+    Ok(Response::empty(200))
+}
+
+fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: WorkingDirRequest = request.json()?;
+    let dir = body.working_dir.trim();
+    if dir.is_empty() {
+        return Err(Error::bad_request("Working directory cannot be empty"));
+    }
+    let cancel = cancel_of(registry, request);
+    let updated = registry.update_working_dir(&body.session_id, Path::new(dir), &cancel);
+    updated.map_err(|error| match error {
+        agent::Error::WorkingDir { .. } => Error::bad_request("Invalid directory path"),
+        error => error.into(),
+    })?;
+    Ok(Response::empty(200))
+}
+
+fn add_extension(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: AddExtensionRequest = request.json()?;
+    let cancel = cancel_of(registry, request);
+    let added = registry.add_extension(&body.session_id, &body.config, &cancel);
+    added.map_err(|error| match error {
+        error @ agent::Error::Extension(_) => prefixed("Failed to add extension", error),
+        error => error.into(),
+    })?;
+    Ok(Response::empty(200))
+}
+
+fn remove_extension(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: RemoveExtensionRequest = request.json()?;
+    let cancel = cancel_of(registry, request);
+    registry.remove_extension(&body.session_id, &body.name, &cancel)?;
+    Ok(Response::empty(200))
+}
+
+fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let cancel = cancel_of(registry, request);
+    let agent = registry.agent(required_session(request)?, &cancel)?;
+    let extension = request.query("extension_name");
+    let listed = agent.extensions.tools(extension, &cancel);
+    let infos: Vec<ToolInfo> = listed.into_iter().map(tool_info).collect();
+    Ok(Response::json(&infos))
+}
+
+fn required_session(request: &Request) -> Result<&str, Error> {
+    request.required_query("session_id")
+}
+
+fn tool_info(listed: ListedTool) -> ToolInfo {
+    let schema: Value = serde_json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
+    let properties = schema["properties"].as_object();
+    let mut parameters: Vec<String> = properties
+        .into_iter()
+        .flat_map(|p| p.keys().cloned())
+        .collect();
+    parameters.sort();
+    ToolInfo {
+        name: listed.name,
+        description: listed.tool.description.unwrap_or_default(),
+        parameters,
+        permission: None,
+    }
+}
+
+fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: CallToolRequest = request.json()?;
+    let arguments = arguments(&body.arguments)?;
+    let cancel = cancel_of(registry, request);
+    let agent = registry.agent(&body.session_id, &cancel)?;
+    let result = agent
+        .extensions
+        .call(&body.name, arguments, &cancel)
+        .map_err(agent::Error::from)?;
+    Ok(Response::json(&CallToolResponse {
+        content: result.content,
+        structured_content: result.structured_content,
+        is_error: result.is_error.unwrap_or(false),
+        meta: result.meta,
+    }))
+}
+
+/// The arguments as they were sent; none at all is an empty object.
+fn arguments(sent: &RawValue) -> Result<&RawValue, Error> {
+    static NONE: std::sync::LazyLock<RawJson> =
+        std::sync::LazyLock::new(|| RawValue::from_string("{}".to_owned()).unwrap_or_default());
+    match sent.get().as_bytes().first() {
+        Some(b'{') => Ok(sent),
+        Some(b'n') => Ok(&NONE),
+        _ => Err(Error::unprocessable("`arguments` must be a JSON object")),
+    }
+}
+
+fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: ReadResourceRequest = request.json()?;
+    let cancel = cancel_of(registry, request);
+    let agent = registry.agent(&body.session_id, &cancel)?;
+    let result = agent
+        .extensions
+        .read_resource(&body.extension_name, &body.uri, &cancel)
+        .map_err(agent::Error::from)?;
+    let contents = result.contents.into_iter().next().ok_or_else(|| {
+        let (name, uri) = (&body.extension_name, &body.uri);
+        Error::internal(format!("extension {name:?} gave no content for {uri:?}"))
+    })?;
+    Ok(Response::json(&normalized(contents)))
+}
+
+/// Text stays text. Bytes become text where they are UTF-8, else base64 that says so.
+fn normalized(contents: ResourceContents) -> ReadResourceResponse {
+    let (text, encoding) = match (contents.text, contents.blob) {
+        (Some(text), _) => (text, None),
+        (None, Some(blob)) => match STANDARD.decode(&blob).map(String::from_utf8) {
+            Ok(Ok(text)) => (text, None),
+            _ => (blob, Some("base64")),
+        },
+        (None, None) => (String::new(), None),
+    };
+    ReadResourceResponse {
+        uri: contents.uri,
+        mime_type: contents.mime_type,
+        text,
+        encoding,
+        meta: contents.meta,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_text_where_they_can_be() {
+        let read = |blob: &str| {
+            normalized(ResourceContents {
+                blob: Some(blob.to_owned()),
+                ..ResourceContents::default()
+            })
+        };
+        let text = read("aMOp");
+        assert_eq!((text.text.as_str(), text.encoding), ("hé", None));
+        let bytes = read("/9j/");
+        assert_eq!(
+            (bytes.text.as_str(), bytes.encoding),
+            ("/9j/", Some("base64"))
+        );
+    }
+
+    #[test]
+    fn arguments_are_an_object_or_nothing() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        assert_eq!(arguments(&raw(r#"{"a": 1}"#)).unwrap().get(), r#"{"a": 1}"#);
+        assert_eq!(arguments(&raw("null")).unwrap().get(), "{}");
+        for bad in ["[]", "5", "\"{}\""] {
+            assert!(arguments(&raw(bad)).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Goose's HTTP API, one file a resource. Each handler turns JSON into a call of the core and back.
+//! CORE §4, §7.
+
+mod agents;
+mod config;
+mod extensions;
+mod sessions;
+
+use crate::agent::{self, Registry};
+use crate::http::{Access, Error, Request, Response, Router};
+use crate::store;
+use crate::sys::cancel::Cancel;
+use std::sync::Arc;
+
+/// Every route of the API.
+pub fn router(registry: Arc<Registry>) -> Router {
+    let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
+    let router = config::routes(router, &registry);
+    let router = extensions::routes(router, &registry);
+    let router = agents::routes(router, &registry);
+    sessions::routes(router, &registry)
+}
+
+/// A handler of this API: what it needs of the server, and the request.
+type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
+
+/// Binds a handler to the registry.
+fn with(
+    registry: &Arc<Registry>,
+    handler: Handler,
+) -> impl Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static {
+    let registry = registry.clone();
+    move |request| handler(&registry, request)
+}
+
+/// A token that is cancelled when the server stops or the client hangs up.
+fn cancel_of(registry: &Registry, request: &Request) -> Cancel {
+    let hang_up = request.hang_up();
+    registry
+        .cancel()
+        .child_with_probe(move || hang_up.happened())
+}
+
+impl From<agent::Error> for Error {
+    fn from(error: agent::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            agent::Error::NoSession => Error::not_found(message),
+            agent::Error::NotRunning { .. } => Error::new(424, message),
+            agent::Error::WorkingDir { .. }
+            | agent::Error::Config { .. }
+            | agent::Error::Recipe(_) => Error::bad_request(message),
+            agent::Error::Store(error) => error.into(),
+            agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
+            agent::Error::Extension(_) => Error::internal(message),
+        }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        let message = error.to_string();
+        match error {
+            store::Error::Broken { .. } => Error::unprocessable(message),
+            store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
+            store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),
+            _ => Error::internal(message),
+        }
+    }
+}

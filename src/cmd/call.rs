@@ -1,0 +1,162 @@
+//! `gosling call`: one tool of one MCP server, without a server of our own.
+
+use super::{Failure, print, text, words};
+use crate::extension::{Context, ExtensionConfig, Manager};
+use crate::mcp::types::CallToolResult;
+use crate::sys::cancel::Cancel;
+use lexopt::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Value as Json, json};
+use std::env;
+use std::fmt::Write;
+use std::sync::Arc;
+
+const HELP: &str = "\
+usage: gosling call (--server 'CMD ARGS' | --url URL) [OPTIONS] [TOOL [JSON]]
+
+Calls one tool of an MCP server and prints what it answers; without TOOL, lists the tools.
+JSON holds the tool's arguments, an object; {} if it is left out.
+
+options:
+  --server 'CMD ARGS'  run this MCP server for the call
+  --url URL            connect to this Streamable HTTP server
+  --header 'K: V'      send this with every request to URL; may be given several times
+  --timeout SECONDS    how long an answer may take (300)
+  --json               print the answer as JSON
+  -h, --help           show this
+";
+
+/// The only extension of the only session here.
+const NAME: &str = "server";
+
+pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut server, mut url, mut headers) = (None, None, serde_json::Map::new());
+    let (mut timeout, mut as_json, mut words_left) = (None::<u64>, false, Vec::new());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("server") => server = Some(text(parser.value()?)?),
+            Long("url") => url = Some(text(parser.value()?)?),
+            Long("header") => {
+                let header = text(parser.value()?)?;
+                let (name, value) = header.split_once(':').ok_or_else(|| {
+                    Failure::Usage(format!("--header: {header:?} is not 'name: value'"))
+                })?;
+                headers.insert(name.trim().to_owned(), value.trim().into());
+            }
+            Long("timeout") => timeout = Some(parser.value()?.parse()?),
+            Long("json") => as_json = true,
+            Short('h') | Long("help") => return print(HELP),
+            Value(value) if words_left.len() < 2 => words_left.push(text(value)?),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let config = match (server, url) {
+        (Some(server), None) => {
+            let words = words::split(&server)
+                .map_err(|reason| Failure::Usage(format!("--server: {reason}")))?;
+            let (cmd, args) = words
+                .split_first()
+                .ok_or_else(|| Failure::Usage("--server: no command".to_owned()))?;
+            json!({"type": "stdio", "name": NAME, "cmd": cmd, "args": args, "timeout": timeout})
+        }
+        (None, Some(url)) => json!({
+            "type": "streamable_http", "name": NAME, "uri": url, "headers": headers,
+            "timeout": timeout,
+        }),
+        _ => {
+            let reason = "call: give either --server or --url";
+            return Err(Failure::Usage(reason.to_owned()));
+        }
+    };
+    let config = ExtensionConfig::from_value(config).map_err(Failure::Usage)?;
+    let mut words_left = words_left.into_iter();
+    match words_left.next() {
+        None => list(&config, as_json),
+        Some(tool) => {
+            let arguments = words_left.next().unwrap_or_else(|| "{}".to_owned());
+            call(&config, &tool, arguments, as_json)
+        }
+    }
+}
+
+fn connect(config: &ExtensionConfig) -> Result<Manager, Failure> {
+    let working_dir = env::current_dir().map_err(super::failed("no working directory"))?;
+    let manager = Manager::new(Context {
+        session_id: "call".to_owned(),
+        working_dir,
+        secrets: Arc::new(|_| Ok(None)),
+        offline: false,
+    });
+    match manager.add(config, &Cancel::new()) {
+        Ok(()) => Ok(manager),
+        Err(error) => Err(Failure::Failed(error.to_string())),
+    }
+}
+
+fn list(config: &ExtensionConfig, as_json: bool) -> Result<(), Failure> {
+    let manager = connect(config)?;
+    let tools = manager.tools(None, &Cancel::new());
+    manager.close();
+    let mut out = String::new();
+    for listed in tools {
+        let tool = listed.tool;
+        let line = match as_json {
+            true => serde_json::to_string(&tool).unwrap_or_default(),
+            false => {
+                let description = tool.description.unwrap_or_default();
+                format!(
+                    "{}  {}",
+                    tool.name,
+                    description.lines().next().unwrap_or_default()
+                )
+            }
+        };
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    print(&out)
+}
+
+fn call(
+    config: &ExtensionConfig,
+    tool: &str,
+    arguments: String,
+    as_json: bool,
+) -> Result<(), Failure> {
+    if !serde_json::from_str::<Json>(&arguments).is_ok_and(|json| json.is_object()) {
+        let reason = format!("the arguments {arguments:?} are not a JSON object");
+        return Err(Failure::Usage(reason));
+    }
+    let arguments = RawValue::from_string(arguments).map_err(super::failed("arguments"))?;
+    let manager = connect(config)?;
+    let result = manager.call(&format!("{NAME}__{tool}"), &arguments, &Cancel::new());
+    manager.close();
+    let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
+    match as_json {
+        true => print(&format!(
+            "{}\n",
+            serde_json::to_string(&result).unwrap_or_default()
+        ))?,
+        false => print(&readable(&result))?,
+    }
+    match result.is_error {
+        Some(true) => Err(Failure::Told),
+        _ => Ok(()),
+    }
+}
+
+/// Text as text, everything else as one line of JSON.
+fn readable(result: &CallToolResult) -> String {
+    let mut out = String::new();
+    for part in &result.content {
+        let json: Json = serde_json::from_str(part.as_json()).unwrap_or_default();
+        let line = match (json["type"].as_str(), json["text"].as_str()) {
+            (Some("text"), Some(text)) => text,
+            _ => part.as_json(),
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+        let _ = writeln!(out, "{structured}");
+    }
+    out
+}

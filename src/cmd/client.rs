@@ -1,0 +1,168 @@
+//! A client of the API, as small as can be, for the commands that show it at work.
+
+use crate::sys;
+use crate::sys::process::{Grace, Pipes, Process};
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::Duration;
+use std::{env, fs, io};
+use ureq::Agent;
+use ureq::http::Request;
+
+/// How long one request may take.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// The largest answer that is read, in bytes.
+const MAX_ANSWER: u64 = 64 << 20;
+/// How long the server may take to leave after SIGTERM.
+const LEAVE: Duration = Duration::from_secs(5);
+
+/// A server of our own: this program again, with a root folder of its own.
+pub(super) struct OwnServer {
+    process: Process,
+    stdin: Option<std::process::ChildStdin>,
+    root: PathBuf,
+    /// For example `http://127.0.0.1:40123`.
+    pub base: String,
+    key: String,
+    agent: Agent,
+}
+
+impl OwnServer {
+    /// Starts it on a free port and waits until it listens.
+    ///
+    /// # Errors
+    /// Whatever it says instead of listening.
+    pub(super) fn start() -> io::Result<Self> {
+        let root = env::temp_dir().join(format!("gosling-demo-{}", sys::random_hex(8)?));
+        fs::create_dir(&root)?;
+        let key = sys::random_hex(16)?;
+        let mut command = Command::new(env::current_exe()?);
+        command
+            .args(["agent", "--host", "127.0.0.1", "--port", "0"])
+            .env("GOOSE_PATH_ROOT", &root)
+            .env("GOOSE_SERVER__SECRET_KEY", &key)
+            .env("GOOSE_LOG", "error");
+        let started = Process::spawn(command).and_then(|(process, pipes)| {
+            let (base, stdin) = listening(pipes)?;
+            Ok((process, base, stdin))
+        });
+        let (process, base, stdin) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                let _ = fs::remove_dir_all(&root);
+                return Err(error);
+            }
+        };
+        let config = Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_global(Some(TIMEOUT));
+        Ok(OwnServer {
+            process,
+            stdin: Some(stdin),
+            root,
+            base,
+            key,
+            agent: Agent::new_with_config(config.build()),
+        })
+    }
+
+    /// Where sessions of the demonstration may work.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// One exchange: the status and what was answered, text as a JSON string.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub(super) fn call(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Value), String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("X-Secret-Key", &self.key);
+        let answer = match body {
+            None => self.agent.run(request.body(()).map_err(|e| e.to_string())?),
+            Some(body) => {
+                let request = request.header("Content-Type", "application/json");
+                let request = request.body(body.to_string());
+                self.agent.run(request.map_err(|e| e.to_string())?)
+            }
+        };
+        let mut answer = answer.map_err(|e| e.to_string())?;
+        let status = answer.status().as_u16();
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER)
+            .read_to_string();
+        let text = text.map_err(|e| e.to_string())?;
+        let value = match text.as_str() {
+            "" => Value::Null,
+            text => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        };
+        Ok((status, value))
+    }
+
+    /// Ends it with SIGTERM, as a supervisor would, and says how it ended.
+    pub(super) fn stop(mut self) -> Option<ExitStatus> {
+        self.end();
+        self.process.status()
+    }
+
+    fn end(&mut self) {
+        drop(self.stdin.take());
+        self.process.end(Grace {
+            stdin: Duration::ZERO,
+            term: LEAVE,
+        });
+        let _ = fs::remove_dir_all(&self.root);
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Reads stderr up to the line that says where the server listens, and drains the rest of its output
+/// from then on.
+fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
+    let mut stderr = BufReader::new(pipes.stderr);
+    let (mut said, mut line) = (String::new(), String::new());
+    let base = loop {
+        line.clear();
+        if stderr.read_line(&mut line)? == 0 {
+            return Err(io::Error::other(format!(
+                "the server did not start: {}",
+                said.trim()
+            )));
+        }
+        if let Some((_, base)) = line.trim().split_once(" listens on ") {
+            break base.to_owned();
+        }
+        said.push_str(&line);
+    };
+    let mut stdout = pipes.stdout;
+    for drain in [
+        Box::new(move || drain(&mut stderr)) as Box<dyn FnOnce() + Send>,
+        Box::new(move || drain(&mut stdout)),
+    ] {
+        thread::Builder::new().name("drain".into()).spawn(drain)?;
+    }
+    Ok((base, pipes.stdin))
+}
+
+fn drain(from: &mut impl Read) {
+    let _ = io::copy(from, &mut io::sink());
+}

@@ -1,0 +1,356 @@
+//! `gosling demo`: a whole session over the API, each step shown so that a person understands it.
+
+use super::client::OwnServer;
+use super::{Failure, failed, print, rest, text};
+use crate::extension::command;
+use crate::mcp::Client;
+use crate::mcp::client::{Deaf, Options, printable};
+use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use crate::sys::cancel::Cancel;
+use lexopt::prelude::*;
+use serde_json::{Value as Json, json};
+use std::env;
+use std::io::{IsTerminal, stdout};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const HELP: &str = "\
+usage: gosling demo [OPTIONS] [-- CMD ARGS...]
+
+Starts gosling in a temporary folder on a free port and drives it as a client would: activates an
+MCP server, lists its tools, calls one, reads a resource and stops. The MCP server is the one that
+gosling ships, or CMD. Exits with 1 if any step fails.
+
+options:
+  --json      print each step as one line of JSON
+  -h, --help  show this
+";
+
+/// How much of an answer is shown, in characters.
+const SHOWN: usize = 600;
+
+pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut as_json, mut server) = (false, Vec::new());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("json") => as_json = true,
+            Short('h') | Long("help") => return print(HELP),
+            Value(command) => {
+                server.push(text(command)?);
+                for word in rest(&mut parser)? {
+                    server.push(text(word)?);
+                }
+            }
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let ours = server.is_empty();
+    if ours {
+        let this = env::current_exe().map_err(failed("cannot find this program"))?;
+        server = vec![text(this.into())?, "mcp".to_owned(), "demo".to_owned()];
+    }
+    let mut show = Show {
+        json: as_json,
+        colour: !as_json && stdout().is_terminal() && env::var_os("NO_COLOR").is_none(),
+        number: 0,
+        failed: 0,
+    };
+    demonstrate(&mut show, &server, ours)?;
+    match show.failed {
+        0 => Ok(()),
+        _ => Err(Failure::Told),
+    }
+}
+
+fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let gosling = OwnServer::start().map_err(failed("cannot start gosling"))?;
+    show.note(
+        "start gosling",
+        &format!("listens on {}", gosling.base),
+        begin.elapsed(),
+        true,
+    );
+    show.exchange(&gosling, "is it there?", "GET", "/status", None)?;
+    let config = json!({
+        "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
+        "args": server[1..], "timeout": 60,
+    });
+    let body = json!({"working_dir": gosling.root(), "extension_overrides": [config]});
+    let what = "start a session with an MCP server";
+    let session = show.exchange(&gosling, what, "POST", "/agent/start", Some(body))?;
+    let id = session["id"].as_str().unwrap_or_default().to_owned();
+    let body = json!({"session_id": id, "load_model_and_extensions": true});
+    let what = "wait until the server is active";
+    let resumed = show.exchange(&gosling, what, "POST", "/agent/resume", Some(body))?;
+    if resumed["extension_results"][0]["success"] != true {
+        show.failed += 1;
+        return Ok(());
+    }
+    let path = format!("/agent/tools?session_id={id}");
+    let tools = show.exchange(&gosling, "list its tools", "GET", &path, None)?;
+    let offer = ask(server, &gosling).map_err(failed("cannot ask the server itself"))?;
+    match offer.choose_tool(&tools, ours) {
+        None => show.note("call a tool", "the server has none", Duration::ZERO, true),
+        Some((name, arguments, invented)) => {
+            let body = json!({"session_id": id, "name": name, "arguments": arguments});
+            let what = format!("call the tool {name}");
+            let answer = show.exchange(&gosling, &what, "POST", "/agent/call_tool", Some(body))?;
+            if answer["is_error"] == true && !invented {
+                show.failed += 1;
+            }
+        }
+    }
+    match offer.resources.first() {
+        None => show.note(
+            "read a resource",
+            "the server has none",
+            Duration::ZERO,
+            true,
+        ),
+        Some(uri) => {
+            let body = json!({"session_id": id, "extension_name": "demo", "uri": uri});
+            let what = format!("read the resource {}", printable(uri, 100));
+            show.exchange(&gosling, &what, "POST", "/agent/read_resource", Some(body))?;
+        }
+    }
+    let body = json!({"session_id": id});
+    let what = "stop the agent; the MCP server ends with it";
+    show.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
+    let begin = Instant::now();
+    let status = gosling.stop();
+    let clean = status.is_some_and(|status| status.success());
+    let how = status.map_or("it had to be killed".to_owned(), |status| {
+        status.to_string()
+    });
+    show.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
+    show.verdict();
+    Ok(())
+}
+
+/// What the server offers, asked by the library without HTTP in between: the API has no listing of
+/// resources and no schemas.
+struct Offer {
+    schemas: Vec<(String, Json)>,
+    resources: Vec<String>,
+}
+
+fn ask(server: &[String], gosling: &OwnServer) -> Result<Offer, String> {
+    let folders = command::search_path();
+    let program = command::find(&server[0], gosling.root(), &folders)?;
+    let mut command = Command::new(program);
+    command.args(&server[1..]).current_dir(gosling.root());
+    command.envs(command::child_path(&folders).map(|path| ("PATH", path)));
+    let options = StdioOptions {
+        name: "demo".to_owned(),
+        max_line: MAX_LINE,
+        secrets: Vec::new(),
+    };
+    let transport = StdioTransport::spawn(command, options).map_err(|e| e.to_string())?;
+    let cancel = Cancel::new();
+    let client = Client::connect(
+        Arc::new(transport),
+        Options::new("demo"),
+        Arc::new(Deaf),
+        &cancel,
+    )
+    .map_err(|e| e.to_string())?;
+    let tools = client.list_tools(&cancel).map_err(|e| e.to_string())?;
+    let resources = client.list_resources(&cancel).map_err(|e| e.to_string())?;
+    Ok(Offer {
+        schemas: tools
+            .into_iter()
+            .map(|tool| {
+                let schema = serde_json::from_str(tool.input_schema.get());
+                (tool.name, schema.unwrap_or_default())
+            })
+            .collect(),
+        resources: resources.into_iter().map(|resource| resource.uri).collect(),
+    })
+}
+
+impl Offer {
+    /// A tool to call, its arguments, and whether these are no more than a guess. One that needs no
+    /// arguments is preferred.
+    fn choose_tool(&self, listed: &Json, ours: bool) -> Option<(String, Json, bool)> {
+        if ours {
+            let arguments = json!({"message": "hello from the demo"});
+            return Some(("demo__echo".to_owned(), arguments, false));
+        }
+        let names: Vec<&str> = listed
+            .as_array()?
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect();
+        let required = |schema: &Json| schema["required"].as_array().map_or(0, Vec::len);
+        let (tool, schema) = self
+            .schemas
+            .iter()
+            .filter(|(tool, _)| names.iter().any(|name| name.ends_with(tool.as_str())))
+            .min_by_key(|(_, schema)| required(schema))?;
+        let name = names.iter().find(|name| name.ends_with(tool.as_str()))?;
+        let arguments: serde_json::Map<_, _> = schema["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .map(|field| (field.to_owned(), guess(&schema["properties"][field])))
+            .collect();
+        let invented = !arguments.is_empty();
+        Some(((*name).to_owned(), arguments.into(), invented))
+    }
+}
+
+/// A value that may well fit: what the schema itself suggests, an example that its description
+/// quotes, or something simple of its type.
+fn guess(schema: &Json) -> Json {
+    let suggested = [
+        &schema["default"],
+        &schema["const"],
+        &schema["enum"][0],
+        &schema["examples"][0],
+    ];
+    if let Some(value) = suggested.into_iter().find(|value| !value.is_null()) {
+        return value.clone();
+    }
+    let quoted = schema["description"]
+        .as_str()
+        .and_then(|text| text.split('\'').nth(1));
+    match schema["type"].as_str() {
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!(quoted.unwrap_or("hello")),
+    }
+}
+
+/// Prints the steps.
+struct Show {
+    json: bool,
+    colour: bool,
+    number: usize,
+    failed: usize,
+}
+
+impl Show {
+    /// One exchange with gosling. A status other than 200 is a failed step.
+    fn exchange(
+        &mut self,
+        gosling: &OwnServer,
+        what: &str,
+        method: &str,
+        path: &str,
+        body: Option<Json>,
+    ) -> Result<Json, Failure> {
+        let begin = Instant::now();
+        let (status, answer) = gosling
+            .call(method, path, body.as_ref())
+            .map_err(failed(format!("{method} {path}")))?;
+        let took = begin.elapsed();
+        let good = status == 200;
+        self.count(good);
+        if self.json {
+            self.line(&json!({
+                "step": what, "ok": good, "ms": millis(took), "method": method, "path": path,
+                "request": body, "status": status, "response": answer,
+            }));
+        } else {
+            self.heading(what, good);
+            let sent = body.map_or(String::new(), |body| format!(" {body}"));
+            self.text(&format!("-> {method} {path}{sent}"));
+            self.text(&format!(
+                "<- {status} in {} ms: {}",
+                millis(took),
+                summary(&answer)
+            ));
+        }
+        Ok(answer)
+    }
+
+    /// A step that is no exchange.
+    fn note(&mut self, what: &str, came: &str, took: Duration, good: bool) {
+        self.count(good);
+        if self.json {
+            self.line(&json!({"step": what, "ok": good, "ms": millis(took), "response": came}));
+        } else {
+            self.heading(what, good);
+            self.text(&format!("<- in {} ms: {came}", millis(took)));
+        }
+    }
+
+    fn verdict(&self) {
+        if !self.json {
+            let text = match self.failed {
+                0 => format!("{} steps, all good\n", self.number),
+                n => format!("{} steps, {n} failed\n", self.number),
+            };
+            let _ = print(&text);
+        }
+    }
+
+    fn count(&mut self, good: bool) {
+        self.number += 1;
+        self.failed += usize::from(!good);
+    }
+
+    fn heading(&self, what: &str, good: bool) {
+        let mark = if good { "ok" } else { "FAILED" };
+        let (on, off) = match (self.colour, good) {
+            (false, _) => ("", ""),
+            (true, true) => ("\x1b[32m", "\x1b[0m"),
+            (true, false) => ("\x1b[31m", "\x1b[0m"),
+        };
+        let _ = print(&format!("{}. {what}: {on}{mark}{off}\n", self.number));
+    }
+
+    fn text(&self, text: &str) {
+        let _ = print(&format!("   {}\n", printable(text, SHOWN)));
+    }
+
+    fn line(&self, step: &Json) {
+        let _ = print(&format!("{step}\n"));
+    }
+}
+
+/// A list of tools by their names, everything else as it is.
+fn summary(answer: &Json) -> String {
+    match answer.as_array() {
+        Some(tools) if tools.iter().all(|tool| tool["name"].is_string()) => {
+            let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+            format!(
+                "{} tools: {}",
+                tools.len(),
+                names.collect::<Vec<_>>().join(", ")
+            )
+        }
+        _ if answer.is_null() => "(nothing)".to_owned(),
+        _ => answer.to_string(),
+    }
+}
+
+fn millis(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 1e4).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guess_follows_the_schema() {
+        for (schema, value) in [
+            (json!({"type": "string", "default": "d"}), json!("d")),
+            (json!({"type": "string", "enum": ["a", "b"]}), json!("a")),
+            (json!({"type": "integer"}), json!(1)),
+            (
+                json!({"type": "string", "description": "a name (e.g., 'Europe/London')"}),
+                json!("Europe/London"),
+            ),
+            (json!({}), json!("hello")),
+        ] {
+            assert_eq!(guess(&schema), value);
+        }
+    }
+}

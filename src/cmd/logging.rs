@@ -1,0 +1,139 @@
+//! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
+
+use crate::store::Paths;
+use crate::sys::{clock, lock};
+use log::{LevelFilter, Log, Metadata, Record};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// A log file that has grown to this size takes no more records, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+/// How many days of log files are kept.
+const KEEP_DAYS: usize = 14;
+
+struct Logger {
+    folder: PathBuf,
+    file: Mutex<Sink>,
+}
+
+enum Sink {
+    /// Opened with the first record, so that a start costs nothing.
+    NotYet,
+    Open(File, u64),
+    /// Full, or not writable: stderr has to do.
+    Off,
+}
+
+/// Begins to log. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only what this
+/// crate says is written: the HTTP client's own records may carry headers.
+pub(super) fn start(paths: &Paths) {
+    let logger = Logger {
+        folder: paths.state.join("logs").join("server"),
+        file: Mutex::new(Sink::NotYet),
+    };
+    let wanted = ["GOOSE_LOG", "RUST_LOG"];
+    let level = wanted.iter().find_map(|name| std::env::var(name).ok());
+    log::set_max_level(level.map_or(LevelFilter::Info, |text| level_of(&text)));
+    let _ = log::set_boxed_logger(Box::new(logger));
+    std::panic::set_hook(Box::new(|panic| {
+        let reason = panic.payload_as_str().unwrap_or("unknown");
+        match panic.location() {
+            Some(at) => log::error!("internal error at={at} reason={reason:?}"),
+            None => log::error!("internal error reason={reason:?}"),
+        }
+    }));
+}
+
+/// Understands `debug` and lists such as `warn,gosling=debug,hyper=off`.
+fn level_of(text: &str) -> LevelFilter {
+    let (mut general, mut own) = (None, None);
+    for directive in text.split(',') {
+        match directive.split_once('=') {
+            Some(("gosling", level)) => own = level.trim().parse().ok(),
+            Some(_) => {}
+            None => general = directive.trim().parse().ok().or(general),
+        }
+    }
+    own.or(general).unwrap_or(LevelFilter::Info)
+}
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata) -> bool {
+        let target = metadata.target();
+        target == "gosling" || target.starts_with("gosling::")
+    }
+
+    fn log(&self, record: &Record) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let line = format!(
+            "{} {} {}\n",
+            clock::now_rfc3339(),
+            record.level(),
+            record.args()
+        );
+        // Nobody is left to tell if stderr is gone.
+        let _ = io::stderr().write_all(line.as_bytes());
+        lock(&self.file).write(&self.folder, &line);
+    }
+
+    fn flush(&self) {}
+}
+
+impl Sink {
+    fn write(&mut self, folder: &PathBuf, line: &str) {
+        if matches!(self, Sink::NotYet) {
+            *self = match open(folder) {
+                Ok(file) => Sink::Open(file, 0),
+                Err(_) => Sink::Off,
+            };
+        }
+        if let Sink::Open(file, size) = self {
+            *size += line.len() as u64;
+            if *size > MAX_FILE || file.write_all(line.as_bytes()).is_err() {
+                *self = Sink::Off;
+            }
+        }
+    }
+}
+
+/// `YYYYMMDD/gosling-PID.log`; folders of days long past go.
+fn open(folder: &PathBuf) -> io::Result<File> {
+    let day = folder.join(clock::today());
+    crate::store::files::ensure_dir(&day).map_err(io::Error::other)?;
+    let mut days: Vec<_> = fs::read_dir(folder)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    days.sort();
+    let excess = days.len().saturating_sub(KEEP_DAYS);
+    for old in &days[..excess] {
+        let _ = fs::remove_dir_all(old);
+    }
+    let file = day.join(format!("gosling-{}.log", std::process::id()));
+    OpenOptions::new().create(true).append(true).open(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read_as_users_write_them() {
+        for (text, level) in [
+            ("debug", LevelFilter::Debug),
+            ("WARN", LevelFilter::Warn),
+            ("off", LevelFilter::Off),
+            ("warn,gosling=trace", LevelFilter::Trace),
+            ("gosling=error,hyper=debug", LevelFilter::Error),
+            ("hyper=debug", LevelFilter::Info),
+            ("nonsense", LevelFilter::Info),
+        ] {
+            assert_eq!(level_of(text), level, "{text}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! `gosling mcp NAME`: one of the shipped MCP servers, on stdin and stdout.
+
+use super::{Failure, print, text};
+use crate::builtin;
+use crate::mcp::server::serve_stdio_process;
+use lexopt::prelude::*;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+usage: gosling mcp NAME [OPTIONS]
+
+Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends.
+
+names:
+  demo        a little of everything: tools, resources, a prompt
+
+options:
+  --pages     demo: three pages of each
+  -h, --help  show this
+";
+
+pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let (mut name, mut pages) = (None, false);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Value(value) if name.is_none() => name = Some(text(value)?),
+            Long("pages") => pages = true,
+            Short('h') | Long("help") => return print(HELP),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let name = name.ok_or_else(|| Failure::Usage("mcp: which server?".to_owned()))?;
+    let server = match name.as_str() {
+        "demo" => builtin::demo::server(pages),
+        name => builtin::server(name).ok_or_else(|| {
+            let known = builtin::NAMES.join(", ");
+            Failure::Usage(format!("mcp: there is no server {name:?}, only {known}"))
+        })?,
+    };
+    match serve_stdio_process(server) == ExitCode::SUCCESS {
+        true => Ok(()),
+        false => Err(Failure::Told),
+    }
+}

@@ -1,0 +1,117 @@
+//! The command line: one file a command, the same conventions in all of them.
+//!
+//! Exit codes: 0 done, 1 it was tried and failed, 2 the command line makes no sense.
+
+mod agent;
+mod call;
+mod client;
+mod demo;
+mod logging;
+mod mcp;
+mod words;
+
+use crate::sys;
+use lexopt::prelude::*;
+use std::ffi::OsString;
+use std::fmt;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+gosling: a small server that speaks Goose's HTTP API and runs MCP extensions
+
+usage: gosling COMMAND [OPTIONS]
+
+commands:
+  agent   serve the API; a drop-in for `goosed agent`
+  demo    show a whole session with an MCP server, step by step
+  call    call one tool of an MCP server, without a server of our own
+  mcp     be one of the MCP servers that gosling ships, on stdin and stdout
+
+options:
+  -h, --help      show help, also after a command
+  -V, --version   show the version
+";
+
+/// Why a command ended without success.
+enum Failure {
+    /// The command line makes no sense: exit code 2.
+    Usage(String),
+    /// It was tried and failed: exit code 1.
+    Failed(String),
+    /// It failed and has said so itself: exit code 1.
+    Told,
+}
+
+impl From<lexopt::Error> for Failure {
+    fn from(error: lexopt::Error) -> Self {
+        Failure::Usage(error.to_string())
+    }
+}
+
+/// For `map_err`: what was tried, and why it did not work.
+fn failed<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Failure {
+    move |error| Failure::Failed(format!("{what}: {error}"))
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    sys::be_small();
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments
+        .next()
+        .is_some_and(|first| first == sys::guardian::COMMAND)
+    {
+        let mark = arguments.next().unwrap_or_default();
+        return sys::guardian::run(&mark.to_string_lossy());
+    }
+    sys::guardian::enable();
+    std::panic::set_hook(Box::new(|panic| {
+        let reason = panic.payload_as_str().unwrap_or("unknown");
+        eprintln!("gosling: internal error: {reason}");
+    }));
+    let (code, message) = match run(lexopt::Parser::from_env()) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Told) => return ExitCode::FAILURE,
+        Err(Failure::Failed(message)) => (1, message),
+        Err(Failure::Usage(message)) => (2, format!("{message}\ntry `gosling --help`")),
+    };
+    eprintln!("gosling: {message}");
+    ExitCode::from(code)
+}
+
+fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let command = match parser.next()? {
+        None => return Err(Failure::Usage("no command given".to_owned())),
+        Some(Short('h') | Long("help")) => return print(HELP),
+        Some(Short('V') | Long("version")) => {
+            return print(concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n"));
+        }
+        Some(Value(command)) => command,
+        Some(other) => return Err(other.unexpected().into()),
+    };
+    match command.to_str() {
+        Some("agent") => agent::run(parser),
+        Some("demo") => demo::run(parser),
+        Some("call") => call::run(parser),
+        Some("mcp") => mcp::run(parser),
+        _ => Err(Failure::Usage(format!("there is no command {command:?}"))),
+    }
+}
+
+/// Prints to stdout; a reader that has left is fine.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// What is left of a command line that takes no options any more.
+fn rest(parser: &mut lexopt::Parser) -> Result<Vec<OsString>, Failure> {
+    Ok(parser.raw_args()?.collect())
+}
+
+fn text(value: OsString) -> Result<String, Failure> {
+    value
+        .into_string()
+        .map_err(|value| Failure::Usage(format!("{value:?} is not Unicode")))
+}

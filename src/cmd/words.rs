@@ -1,0 +1,52 @@
+//! A command as one string, split into words the way a shell would, without any of its other powers.
+
+/// Splits at white space outside quotes. `'…'` is literal; in `"…"` and outside, `\\` takes the next
+/// character as it is.
+///
+/// # Errors
+/// When a quote is not closed or a backslash ends the text.
+pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => {
+                let c = chars.next().ok_or("it ends in a backslash")?;
+                word.get_or_insert_default().push(c);
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if let Some(open) = quote {
+        return Err(format!("a quote {open} is not closed"));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        for (text, words) in [
+            ("", &[][..]),
+            ("  a  b\t", &["a", "b"]),
+            ("a 'b c' \"d \\\" e\"", &["a", "b c", "d \" e"]),
+            ("a\\ b''c \"\"", &["a bc", ""]),
+            ("'\\'", &["\\"]),
+        ] {
+            assert_eq!(split(text).unwrap(), words, "{text}");
+        }
+        for bad in ["'a", "a \"b", "a\\"] {
+            assert!(split(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! A session: where it works, what it has enabled and what it has cost so far.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
+///
+/// Fields that a reader does not find take their defaults, so that older files load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Session {
+    /// `YYYYMMDD_N`: the day it was made, in UTC, and a number from 1.
+    pub id: String,
+    /// The folder that tools and extensions work in.
+    pub working_dir: PathBuf,
+    /// What lists show.
+    pub name: String,
+    /// Whether a person chose the name; such a name is never replaced.
+    pub user_set_name: bool,
+    /// Who started it.
+    pub session_type: SessionType,
+    /// RFC 3339, UTC.
+    pub created_at: String,
+    /// RFC 3339, UTC.
+    pub updated_at: String,
+    /// What extensions keep with the session.
+    pub extension_data: ExtensionData,
+    /// Tokens of the last exchange.
+    pub total_tokens: Option<i64>,
+    /// Input tokens of the last exchange.
+    pub input_tokens: Option<i64>,
+    /// Output tokens of the last exchange.
+    pub output_tokens: Option<i64>,
+    /// Tokens of all exchanges.
+    pub accumulated_total_tokens: Option<i64>,
+    /// Input tokens of all exchanges.
+    pub accumulated_input_tokens: Option<i64>,
+    /// Output tokens of all exchanges.
+    pub accumulated_output_tokens: Option<i64>,
+    /// The schedule that started it.
+    pub schedule_id: Option<String>,
+    /// The recipe it was started from.
+    pub recipe: Option<Value>,
+    /// The values given for the recipe's parameters.
+    pub user_recipe_values: Option<Map<String, Value>>,
+    /// The messages, where they were asked for.
+    pub conversation: Option<Vec<Value>>,
+    /// How many messages there are, whether or not they were asked for.
+    pub message_count: usize,
+    /// The provider in use.
+    pub provider_name: Option<String>,
+    /// The model in use, with its limits.
+    pub model_config: Option<Value>,
+}
+
+/// Who started a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionType {
+    /// A person.
+    #[default]
+    User,
+    /// A schedule.
+    Scheduled,
+    /// Another session, as a helper.
+    SubAgent,
+    /// The program itself; such sessions are not listed.
+    Hidden,
+    /// A terminal.
+    Terminal,
+}
+
+/// What extensions keep with a session: JSON under versioned keys, passed through as it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExtensionData(pub Map<String, Value>);
+
+impl ExtensionData {
+    const ENABLED: &'static str = "enabled_extensions.v0";
+    const LIST: &'static str = "extensions";
+}
+
+/// Nothing enabled, said explicitly, as Goose does.
+impl Default for ExtensionData {
+    fn default() -> Self {
+        let mut data = Self(Map::new());
+        data.set_enabled(Vec::new());
+        data
+    }
+}
+
+impl ExtensionData {
+    /// The configurations of the enabled extensions, in the order they were enabled.
+    pub fn enabled(&self) -> &[Value] {
+        self.0
+            .get(Self::ENABLED)
+            .and_then(|state| state.get(Self::LIST))
+            .and_then(Value::as_array)
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Replaces the configurations of the enabled extensions; everything else stays.
+    pub fn set_enabled(&mut self, extensions: Vec<Value>) {
+        let state = self
+            .0
+            .entry(Self::ENABLED)
+            .or_insert_with(|| Value::Object(Map::new()));
+        if !state.is_object() {
+            *state = Value::Object(Map::new());
+        }
+        if let Value::Object(state) = state {
+            state.insert(Self::LIST.to_owned(), Value::Array(extensions));
+        }
+    }
+}
+
+impl Session {
+    /// The configurations of the enabled extensions, in the order they were enabled.
+    pub fn enabled_extensions(&self) -> &[Value] {
+        self.extension_data.enabled()
+    }
+
+    /// Replaces the configurations of the enabled extensions.
+    pub fn set_enabled_extensions(&mut self, extensions: Vec<Value>) {
+        self.extension_data.set_enabled(extensions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const RECORDED: &str = concat!(
+        r#"{"id":"20261121_1","working_dir":"/w","name":"New Chat","user_set_name":false,"#,
+        r#""session_type":"user","created_at":"2026-11-21T22:16:27Z","#,
+        r#""updated_at":"2026-11-21T22:16:27Z","#,
+        r#""extension_data":{"enabled_extensions.v0":{"extensions":[]}},"#,
+        r#""total_tokens":null,"input_tokens":null,"output_tokens":null,"#,
+        r#""accumulated_total_tokens":null,"accumulated_input_tokens":null,"#,
+        r#""accumulated_output_tokens":null,"schedule_id":null,"recipe":null,"#,
+        r#""user_recipe_values":null,"conversation":null,"message_count":0,"#,
+        r#""provider_name":null,"model_config":null}"#
+    );
+
+    #[test]
+    fn has_the_recorded_shape_and_order() {
+        let session: Session = serde_json::from_str(RECORDED).unwrap();
+        assert_eq!(serde_json::to_string(&session).unwrap(), RECORDED);
+        let made = Session {
+            id: "20261121_1".into(),
+            working_dir: "/w".into(),
+            name: "New Chat".into(),
+            created_at: "2026-11-21T22:16:27Z".into(),
+            updated_at: "2026-11-21T22:16:27Z".into(),
+            ..Session::default()
+        };
+        assert_eq!(serde_json::to_string(&made).unwrap(), RECORDED);
+    }
+
+    #[test]
+    fn missing_fields_take_their_defaults() {
+        let session: Session = serde_json::from_str(r#"{"id":"20261121_1"}"#).unwrap();
+        assert_eq!(session.session_type, SessionType::User);
+        assert!(session.enabled_extensions().is_empty());
+    }
+
+    #[test]
+    fn enabling_keeps_what_others_stored() {
+        let mut data: ExtensionData = serde_json::from_value(json!({
+            "todo.v0": {"content": "x"},
+            "enabled_extensions.v0": {"extensions": [1], "later": true},
+        }))
+        .unwrap();
+        data.set_enabled(vec![json!({"name": "a"})]);
+        assert_eq!(data.enabled(), [json!({"name": "a"})]);
+        assert_eq!(
+            serde_json::to_value(&data).unwrap(),
+            json!({
+                "todo.v0": {"content": "x"},
+                "enabled_extensions.v0": {"extensions": [{"name": "a"}], "later": true},
+            })
+        );
+    }
+
+    #[test]
+    fn odd_extension_data_is_replaced_only_where_needed() {
+        let mut data: ExtensionData =
+            serde_json::from_value(json!({"enabled_extensions.v0": 7})).unwrap();
+        assert!(data.enabled().is_empty());
+        data.set_enabled(vec![json!(1)]);
+        assert_eq!(data.enabled(), [json!(1)]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Finding the program of a `stdio` extension, also where PATH is poor: an application that was
+//! started from a desktop has not seen the user's shell set-up.
+
+use crate::sys::is_executable;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where npm, uv, Homebrew and their like put programs, below the home directory.
+const HOME_PLACES: &[&str] = &[
+    ".local/bin",
+    ".cargo/bin",
+    ".npm-global/bin",
+    ".volta/bin",
+    ".bun/bin",
+    ".deno/bin",
+    ".asdf/shims",
+    ".local/share/mise/shims",
+    ".nvm/current/bin",
+];
+
+/// The same, for the whole machine.
+const PLACES: &[&str] = &[
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/home/linuxbrew/.linuxbrew/bin",
+    "/opt/local/bin",
+    "/usr/bin",
+    "/bin",
+];
+
+/// What PATH says, then the usual places that exist and that it does not name.
+pub fn search_path() -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = env::var_os("PATH")
+        .map(|path| env::split_paths(&path).collect())
+        .unwrap_or_default();
+    let home = env::home_dir().filter(|home| home.is_absolute());
+    let usual = home
+        .iter()
+        .flat_map(|home| HOME_PLACES.iter().map(|place| home.join(place)))
+        .chain(PLACES.iter().map(PathBuf::from));
+    for folder in usual {
+        if !folders.contains(&folder) && folder.is_dir() {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// The same as the value of a PATH variable, for the child, whose own children must be found too.
+pub fn child_path(folders: &[PathBuf]) -> Option<OsString> {
+    env::join_paths(folders).ok()
+}
+
+/// The program to run: a path is taken as it is (relative ones from the working directory, `~/` from
+/// the home directory), a name is looked up.
+///
+/// # Errors
+/// Says what was looked for and where.
+pub fn find(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
+    if cmd.trim().is_empty() {
+        return Err("`cmd` is empty; it names the program to run".to_owned());
+    }
+    if cmd.contains('/') || (cfg!(windows) && cmd.contains('\\')) {
+        let path = match (cmd.strip_prefix("~/"), env::home_dir()) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => working_dir.join(cmd),
+        };
+        return match is_executable(&path) {
+            true => Ok(path),
+            false if path.exists() => Err(format!("{cmd:?} is not an executable file")),
+            false => Err(format!("there is no program {cmd:?}")),
+        };
+    }
+    let found = folders
+        .iter()
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(cmd))
+        .flat_map(|path| with_extensions(&path))
+        .find(|path| is_executable(path));
+    found.ok_or_else(|| {
+        format!(
+            "the command {cmd:?} was not found in any of {} folders of PATH; install it or give \
+             its full path",
+            folders.len()
+        )
+    })
+}
+
+fn with_extensions(path: &Path) -> Vec<PathBuf> {
+    let mut all = vec![path.to_owned()];
+    if cfg!(windows) {
+        all.extend(["exe", "cmd", "bat", "com"].map(|e| path.with_extension(e)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_up_and_a_path_is_not() {
+        let folders = search_path();
+        let here = Path::new("/");
+        assert!(find("sh", here, &folders).unwrap().is_absolute());
+        assert_eq!(find("bin/sh", here, &[]).unwrap(), Path::new("/bin/sh"));
+        for (cmd, reason) in [
+            ("definitely-not-a-command", "not found in any"),
+            ("/definitely/not", "no program"),
+            ("/etc", "not an executable"),
+            (" ", "empty"),
+        ] {
+            let error = find(cmd, here, &folders).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_relative_folder_of_path_is_never_searched() {
+        assert!(find("sh", Path::new("/bin"), &[PathBuf::from(".")]).is_err());
+    }
+}

@@ -1,0 +1,442 @@
+//! `ExtensionConfig`: what a user says about an extension, in every type that Goose knows.
+//!
+//! What was sent comes back: unknown fields are kept, defaults are filled in as the original does.
+//! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
+
+use crate::mcp::client::DEFAULT_TIMEOUT;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// One extension, by type.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ExtensionConfig {
+    /// The transport of 2024; kept so that old files can be read, never activated.
+    Sse(Sse),
+    /// A child process.
+    Stdio(Stdio),
+    /// One of the servers that this program ships.
+    Builtin(Builtin),
+    /// Part of Goose's own agent; kept, not part of gosling.
+    Platform(Platform),
+    /// A server at an address.
+    StreamableHttp(StreamableHttp),
+    /// Tools that the client runs.
+    Frontend(Frontend),
+    /// A server as a piece of Python.
+    InlinePython(InlinePython),
+}
+
+/// See [`ExtensionConfig::Sse`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sse {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// Where it was.
+    #[serde(default)]
+    pub uri: Option<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::Stdio`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stdio {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// The program: a path, or a name that is looked up.
+    pub cmd: String,
+    /// Its arguments, passed on as they are, without a shell.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub args: Vec<String>,
+    /// Environment variables in plain text.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub envs: Envs,
+    /// Environment variables whose values are secrets of the same name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub env_keys: Vec<String>,
+    /// How long a request may take, in seconds; 300 if absent.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Shipped with the client.
+    #[serde(default)]
+    pub bundled: Option<bool>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::Builtin`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Builtin {
+    /// The server's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// For people.
+    #[serde(default)]
+    pub display_name: Option<String>,
+    /// How long a request may take, in seconds; 300 if absent.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Shipped with the client.
+    #[serde(default)]
+    pub bundled: Option<bool>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::Platform`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Platform {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// For people.
+    #[serde(default)]
+    pub display_name: Option<String>,
+    /// Shipped with the client.
+    #[serde(default)]
+    pub bundled: Option<bool>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::StreamableHttp`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamableHttp {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// Where it is.
+    pub uri: String,
+    /// Variables for the headers, in plain text.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub envs: Envs,
+    /// Variables for the headers whose values are secrets of the same name.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub env_keys: Vec<String>,
+    /// Sent with every request; `$VAR` and `${VAR}` are filled in.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub headers: Envs,
+    /// How long a request may take, in seconds; 300 if absent.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Shipped with the client.
+    #[serde(default)]
+    pub bundled: Option<bool>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::Frontend`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frontend {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// MCP tools, to the letter.
+    pub tools: Vec<Value>,
+    /// For the model.
+    #[serde(default)]
+    pub instructions: Option<String>,
+    /// Shipped with the client.
+    #[serde(default)]
+    pub bundled: Option<bool>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// See [`ExtensionConfig::InlinePython`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InlinePython {
+    /// The extension's name.
+    pub name: String,
+    /// For people.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub description: String,
+    /// The program.
+    pub code: String,
+    /// How long a request may take, in seconds; 300 if absent.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+    /// Packages that the program needs.
+    #[serde(default)]
+    pub dependencies: Option<Vec<String>>,
+    /// The tools that may be used; all if empty.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub available_tools: Vec<String>,
+    /// What this version does not know.
+    #[serde(flatten)]
+    pub rest: Map<String, Value>,
+}
+
+/// Environment variables, in the order in which they were given: a JSON object of strings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Envs(Map<String, Value>);
+
+impl Envs {
+    /// The variables and their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.0.iter();
+        pairs.map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()))
+    }
+}
+
+impl<'de> Deserialize<'de> for Envs {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let map = Map::<String, Value>::deserialize(d)?;
+        match map.iter().find(|(_, value)| !value.is_string()) {
+            None => Ok(Envs(map)),
+            Some((key, _)) => Err(serde::de::Error::custom(format_args!(
+                "the value of `{key}` is not a string; put it in quotes"
+            ))),
+        }
+    }
+}
+
+fn null_is_default<'de, D, T>(d: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::<T>::deserialize(d).map(Option::unwrap_or_default)
+}
+
+impl<'de> Deserialize<'de> for ExtensionConfig {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let map = Map::<String, Value>::deserialize(d)?;
+        ExtensionConfig::from_json(map).map_err(serde::de::Error::custom)
+    }
+}
+
+impl ExtensionConfig {
+    /// Reads a configuration as a client or a file has it.
+    ///
+    /// # Errors
+    /// What is missing or has the wrong type, with a hint where a mistake is common.
+    pub fn from_json(mut map: Map<String, Value>) -> Result<Self, String> {
+        fn read<T: DeserializeOwned>(map: Map<String, Value>) -> Result<T, String> {
+            serde_json::from_value(Value::Object(map)).map_err(|e| e.to_string())
+        }
+        let kind = match map.shift_remove("type") {
+            Some(Value::String(kind)) => kind,
+            Some(_) => return Err("`type` is not a string".to_owned()),
+            None => return Err("missing field `type`".to_owned()),
+        };
+        if kind == "streamable_http" && !map.contains_key("uri") && map.contains_key("url") {
+            return Err("missing field `uri`: write the address as `uri`, not `url`".to_owned());
+        }
+        match kind.as_str() {
+            "sse" => read(map).map(ExtensionConfig::Sse),
+            "stdio" => read(map).map(ExtensionConfig::Stdio),
+            "builtin" => read(map).map(ExtensionConfig::Builtin),
+            "platform" => read(map).map(ExtensionConfig::Platform),
+            "streamable_http" => read(map).map(ExtensionConfig::StreamableHttp),
+            "frontend" => read(map).map(ExtensionConfig::Frontend),
+            "inline_python" => read(map).map(ExtensionConfig::InlinePython),
+            other => Err(format!(
+                "type: unknown variant `{other}`, expected one of `sse`, `stdio`, `builtin`, \
+                 `platform`, `streamable_http`, `frontend`, `inline_python`"
+            )),
+        }
+    }
+
+    /// As [`from_json`](Self::from_json), for any JSON value.
+    ///
+    /// # Errors
+    /// As there; also when the value is not an object.
+    pub fn from_value(value: Value) -> Result<Self, String> {
+        match value {
+            Value::Object(map) => Self::from_json(map),
+            _ => Err("an extension's configuration is an object".to_owned()),
+        }
+    }
+
+    /// The configuration as JSON, with `type` first and defaults filled in.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The name as configured.
+    pub fn name(&self) -> &str {
+        match self {
+            ExtensionConfig::Sse(c) => &c.name,
+            ExtensionConfig::Stdio(c) => &c.name,
+            ExtensionConfig::Builtin(c) => &c.name,
+            ExtensionConfig::Platform(c) => &c.name,
+            ExtensionConfig::StreamableHttp(c) => &c.name,
+            ExtensionConfig::Frontend(c) => &c.name,
+            ExtensionConfig::InlinePython(c) => &c.name,
+        }
+    }
+
+    /// What identifies the extension, see [`key`].
+    pub fn key(&self) -> String {
+        key(self.name())
+    }
+
+    /// How long a request to it may take.
+    pub fn timeout(&self) -> Duration {
+        let seconds = match self {
+            ExtensionConfig::Stdio(c) => c.timeout,
+            ExtensionConfig::Builtin(c) => c.timeout,
+            ExtensionConfig::StreamableHttp(c) => c.timeout,
+            ExtensionConfig::InlinePython(c) => c.timeout,
+            _ => None,
+        };
+        seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+    }
+
+    /// Whether a tool of this name may be listed and called.
+    pub fn allows(&self, tool: &str) -> bool {
+        let available = match self {
+            ExtensionConfig::Stdio(c) => &c.available_tools,
+            ExtensionConfig::Builtin(c) => &c.available_tools,
+            ExtensionConfig::Platform(c) => &c.available_tools,
+            ExtensionConfig::StreamableHttp(c) => &c.available_tools,
+            ExtensionConfig::Frontend(c) => &c.available_tools,
+            ExtensionConfig::InlinePython(c) => &c.available_tools,
+            ExtensionConfig::Sse(_) => return true,
+        };
+        available.is_empty() || available.iter().any(|name| name == tool)
+    }
+}
+
+/// What identifies an extension, in files and before the `__` of a tool's name: the name without
+/// white space, in lower case, every other character than `A-Za-z0-9_-` an underscore.
+pub fn key(name: &str) -> String {
+    name.chars()
+        .filter(|c| !c.is_whitespace())
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c.to_ascii_lowercase(),
+            _ => '_',
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn round(value: Value) -> Value {
+        ExtensionConfig::from_value(value).unwrap().to_value()
+    }
+
+    #[test]
+    fn every_type_comes_back_with_its_defaults_and_what_is_unknown() {
+        for (sent, back) in [
+            (
+                json!({"x": [1], "name": "n", "cmd": "c", "type": "stdio"}),
+                r#"{"type":"stdio","name":"n","description":"","cmd":"c","args":[],"envs":{},"env_keys":[],"timeout":null,"bundled":null,"available_tools":[],"x":[1]}"#,
+            ),
+            (
+                json!({"type": "streamable_http", "name": "n", "uri": "u", "headers": {"b": "1", "a": "2"}}),
+                r#"{"type":"streamable_http","name":"n","description":"","uri":"u","envs":{},"env_keys":[],"headers":{"b":"1","a":"2"},"timeout":null,"bundled":null,"available_tools":[]}"#,
+            ),
+            (
+                json!({"type": "sse", "name": "n", "description": "d", "uri": "u", "old": true}),
+                r#"{"type":"sse","name":"n","description":"d","uri":"u","old":true}"#,
+            ),
+            (
+                json!({"type": "builtin", "name": "n", "available_tools": null}),
+                r#"{"type":"builtin","name":"n","description":"","display_name":null,"timeout":null,"bundled":null,"available_tools":[]}"#,
+            ),
+            (
+                json!({"type": "platform", "name": "n", "bundled": true}),
+                r#"{"type":"platform","name":"n","description":"","display_name":null,"bundled":true,"available_tools":[]}"#,
+            ),
+            (
+                json!({"type": "frontend", "name": "n", "tools": [{"name": "t", "z": 1}]}),
+                r#"{"type":"frontend","name":"n","description":"","tools":[{"name":"t","z":1}],"instructions":null,"bundled":null,"available_tools":[]}"#,
+            ),
+            (
+                json!({"type": "inline_python", "name": "n", "code": "print(1)"}),
+                r#"{"type":"inline_python","name":"n","description":"","code":"print(1)","timeout":null,"dependencies":null,"available_tools":[]}"#,
+            ),
+        ] {
+            let once = round(sent);
+            assert_eq!(once.to_string(), back);
+            assert_eq!(round(once).to_string(), back);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (sent, reason) in [
+            (
+                json!({"type": "nope", "name": "b"}),
+                "unknown variant `nope`",
+            ),
+            (json!({"name": "b"}), "missing field `type`"),
+            (json!({"type": "stdio", "name": "b"}), "missing field `cmd`"),
+            (json!({"type": "stdio", "cmd": "b"}), "missing field `name`"),
+            (
+                json!({"type": "streamable_http", "name": "b", "url": "x"}),
+                "not `url`",
+            ),
+            (
+                json!({"type": "stdio", "name": "b", "cmd": "c", "timeout": -1}),
+                "invalid value",
+            ),
+            (
+                json!({"type": "stdio", "name": "b", "cmd": "c", "envs": {"A": 1}}),
+                "`A`",
+            ),
+            (json!([]), "an object"),
+        ] {
+            let error = ExtensionConfig::from_value(sent).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_key_has_only_safe_characters() {
+        for (name, expected) in [
+            ("Bench Tools", "benchtools"),
+            ("a\tb\u{a0}c", "abc"),
+            ("Ünï.Cöde/x", "_n__c_de_x"),
+            ("keep_-9", "keep_-9"),
+            ("", ""),
+        ] {
+            assert_eq!(key(name), expected);
+        }
+    }
+}

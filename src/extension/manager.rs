@@ -1,0 +1,412 @@
+//! The extensions of one session: activation, listing, dispatch, end. One manager for every type; an
+//! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
+
+use super::command;
+use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
+use super::environment::Environment;
+use super::{Error, Phase};
+use crate::mcp;
+use crate::mcp::client::{Client, Listener, MAX_TIMEOUT, Options, printable};
+use crate::mcp::pending::Patience;
+use crate::mcp::transport::Transport;
+use crate::mcp::transport::http::{HttpOptions, HttpTransport};
+use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use serde_json::value::RawValue;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Looks a secret up by name; `None` if there is none.
+pub type SecretLookup = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
+
+/// What a session gives its extensions.
+#[derive(Clone)]
+pub struct Context {
+    /// The session's id, for `AGENT_SESSION_ID` and `_meta`.
+    pub session_id: String,
+    /// Where stdio servers run.
+    pub working_dir: PathBuf,
+    /// Where the values of `env_keys` come from.
+    pub secrets: Arc<SecretLookup>,
+    /// No connection may leave this machine.
+    pub offline: bool,
+}
+
+/// The active extensions of one session.
+pub struct Manager {
+    context: Context,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    active: HashMap<String, Arc<Extension>>,
+    /// Keys of extensions that are being started.
+    starting: HashSet<String>,
+    closed: bool,
+}
+
+/// One active extension.
+struct Extension {
+    key: String,
+    config: ExtensionConfig,
+    client: Client,
+    tools: Mutex<Arc<Vec<Tool>>>,
+    stale: Arc<AtomicBool>,
+}
+
+/// One tool as a session sees it.
+#[derive(Clone)]
+pub struct ListedTool {
+    /// `key__tool`.
+    pub name: String,
+    /// As its server describes it.
+    pub tool: Tool,
+}
+
+impl Manager {
+    /// A manager without extensions.
+    pub fn new(context: Context) -> Self {
+        Manager {
+            context,
+            table: Mutex::default(),
+        }
+    }
+
+    /// Activates an extension and waits until it is ready. One that is active already, with the
+    /// same configuration and alive, is left as it is; otherwise the new one replaces it.
+    ///
+    /// # Errors
+    /// Why it did not come up. Nothing of it is left then.
+    pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
+        let (name, key) = (config.name(), config.key());
+        if key.is_empty() {
+            let reason = "its name has no characters that could identify it";
+            return Err(Error::new(name, Phase::Config, reason));
+        }
+        {
+            let mut table = lock(&self.table);
+            if let Some(active) = table.active.get(&key)
+                && active.config == *config
+                && active.client.is_open()
+            {
+                return Ok(());
+            }
+            if !table.starting.insert(key.clone()) {
+                let reason = format!("another extension with the key `{key}` is being started");
+                return Err(Error::new(name, Phase::Config, reason));
+            }
+        }
+        let started = self.start(config, cancel);
+        let (result, replaced) = {
+            let mut table = lock(&self.table);
+            table.starting.remove(&key);
+            match started {
+                Err(error) => (Err(error), None),
+                Ok(extension) if table.closed => {
+                    let reason = "the session was stopped meanwhile";
+                    (
+                        Err(Error::new(name, Phase::Cancelled, reason)),
+                        Some(Arc::new(extension)),
+                    )
+                }
+                Ok(extension) => (Ok(()), table.active.insert(key, Arc::new(extension))),
+            }
+        };
+        if let Some(extension) = replaced {
+            extension.client.close();
+        }
+        result
+    }
+
+    fn start(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Extension, Error> {
+        let name = config.name();
+        let transport: Arc<dyn Transport> = match config {
+            ExtensionConfig::Stdio(stdio) => Arc::new(self.stdio(stdio)?),
+            ExtensionConfig::StreamableHttp(http) => Arc::new(self.http(http)?),
+            ExtensionConfig::Sse(_) => {
+                let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
+                              `streamable_http` and `uri` to the server's MCP endpoint";
+                return Err(Error::new(name, Phase::Config, reason));
+            }
+            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension")),
+            ExtensionConfig::Frontend(_) => return Err(missing(name, "frontend extension")),
+            ExtensionConfig::InlinePython(_) => {
+                return Err(missing(name, "inline Python extension"));
+            }
+            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension")),
+        };
+        let stale = Arc::new(AtomicBool::new(false));
+        let listener = Arc::new(Watch {
+            stale: stale.clone(),
+        });
+        let mut options = Options::new(name);
+        options.patience = Patience {
+            quiet: config.timeout(),
+            total: config.timeout().max(MAX_TIMEOUT),
+        };
+        let meta = [
+            ("agent-session-id", self.context.session_id.clone()),
+            (
+                "agent-working-dir",
+                self.context.working_dir.to_string_lossy().into_owned(),
+            ),
+        ];
+        options.meta = meta
+            .map(|(k, v)| (k.to_owned(), v.into()))
+            .into_iter()
+            .collect();
+        let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
+        let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
+        let tools = client.list_tools(cancel).map_err(failed)?;
+        let info = &client.server().server_info;
+        log::info!(
+            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
+            printable(&info.name, 100),
+            printable(&info.version, 100),
+            client.server().protocol_version,
+            tools.len()
+        );
+        Ok(Extension {
+            key: config.key(),
+            config: config.clone(),
+            client,
+            tools: Mutex::new(Arc::new(without_duplicates(name, tools))),
+            stale,
+        })
+    }
+
+    fn stdio(&self, config: &Stdio) -> Result<StdioTransport, Error> {
+        let name = &config.name;
+        let wrong = |reason: String| Error::new(name, Phase::Config, reason);
+        let environment =
+            Environment::merge(&config.envs, &config.env_keys, &*self.context.secrets)
+                .map_err(wrong)?;
+        let folders = command::search_path();
+        let program = command::find(&config.cmd, &self.context.working_dir, &folders)
+            .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
+        if !self.context.working_dir.is_dir() {
+            let reason = format!(
+                "the session's working directory {:?} does not exist",
+                self.context.working_dir
+            );
+            return Err(Error::new(name, Phase::Setup, reason));
+        }
+        let mut command = Command::new(program);
+        command
+            .args(&config.args)
+            .current_dir(&self.context.working_dir)
+            .env("AGENT_SESSION_ID", &self.context.session_id)
+            .envs(command::child_path(&folders).map(|path| ("PATH", path)))
+            .envs(environment.variables());
+        for variable in OUR_SECRETS {
+            command.env_remove(variable);
+        }
+        let options = StdioOptions {
+            name: key(name),
+            max_line: MAX_LINE,
+            secrets: environment.secrets().to_vec(),
+        };
+        StdioTransport::spawn(command, options).map_err(|e| {
+            let reason = format!("{:?} could not be started: {e}", config.cmd);
+            Error::new(name, Phase::Setup, reason)
+        })
+    }
+
+    fn http(&self, config: &StreamableHttp) -> Result<HttpTransport, Error> {
+        let name = &config.name;
+        let wrong = |reason: String| Error::new(name, Phase::Config, reason);
+        let environment =
+            Environment::merge(&config.envs, &config.env_keys, &*self.context.secrets)
+                .map_err(wrong)?;
+        let mut options = HttpOptions::new(key(name), &config.uri);
+        for (header, value) in config.headers.iter() {
+            let value = environment
+                .expand(value)
+                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
+            options.headers.push((header.to_owned(), value));
+        }
+        options.offline = self.context.offline;
+        HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
+    }
+
+    /// Ends an extension; false when there is none of this name.
+    pub fn remove(&self, name: &str) -> bool {
+        let removed = lock(&self.table).active.remove(&key(name));
+        removed.is_some_and(|extension| {
+            extension.client.close();
+            true
+        })
+    }
+
+    /// Ends all of them, side by side, and lets none in any more.
+    pub fn close(&self) {
+        let all: Vec<_> = {
+            let mut table = lock(&self.table);
+            table.closed = true;
+            table
+                .active
+                .drain()
+                .map(|(_, extension)| extension)
+                .collect()
+        };
+        thread::scope(|scope| {
+            for extension in &all {
+                let end = || extension.client.close();
+                let spawned = thread::Builder::new()
+                    .name(format!("end {}", extension.key))
+                    .spawn_scoped(scope, end);
+                if spawned.is_err() {
+                    end();
+                }
+            }
+        });
+    }
+
+    /// The tools of all extensions, or of one, sorted by name, without those that the configuration
+    /// leaves out. An extension that no longer answers shows what it had when it last did.
+    pub fn tools(&self, extension: Option<&str>, cancel: &Cancel) -> Vec<ListedTool> {
+        let wanted = extension.map(key);
+        let active: Vec<_> = {
+            let table = lock(&self.table);
+            let all = table.active.values();
+            all.filter(|e| wanted.as_ref().is_none_or(|wanted| *wanted == e.key))
+                .cloned()
+                .collect()
+        };
+        let mut listed = Vec::new();
+        for extension in active {
+            let tools = extension.tools(cancel);
+            let allowed = tools.iter().filter(|t| extension.config.allows(&t.name));
+            listed.extend(allowed.map(|tool| ListedTool {
+                name: format!("{}__{}", extension.key, tool.name),
+                tool: tool.clone(),
+            }));
+        }
+        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        listed
+    }
+
+    /// Calls `key__tool`. `arguments` is the JSON text of an object.
+    ///
+    /// # Errors
+    /// When no extension owns the tool, the configuration leaves it out, or the call fails. A tool
+    /// that ran and failed is an `Ok`.
+    pub fn call(
+        &self,
+        name: &str,
+        arguments: &RawValue,
+        cancel: &Cancel,
+    ) -> Result<CallToolResult, Error> {
+        let (extension, tool) = self.owner(name)?;
+        if !extension.config.allows(tool) {
+            let reason = format!("the tool {tool:?} is not among its `available_tools`");
+            return Err(Error::new(extension.config.name(), Phase::Tool, reason));
+        }
+        let result = extension.client.call_tool(tool, arguments, cancel);
+        result.map_err(|error| extension.failed(&error))
+    }
+
+    /// Reads a resource of one extension.
+    ///
+    /// # Errors
+    /// When there is no such extension or the server does not give it.
+    pub fn read_resource(
+        &self,
+        extension: &str,
+        uri: &str,
+        cancel: &Cancel,
+    ) -> Result<ReadResourceResult, Error> {
+        let found = lock(&self.table).active.get(&key(extension)).cloned();
+        let found = found.ok_or_else(|| {
+            let reason = "it is not active in this session";
+            Error::new(extension, Phase::Config, reason)
+        })?;
+        let result = found.client.read_resource(uri, cancel);
+        result.map_err(|error| found.failed(&error))
+    }
+
+    /// The extension that a prefixed name belongs to, and the name without the prefix. Keys and
+    /// tool names may hold `__` themselves, so the longest key that fits counts.
+    fn owner<'n>(&self, name: &'n str) -> Result<(Arc<Extension>, &'n str), Error> {
+        let table = lock(&self.table);
+        let ends = name.match_indices("__").map(|(at, _)| at);
+        for end in ends.collect::<Vec<_>>().into_iter().rev() {
+            if let Some(extension) = table.active.get(&name[..end]) {
+                return Ok((extension.clone(), &name[end + 2..]));
+            }
+        }
+        let prefix = name.split("__").next().unwrap_or_default();
+        let reason = format!(
+            "no active extension owns the tool {:?}; tools are called `extension__tool`",
+            printable(name, 200)
+        );
+        Err(Error::new(prefix, Phase::Config, reason))
+    }
+}
+
+/// Variables of the server's own environment that no child may see.
+const OUR_SECRETS: [&str; 1] = ["GOOSE_SERVER__SECRET_KEY"];
+
+fn missing(name: &str, what: &str) -> Error {
+    let reason = format!("this {what} is not available in this build of gosling");
+    Error::new(name, Phase::Setup, reason)
+}
+
+/// The first tool of each name; the others could never be called.
+fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
+    let mut seen = HashSet::new();
+    tools.retain(|tool| {
+        let first = seen.insert(tool.name.clone());
+        if !first {
+            let tool = printable(&tool.name, 100);
+            log::warn!(
+                "left out a tool that is listed twice extension={extension:?} tool={tool:?}"
+            );
+        }
+        first
+    });
+    tools
+}
+
+impl Extension {
+    fn failed(&self, error: &mcp::Error) -> Error {
+        Error::from_mcp(self.config.name(), false, error)
+    }
+
+    /// What the server lists, asked again only after it said that the list has changed.
+    fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
+        if self.stale.swap(false, Ordering::SeqCst) {
+            match self.client.list_tools(cancel) {
+                Ok(tools) => {
+                    let tools = without_duplicates(self.config.name(), tools);
+                    *lock(&self.tools) = Arc::new(tools);
+                }
+                Err(error) => {
+                    self.stale.store(true, Ordering::SeqCst);
+                    log::warn!("tools not listed again reason={}", self.failed(&error));
+                }
+            }
+        }
+        lock(&self.tools).clone()
+    }
+}
+
+/// Hears that a list has changed.
+struct Watch {
+    stale: Arc<AtomicBool>,
+}
+
+impl Listener for Watch {
+    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
+        if method == "notifications/tools/list_changed" {
+            self.stale.store(true, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Extensions: their configuration, the environment they may have, their activation, and the manager
+//! that dispatches to them. Whatever its type, an active extension is an MCP client.
+//! CORE §5, §6, §8, §10.
+
+pub mod command;
+pub mod config;
+pub mod environment;
+mod error;
+mod manager;
+
+pub use config::ExtensionConfig;
+pub use error::{Error, Phase};
+pub use manager::{Context, ListedTool, Manager};

@@ -1,0 +1,266 @@
+//! The chunked transfer coding, decoded byte by byte without a socket (RFC 9112 §7.1).
+
+use super::Error;
+
+/// Bytes that one chunk's extensions may take.
+const EXTENSION_BYTES: usize = 1024;
+/// Bytes that all trailer fields together may take. They are discarded.
+const TRAILER_BYTES: usize = 8 << 10;
+/// Hexadecimal digits of a chunk size, leading zeros included.
+const SIZE_DIGITS: usize = 16;
+
+/// Decodes a chunked body that arrives in pieces of any size.
+///
+/// Lines end with CRLF and nothing else: where a lone LF counts as an end for one party and not for the
+/// next, requests can be smuggled.
+#[derive(Debug)]
+pub(super) struct Chunked {
+    state: State,
+    /// Bytes that the decoded body may still grow.
+    room: u64,
+    /// Bytes of the present extension, or of all trailers.
+    overhead: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum State {
+    Size { digits: usize, size: u64 },
+    SizeSpace(u64),
+    Extension(u64),
+    SizeEnd(u64),
+    Data(u64),
+    DataCr,
+    DataLf,
+    TrailerStart,
+    TrailerName,
+    TrailerValue,
+    TrailerEnd,
+    BodyEnd,
+    Done,
+}
+
+const FIRST: State = State::Size { digits: 0, size: 0 };
+
+impl Chunked {
+    /// A decoder for a body of at most `limit` bytes, chunk framing not counted.
+    pub(super) fn new(limit: usize) -> Chunked {
+        Chunked {
+            state: FIRST,
+            room: limit as u64,
+            overhead: 0,
+        }
+    }
+
+    /// Whether the body and its trailers have ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// Decodes what it can of `input` onto `body` and returns how many bytes of `input` belong to the
+    /// body: all of them, unless it is done.
+    ///
+    /// Errs with 400 if the framing is wrong, 413 if the body grows beyond its limit, 431 if the
+    /// trailers do.
+    pub(super) fn decode(&mut self, input: &[u8], body: &mut Vec<u8>) -> Result<usize, Error> {
+        let mut at = 0;
+        while at < input.len() && !self.is_done() {
+            if let State::Data(left) = self.state {
+                let rest = &input[at..];
+                let take = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
+                body.extend_from_slice(&rest[..take]);
+                at += take;
+                self.state = match left - take as u64 {
+                    0 => State::DataCr,
+                    left => State::Data(left),
+                };
+            } else {
+                self.state = self.step(input[at])?;
+                at += 1;
+            }
+        }
+        Ok(at)
+    }
+
+    fn step(&mut self, byte: u8) -> Result<State, Error> {
+        use State::*;
+        Ok(match (self.state, byte) {
+            (Size { digits, size }, _) if byte.is_ascii_hexdigit() && digits < SIZE_DIGITS => {
+                let digit = (byte as char).to_digit(16).unwrap_or(0);
+                Size {
+                    digits: digits + 1,
+                    size: size << 4 | u64::from(digit),
+                }
+            }
+            (Size { digits: 1.., size } | SizeSpace(size), b';') => Extension(size),
+            // White space before a semicolon is wrong, but must be understood (RFC 9110 §5.6.3).
+            (Size { digits: 1.., size } | SizeSpace(size), b' ' | b'\t') => {
+                self.count_extension()?;
+                SizeSpace(size)
+            }
+            (Size { digits: 1.., size } | Extension(size), b'\r') => self.begin_chunk(size)?,
+            (Extension(size), _) if is_text(byte) => {
+                self.count_extension()?;
+                Extension(size)
+            }
+            (SizeEnd(0), b'\n') => TrailerStart,
+            (SizeEnd(size), b'\n') => Data(size),
+            (DataCr, b'\r') => DataLf,
+            (DataLf, b'\n') => FIRST,
+            (TrailerStart, b'\r') => BodyEnd,
+            (TrailerStart | TrailerName, _) if is_token(byte) => {
+                self.count_trailer()?;
+                TrailerName
+            }
+            (TrailerName, b':') => TrailerValue,
+            (TrailerValue, b'\r') => TrailerEnd,
+            (TrailerValue, _) if is_text(byte) => {
+                self.count_trailer()?;
+                TrailerValue
+            }
+            (TrailerEnd, b'\n') => TrailerStart,
+            (BodyEnd, b'\n') => Done,
+            _ => {
+                return Err(Error::bad_request(
+                    "The chunked body is not framed as RFC 9112 §7.1 says: \
+                     send each chunk as SIZE CRLF DATA CRLF",
+                ));
+            }
+        })
+    }
+
+    /// Takes the room for a chunk before any of it is read.
+    fn begin_chunk(&mut self, size: u64) -> Result<State, Error> {
+        self.overhead = 0;
+        self.room = self.room.checked_sub(size).ok_or_else(too_large)?;
+        Ok(State::SizeEnd(size))
+    }
+
+    fn count_extension(&mut self) -> Result<(), Error> {
+        self.count(EXTENSION_BYTES, 400, "The extension of a chunk exceeds")
+    }
+
+    fn count_trailer(&mut self) -> Result<(), Error> {
+        self.count(TRAILER_BYTES, 431, "The trailers of the request exceed")
+    }
+
+    fn count(&mut self, limit: usize, status: u16, what: &str) -> Result<(), Error> {
+        self.overhead += 1;
+        match self.overhead > limit {
+            true => Err(Error::new(status, format!("{what} {limit} bytes"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// 413: the body is, or says that it will be, longer than the server takes.
+pub(super) fn too_large() -> Error {
+    Error::new(
+        413,
+        "The body of the request is larger than this server takes: send less at a time",
+    )
+}
+
+/// What may stand in a field value or in an extension: visible characters, white space, opaque bytes.
+fn is_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
+}
+
+/// What may stand in a field name (RFC 9110 §5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 100;
+
+    /// Feeds `pieces` and returns the body and how many bytes were left over, once it is done.
+    fn decode(pieces: &[&[u8]]) -> Result<Option<(Vec<u8>, usize)>, u16> {
+        let mut decoder = Chunked::new(LIMIT);
+        let mut body = Vec::new();
+        let mut left = 0;
+        for piece in pieces {
+            let taken = decoder.decode(piece, &mut body).map_err(|e| e.status.0)?;
+            assert!(taken == piece.len() || decoder.is_done());
+            left += piece.len() - taken;
+        }
+        Ok(decoder.is_done().then_some((body, left)))
+    }
+
+    const WHOLE: &[u8] =
+        b"4;a=b\r\nWiki\r\n0006 ; q=\"x\"\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n\
+          000\r\nExpires: never\r\nX-Y:\r\n\r\nGET /";
+
+    #[test]
+    fn a_body_is_the_same_however_it_is_cut() {
+        let expected = Ok(Some((b"Wikipedia in \r\n\r\nchunks.".to_vec(), 5)));
+        for a in 0..=WHOLE.len() {
+            for b in a..=WHOLE.len() {
+                assert_eq!(decode(&[&WHOLE[..a], &WHOLE[a..b], &WHOLE[b..]]), expected);
+            }
+        }
+        let bytes: Vec<&[u8]> = WHOLE.chunks(1).collect();
+        assert_eq!(decode(&bytes), expected);
+    }
+
+    #[test]
+    fn a_body_that_has_not_ended_is_not_done() {
+        for end in 0..WHOLE.len() - 5 {
+            assert_eq!(decode(&[&WHOLE[..end]]), Ok(None));
+        }
+    }
+
+    #[test]
+    fn bad_framing_is_refused() {
+        let long_extension = format!("1;{}", "x".repeat(EXTENSION_BYTES + 1));
+        let cases: &[&[u8]] = &[
+            b"x\r\n",
+            b"\r\n",
+            b";a\r\n",
+            b"-1\r\n",
+            b"+1\r\n",
+            b" 1\r\n",
+            b"0x1\r\n",
+            b"1 \r\n",
+            b"1 1\r\n",
+            b"1\n",
+            b"1;a\n",
+            b"1;a\0\r\n",
+            b"1\r\r\n",
+            b"1\r\nab",
+            b"1\r\na\n",
+            b"1\r\na\rx",
+            b"00000000000000001\r\n",
+            long_extension.as_bytes(),
+            b"0\r\n\n",
+            b"0\r\n folded\r\n",
+            b"0\r\nno colon\r\n",
+            b"0\r\nA: b\n",
+            b"0\r\n\r\r",
+        ];
+        for case in cases {
+            assert_eq!(decode(&[case]), Err(400), "{}", case.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_body_may_have_its_limit_and_not_a_byte_more() {
+        let of = |size: usize| format!("{size:x}\r\n{}\r\n0\r\n\r\n", "x".repeat(size));
+        assert_eq!(
+            decode(&[of(LIMIT).as_bytes()]),
+            Ok(Some((vec![b'x'; LIMIT], 0)))
+        );
+        assert_eq!(decode(&[of(LIMIT + 1).as_bytes()]), Err(413));
+        assert_eq!(decode(&[b"32\r\n", &[b'x'; 50], b"\r\n33\r"]), Err(413));
+        assert_eq!(decode(&[b"ffffffffffffffff\r\n"]), Err(413));
+    }
+
+    #[test]
+    fn trailers_are_bounded() {
+        let trailers = |bytes: usize| format!("0\r\nA:{}\r\n\r\n", "x".repeat(bytes));
+        assert!(decode(&[trailers(TRAILER_BYTES - 1).as_bytes()]).is_ok());
+        assert_eq!(decode(&[trailers(TRAILER_BYTES).as_bytes()]), Err(431));
+    }
+}

@@ -1,0 +1,72 @@
+//! A request that is refused: a status and one sentence, sent as `{"message": …}`.
+
+use std::fmt;
+
+use tiny_http::{Header, StatusCode};
+
+use super::response::{Response, header};
+
+/// Why a request gets no answer of its own: the status, and a sentence that says what to do.
+#[derive(Debug, Clone)]
+pub struct Error {
+    /// The status to answer with, 4xx or 5xx.
+    pub status: StatusCode,
+    /// What went wrong and what to do about it.
+    pub message: String,
+    headers: Vec<Header>,
+}
+
+impl Error {
+    /// An error of any status.
+    pub fn new(status: u16, message: impl Into<String>) -> Error {
+        Error {
+            status: StatusCode(status),
+            message: message.into(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// 400: the request itself is wrong.
+    pub fn bad_request(message: impl Into<String>) -> Error {
+        Error::new(400, message)
+    }
+
+    /// 404: what the request names does not exist.
+    pub fn not_found(message: impl Into<String>) -> Error {
+        Error::new(404, message)
+    }
+
+    /// 422: the request is well formed, but what it says cannot be done.
+    pub fn unprocessable(message: impl Into<String>) -> Error {
+        Error::new(422, message)
+    }
+
+    /// 500: the server failed.
+    pub fn internal(message: impl Into<String>) -> Error {
+        Error::new(500, message)
+    }
+
+    /// Adds a header field, as [`Response::header`] does.
+    pub fn header(mut self, name: &'static str, value: &str) -> Error {
+        self.headers.extend(header(name, value));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for Response {
+    fn from(error: Error) -> Response {
+        let body = serde_json::json!({ "message": error.message }).to_string();
+        let mut response = Response::bytes("application/json", body.into_bytes());
+        response.status = error.status;
+        response.headers.extend(error.headers);
+        response
+    }
+}

@@ -1,0 +1,186 @@
+//! Who may call: the secret key, and the `Host` check against DNS rebinding.
+
+use std::fmt;
+use std::hint::black_box;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::Error;
+
+/// The server's secret and the host names it answers to.
+#[derive(Default)]
+pub struct Guard {
+    secret: Option<Vec<u8>>,
+    allowed_hosts: Vec<String>,
+}
+
+impl Guard {
+    /// `secret` is what `X-Secret-Key` must hold; with `None` no key is asked for, and an empty secret
+    /// matches no key. `allowed_hosts` are the names, beside `localhost` and IP addresses, that a
+    /// request may give as its host; case, a port and a trailing dot do not count.
+    pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> Guard {
+        let allowed_hosts = allowed_hosts
+            .iter()
+            .map(|name| name.trim().trim_end_matches('.').to_ascii_lowercase())
+            .filter(|name| !name.is_empty())
+            .collect();
+        Guard {
+            secret,
+            allowed_hosts,
+        }
+    }
+
+    /// Errs with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
+    pub(super) fn check_key(&self, key: Option<&str>) -> Result<(), Error> {
+        let Some(secret) = &self.secret else {
+            return Ok(());
+        };
+        match key {
+            Some(key) if !secret.is_empty() && same(key.as_bytes(), secret) => Ok(()),
+            _ => Err(Error::new(
+                401,
+                "Send the server's secret in the header `X-Secret-Key`",
+            )),
+        }
+    }
+
+    /// Errs with 403 if `authority`, the host that the client believes it talks to, is a name that is
+    /// not this server's, and with 400 if it is no `host[:port]` at all (RFC 9110 §7.2).
+    ///
+    /// A page of another site can reach a local server only under a name that its owner made point
+    /// here, so names are checked and addresses need not be.
+    pub(super) fn check_host(&self, authority: &str) -> Result<(), Error> {
+        match host(authority) {
+            None => Err(Error::bad_request(
+                "The `Host` of the request must be `name`, `name:port` or an IP address",
+            )),
+            Some(Host::Address) => Ok(()),
+            Some(Host::Name(name)) => {
+                let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+                if name == "localhost" || self.allowed_hosts.contains(&name) {
+                    return Ok(());
+                }
+                Err(Error::new(
+                    403,
+                    format!(
+                        "This server does not answer for the host `{name}`: use its IP address or \
+                         `localhost`, or add the name to GOOSE_ALLOWED_HOSTS"
+                    ),
+                ))
+            }
+        }
+    }
+}
+
+/// Says whether there is a secret, never which.
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("secret", &self.secret.as_ref().map(|_| "…"))
+            .field("allowed_hosts", &self.allowed_hosts)
+            .finish()
+    }
+}
+
+/// Compares in a time that depends on the lengths alone.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let differing = a.iter().zip(b).fold(0, |bits, (a, b)| bits | (a ^ b));
+    a.len() == b.len() && black_box(differing) == 0
+}
+
+#[derive(Debug, PartialEq)]
+enum Host<'a> {
+    Address,
+    Name(&'a str),
+}
+
+/// The host of `host[:port]` (RFC 3986 §3.2); `None` if that is not what `authority` is.
+fn host(authority: &str) -> Option<Host<'_>> {
+    if let Some(rest) = authority.strip_prefix('[') {
+        let (address, port) = rest.split_once(']')?;
+        let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(digits);
+        return (is_port && address.parse::<Ipv6Addr>().is_ok()).then_some(Host::Address);
+    }
+    let name = match authority.split_once(':') {
+        Some((name, port)) if digits(port) => name,
+        Some(_) => return None,
+        None => authority,
+    };
+    if name.parse::<Ipv4Addr>().is_ok() {
+        return Some(Host::Address);
+    }
+    let is_name = !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(&b));
+    is_name.then_some(Host::Name(name))
+}
+
+fn digits(port: &str) -> bool {
+    port.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_an_address_a_name_or_nothing() {
+        for address in [
+            "127.0.0.1",
+            "127.0.0.1:3000",
+            "[::1]",
+            "[::1]:3000",
+            "10.0.0.7:",
+        ] {
+            assert_eq!(host(address), Some(Host::Address), "{address}");
+        }
+        // Browsers write addresses in full, so other spellings are names.
+        for name in ["localhost", "a.b:80", "127.1", "0x7f000001", "2130706433"] {
+            assert!(matches!(host(name), Some(Host::Name(_))), "{name}");
+        }
+        for nothing in [
+            "", ":80", "a:b", "::1", "[::1", "[::1]80", "[x]", "a b", "u@h", "a/b", "a:1:2",
+        ] {
+            assert_eq!(host(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn names_other_than_ours_are_refused() {
+        let guard = Guard::new(None, vec!["My-Box.Local.".into(), " ".into()]);
+        for fine in [
+            "localhost",
+            "LOCALHOST:1",
+            "localhost.",
+            "my-box.local:80",
+            "MY-BOX.LOCAL.",
+        ] {
+            assert!(guard.check_host(fine).is_ok(), "{fine}");
+        }
+        for evil in ["evil.com", "localhost.evil.com", "127.0.0.1.nip.io", "."] {
+            assert_eq!(guard.check_host(evil).unwrap_err().status.0, 403, "{evil}");
+        }
+        assert_eq!(guard.check_host("").unwrap_err().status.0, 400);
+    }
+
+    #[test]
+    fn only_the_secret_opens() {
+        let guard = Guard::new(Some(b"secret".to_vec()), Vec::new());
+        assert!(guard.check_key(Some("secret")).is_ok());
+        for wrong in [
+            None,
+            Some(""),
+            Some("secre"),
+            Some("secrets"),
+            Some("Secret"),
+        ] {
+            assert_eq!(guard.check_key(wrong).unwrap_err().status.0, 401);
+        }
+        let empty = Guard::new(Some(Vec::new()), Vec::new());
+        assert!(empty.check_key(Some("")).is_err());
+        assert!(Guard::default().check_key(None).is_ok());
+        assert!(
+            !format!("{guard:?}").contains("115") && !format!("{guard:?}").contains("secret\"")
+        );
+    }
+}

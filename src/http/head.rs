@@ -1,0 +1,598 @@
+//! Bytes into a request head, without a socket: where it ends, what it asks, how its body is framed.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use tiny_http::{HTTPVersion, Header, Method};
+
+use super::{Error, Limits};
+
+/// Empty lines before a request line that are skipped (RFC 9112 §2.2).
+const BLANK_LINES: usize = 2;
+/// Digits of a `Content-Length` that fit into 64 bits whatever they are.
+const LENGTH_DIGITS: usize = 19;
+
+/// A parsed request line with its header fields.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) method: Method,
+    /// The path of the target, percent-encoded; `*` for `OPTIONS *`, empty for `CONNECT`.
+    pub(super) path: String,
+    /// What follows the `?` of the target.
+    pub(super) query: Option<String>,
+    /// `host[:port]` of the request: that of the target if it has one, else that of the `Host` field.
+    pub(super) authority: Option<String>,
+    pub(super) headers: Vec<Header>,
+    pub(super) framing: Framing,
+    pub(super) expect: Expect,
+    pub(super) version: HTTPVersion,
+    /// Whether the client lets the connection go on after the response (RFC 9112 §9.3).
+    pub(super) keep_alive: bool,
+}
+
+/// How the body of a request is delimited (RFC 9112 §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    Empty,
+    Sized(u64),
+    Chunked,
+}
+
+/// What the client waits for before it sends the body (RFC 9110 §10.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expect {
+    Nothing,
+    Continue,
+    Unknown,
+}
+
+/// Finds the end of a head that arrives in pieces, and refuses at the first byte that no head has.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// Where the head begins, after empty lines.
+    start: usize,
+    /// Where to go on.
+    at: usize,
+    /// Where the present line begins.
+    line: usize,
+    /// Lines that ended: the request line and the header fields.
+    lines: usize,
+    blank_lines: usize,
+}
+
+impl Scan {
+    /// Looks at `bytes`, all that has arrived. Gives the head's range once it is complete.
+    ///
+    /// Errs with 400 for a line end other than CRLF, a control character or too many empty lines, 414
+    /// for a request line and 431 for fields beyond `limits`.
+    pub(super) fn advance(
+        &mut self,
+        bytes: &[u8],
+        limits: &Limits,
+    ) -> Result<Option<Range<usize>>, Error> {
+        while let Some(&byte) = bytes.get(self.at) {
+            match byte {
+                b'\r' => match bytes.get(self.at + 1) {
+                    Some(b'\n') => {
+                        let empty = self.at == self.line;
+                        self.at += 2;
+                        self.line = self.at;
+                        if empty && self.lines > 0 {
+                            return Ok(Some(self.start..self.at));
+                        }
+                        self.end_line(empty, limits)?;
+                    }
+                    Some(_) => return Err(bad_line_end()),
+                    None => break,
+                },
+                b'\n' => return Err(bad_line_end()),
+                b'\t' | b' '..=b'~' | 0x80.. => self.at += 1,
+                _ => {
+                    return Err(Error::bad_request(
+                        "The head of the request holds a control character",
+                    ));
+                }
+            }
+            if self.at - self.start > limits.head_bytes {
+                return Err(self.too_large(limits));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether all that was looked at are empty lines, `length` bytes. Forgets them if so, but not
+    /// how many they were.
+    pub(super) fn skip_blank(&mut self, length: usize) -> bool {
+        let blank = length > 0 && self.start == length;
+        if blank {
+            (self.start, self.at, self.line) = (0, 0, 0);
+        }
+        blank
+    }
+
+    fn end_line(&mut self, empty: bool, limits: &Limits) -> Result<(), Error> {
+        if !empty {
+            self.lines += 1;
+            // One line is the request line.
+            if self.lines > limits.headers + 1 {
+                return Err(Error::new(
+                    431,
+                    format!("The request has more than {} header fields", limits.headers),
+                ));
+            }
+            return Ok(());
+        }
+        self.start = self.at;
+        self.blank_lines += 1;
+        if self.blank_lines > BLANK_LINES {
+            return Err(Error::bad_request(
+                "Empty lines arrived in place of a request",
+            ));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, limits: &Limits) -> Error {
+        let (status, what) = match self.lines {
+            0 => (414, "request line"),
+            _ => (431, "head of the request"),
+        };
+        Error::new(
+            status,
+            format!("The {what} exceeds {} bytes", limits.head_bytes),
+        )
+    }
+}
+
+/// Parses a complete head that [`Scan`] has passed, with its final empty line.
+///
+/// Errs with 400 for what is no HTTP, 501 for a transfer coding other than `chunked`, 505 for a version
+/// other than 1.0 and 1.1.
+pub(super) fn parse(bytes: &[u8]) -> Result<Head, Error> {
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let mut fields = vec![httparse::EMPTY_HEADER; lines];
+    let mut parsed = httparse::Request::new(&mut fields);
+    match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
+        Ok(_) => {
+            return Err(Error::bad_request(
+                "The head of the request is not HTTP/1.1",
+            ));
+        }
+        Err(httparse::Error::Version) if has_version(bytes) => {
+            return Err(Error::new(505, "Use HTTP/1.1: this server speaks no other"));
+        }
+        Err(error) => {
+            return Err(Error::bad_request(format!(
+                "The head of the request is not HTTP/1.1: {error}"
+            )));
+        }
+    }
+    let (Some(method), Some(target), Some(minor)) = (parsed.method, parsed.path, parsed.version)
+    else {
+        return Err(Error::bad_request("The request line is not complete"));
+    };
+    let version = HTTPVersion(1, minor);
+    let fields = Fields(parsed.headers);
+    let method = Method::from_str(method)
+        .map_err(|()| Error::bad_request("The method of the request is not ASCII"))?;
+    let host = host(fields, &version)?;
+    let target = target_of(&method, target)?;
+    Ok(Head {
+        path: target.path.to_string(),
+        query: target.query.map(str::to_string),
+        authority: target.authority.or(host).map(str::to_string),
+        framing: framing(fields, &version)?,
+        expect: expect(fields, &version),
+        keep_alive: keep_alive(fields, &version),
+        headers: fields.ascii(),
+        method,
+        version,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Fields<'a>(&'a [httparse::Header<'a>]);
+
+impl<'a> Fields<'a> {
+    /// The values of every field called `name`, in their order.
+    fn all(self, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
+        self.0
+            .iter()
+            .filter(move |field| field.name.eq_ignore_ascii_case(name))
+            .map(|field| field.value)
+    }
+
+    /// The members of the comma-separated lists in every field called `name` (RFC 9110 §5.6.1).
+    fn members(self, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
+        self.all(name)
+            .flat_map(|value| value.split(|&byte| byte == b','))
+            .map(<[u8]>::trim_ascii)
+    }
+
+    fn has_member(self, name: &'static str, member: &str) -> bool {
+        self.members(name)
+            .any(|found| found.eq_ignore_ascii_case(member.as_bytes()))
+    }
+
+    fn ascii(self) -> Vec<Header> {
+        self.0
+            .iter()
+            .filter_map(|field| Header::from_bytes(field.name, field.value).ok())
+            .collect()
+    }
+}
+
+struct Target<'a> {
+    authority: Option<&'a str>,
+    path: &'a str,
+    query: Option<&'a str>,
+}
+
+/// The four forms of a request target (RFC 9112 §3.2).
+fn target_of<'a>(method: &Method, target: &'a str) -> Result<Target<'a>, Error> {
+    let whole = |authority, path| Target {
+        authority,
+        path,
+        query: None,
+    };
+    if !target
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+    {
+        return Err(Error::bad_request(
+            "The target of the request holds a character that must be percent-encoded",
+        ));
+    }
+    if *method == Method::Connect {
+        return Ok(whole(Some(target), ""));
+    }
+    if target == "*" && *method == Method::Options {
+        return Ok(whole(None, target));
+    }
+    if target.starts_with('/') {
+        return Ok(with_query(None, target));
+    }
+    let rest = ["http://", "https://"].iter().find_map(|scheme| {
+        let (start, rest) = target.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
+    });
+    let Some(rest) = rest else {
+        return Err(Error::bad_request(
+            "The target of the request must be a path that begins with `/`, or an http URL",
+        ));
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    Ok(with_query(Some(authority), path))
+}
+
+fn with_query<'a>(authority: Option<&'a str>, target: &'a str) -> Target<'a> {
+    let (path, query) = match target.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (target, None),
+    };
+    Target {
+        authority,
+        path: if path.is_empty() { "/" } else { path },
+        query,
+    }
+}
+
+/// The `Host` field: one and no more in HTTP/1.1 (RFC 9112 §3.2).
+fn host<'a>(fields: Fields<'a>, version: &HTTPVersion) -> Result<Option<&'a str>, Error> {
+    let mut hosts = fields.all("Host");
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => std::str::from_utf8(host)
+            .map(Some)
+            .map_err(|_| Error::bad_request("The `Host` of the request is not text")),
+        (None, _) if *version == (1, 0) => Ok(None),
+        (None, _) => Err(Error::bad_request(
+            "Send a `Host` header: HTTP/1.1 needs it",
+        )),
+        (Some(_), Some(_)) => Err(Error::bad_request("Send one `Host` header, not several")),
+    }
+}
+
+/// How the body is delimited (RFC 9112 §6.3). What two parties could read differently is an error.
+///
+/// A request with neither field has no body, so that nothing is ever answered with 411.
+fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> {
+    let mut lengths = fields.all("Content-Length");
+    let length = lengths.next();
+    if lengths.next().is_some() {
+        return Err(Error::bad_request("Send one `Content-Length`, not several"));
+    }
+    if fields.all("Transfer-Encoding").next().is_some() {
+        if length.is_some() {
+            return Err(Error::bad_request(
+                "Send either `Content-Length` or `Transfer-Encoding`, not both",
+            ));
+        }
+        return transfer_coding(fields, version);
+    }
+    let Some(length) = length else {
+        return Ok(Framing::Empty);
+    };
+    if length.is_empty() || length.len() > LENGTH_DIGITS || !length.iter().all(u8::is_ascii_digit) {
+        return Err(Error::bad_request(
+            "`Content-Length` must be one decimal number of at most 19 digits",
+        ));
+    }
+    let length = length
+        .iter()
+        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+    Ok(match length {
+        0 => Framing::Empty,
+        length => Framing::Sized(length),
+    })
+}
+
+/// `chunked` and nothing else. Other codings before a final `chunked` are 501 (RFC 9112 §6.1); without
+/// that the end of the body is unknown, and HTTP/1.0 has no transfer codings: 400 (§6.3).
+fn transfer_coding(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> {
+    if *version == (1, 0) {
+        return Err(Error::bad_request(
+            "HTTP/1.0 has no `Transfer-Encoding`: send a `Content-Length`",
+        ));
+    }
+    let codings: Vec<&[u8]> = fields.members("Transfer-Encoding").collect();
+    let chunked = |coding: &&[u8]| coding.eq_ignore_ascii_case(b"chunked");
+    match codings.split_last() {
+        Some((last, [])) if chunked(last) => Ok(Framing::Chunked),
+        Some((last, others)) if chunked(last) && !others.iter().any(chunked) => Err(Error::new(
+            501,
+            "This server understands no transfer coding but `chunked`",
+        )),
+        _ => Err(Error::bad_request(
+            "`Transfer-Encoding` must be `chunked`, once",
+        )),
+    }
+}
+
+/// HTTP/1.0 clients cannot wait for 100, so what they expect is ignored (RFC 9110 §10.1.1).
+fn expect(fields: Fields<'_>, version: &HTTPVersion) -> Expect {
+    let mut expectations = fields.members("Expect").peekable();
+    if *version == (1, 0) || expectations.peek().is_none() {
+        Expect::Nothing
+    } else if expectations.all(|what| what.eq_ignore_ascii_case(b"100-continue")) {
+        Expect::Continue
+    } else {
+        Expect::Unknown
+    }
+}
+
+fn keep_alive(fields: Fields<'_>, version: &HTTPVersion) -> bool {
+    let asked = *version != (1, 0) || fields.has_member("Connection", "keep-alive");
+    asked && !fields.has_member("Connection", "close")
+}
+
+/// Whether the request line is whole, so that only the number of its version is wrong.
+fn has_version(bytes: &[u8]) -> bool {
+    let line = bytes.split(|&byte| byte == b'\r').next().unwrap_or(bytes);
+    let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+    matches!(words[..], [_, _, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]]
+        if major.is_ascii_digit() && minor.is_ascii_digit())
+}
+
+fn bad_line_end() -> Error {
+    Error::bad_request("Lines of the head must end with CR LF")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(text: &str, limits: &Limits) -> Result<Option<Range<usize>>, u16> {
+        let whole = Scan::default()
+            .advance(text.as_bytes(), limits)
+            .map_err(|error| error.status.0);
+        let mut scan = Scan::default();
+        let mut pieces = Ok(None);
+        for end in 1..=text.len() {
+            pieces = scan
+                .advance(&text.as_bytes()[..end], limits)
+                .map_err(|error| error.status.0);
+            if !matches!(pieces, Ok(None)) {
+                break;
+            }
+        }
+        assert_eq!(whole, pieces, "whole and byte by byte: {text:?}");
+        whole
+    }
+
+    fn head(text: &str) -> Result<Head, u16> {
+        let range = scan(text, &Limits::default())?.expect("a complete head");
+        parse(&text.as_bytes()[range]).map_err(|error| error.status.0)
+    }
+
+    fn framed(fields: &str) -> Result<Framing, u16> {
+        head(&format!("POST /a HTTP/1.1\r\nHost: h\r\n{fields}\r\n")).map(|head| head.framing)
+    }
+
+    #[test]
+    fn a_head_ends_at_its_empty_line() {
+        let limits = Limits::default();
+        assert_eq!(scan("GET / HTTP/1.1\r\nHost: h\r\n", &limits), Ok(None));
+        assert_eq!(scan("GET / HTTP/1.1\r\n\r\nPOST", &limits), Ok(Some(0..18)));
+        assert_eq!(scan("\r\n\r\nGET /\r\n\r\n", &limits), Ok(Some(4..13)));
+        assert_eq!(scan("\r\n\r\n\r\n", &limits), Err(400));
+        for bad in [
+            "GET / HTTP/1.1\n",
+            "GET /\rx",
+            "\n",
+            "\x16\x03\x01",
+            "GET /\0",
+            "a\x7f",
+        ] {
+            assert_eq!(scan(bad, &limits), Err(400), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn empty_lines_alone_are_forgotten_but_counted() {
+        let limits = Limits::default();
+        let mut scan = Scan::default();
+        for _ in 0..BLANK_LINES {
+            assert!(scan.advance(b"\r\n", &limits).unwrap().is_none());
+            assert!(scan.skip_blank(2));
+        }
+        assert!(!scan.skip_blank(0));
+        assert!(scan.advance(b"\r\n", &limits).is_err());
+    }
+
+    #[test]
+    fn a_head_has_its_limits() {
+        let limits = Limits {
+            head_bytes: 60,
+            headers: 2,
+            ..Limits::default()
+        };
+        let long = "x".repeat(60);
+        assert_eq!(scan(&format!("GET /{long}"), &limits), Err(414));
+        assert_eq!(
+            scan(&format!("GET / HTTP/1.1\r\nA: {long}"), &limits),
+            Err(431)
+        );
+        let of = |fields: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(fields));
+        assert_eq!(scan(&of(2), &limits), Ok(Some(0..30)));
+        assert_eq!(scan(&of(3), &limits), Err(431));
+    }
+
+    #[test]
+    fn a_body_is_framed_one_way_or_not_at_all() {
+        use Framing::*;
+        let cases = [
+            ("", Ok(Empty)),
+            ("Content-Length: 0\r\n", Ok(Empty)),
+            ("content-length:  12 \r\n", Ok(Sized(12))),
+            ("Content-Length: 0000000000000000012\r\n", Ok(Sized(12))),
+            (
+                "Content-Length: 9999999999999999999\r\n",
+                Ok(Sized(9_999_999_999_999_999_999)),
+            ),
+            ("Content-Length: 00000000000000000012\r\n", Err(400)),
+            ("Content-Length: 99999999999999999999\r\n", Err(400)),
+            ("Content-Length:\r\n", Err(400)),
+            ("Content-Length: +1\r\n", Err(400)),
+            ("Content-Length: -1\r\n", Err(400)),
+            ("Content-Length: 0x1\r\n", Err(400)),
+            ("Content-Length: 1 2\r\n", Err(400)),
+            ("Content-Length: 1, 1\r\n", Err(400)),
+            ("Content-Length: 1\r\nContent-Length: 1\r\n", Err(400)),
+            ("Transfer-Encoding: chunked\r\n", Ok(Chunked)),
+            ("transfer-encoding: CHUNKED\r\n", Ok(Chunked)),
+            (
+                "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n",
+                Err(400),
+            ),
+            (
+                "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n",
+                Err(400),
+            ),
+            ("Transfer-Encoding: gzip, chunked\r\n", Err(501)),
+            (
+                "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+                Err(501),
+            ),
+            ("Transfer-Encoding: chunked, gzip\r\n", Err(400)),
+            ("Transfer-Encoding: chunked, chunked\r\n", Err(400)),
+            ("Transfer-Encoding: identity\r\n", Err(400)),
+            ("Transfer-Encoding: xchunked\r\n", Err(400)),
+            ("Transfer-Encoding: \"chunked\"\r\n", Err(400)),
+            ("Transfer-Encoding: chunked;q=1\r\n", Err(400)),
+            ("Transfer-Encoding:\r\n", Err(400)),
+            ("Transfer-Encoding: \u{b}chunked\r\n", Err(400)),
+        ];
+        for (fields, expected) in cases {
+            assert_eq!(framed(fields), expected, "{fields:?}");
+        }
+        let old = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n";
+        assert_eq!(head(old).unwrap_err(), 400);
+    }
+
+    #[test]
+    fn what_is_no_head_is_refused() {
+        let cases = [
+            ("GET / HTTP/1.1\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\n folded\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nA(b): c\r\n\r\n", 400),
+            ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /  HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            (" GET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /é HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET ftp://a/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1x\r\nHost: a\r\n\r\n", 400),
+            ("GET / http/1.1\r\nHost: a\r\n\r\n", 400),
+            ("G@T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", 505),
+            ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+            ("PRI * HTTP/2.0\r\n\r\n", 505),
+        ];
+        for (text, status) in cases {
+            assert_eq!(head(text).map(|_| ()), Err(status), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_target_says_path_query_and_host() {
+        let of = |line: &str| {
+            let head = head(&format!("{line} HTTP/1.1\r\nHost: field\r\n\r\n")).unwrap();
+            (head.path, head.query, head.authority.unwrap())
+        };
+        let some = |text: &str| Some(text.to_string());
+        assert_eq!(
+            of("GET /a/b?c=d?e"),
+            ("/a/b".into(), some("c=d?e"), "field".into())
+        );
+        assert_eq!(
+            of("GET http://h:1/a?b"),
+            ("/a".into(), some("b"), "h:1".into())
+        );
+        assert_eq!(of("GET HTTP://h?b"), ("/".into(), some("b"), "h".into()));
+        assert_eq!(of("GET https://h"), ("/".into(), None, "h".into()));
+        assert_eq!(of("OPTIONS *"), ("*".into(), None, "field".into()));
+        assert_eq!(of("CONNECT h:1"), ("".into(), None, "h:1".into()));
+    }
+
+    #[test]
+    fn connections_go_on_as_their_version_says() {
+        let of = |version: &str, connection: &str| {
+            let text =
+                format!("GET / HTTP/{version}\r\nHost: h\r\nConnection: {connection}\r\n\r\n");
+            head(&text).unwrap().keep_alive
+        };
+        assert!(of("1.1", "") && of("1.1", "upgrade") && of("1.0", "foo, Keep-Alive"));
+        assert!(!of("1.0", "") && !of("1.1", "foo, CLOSE") && !of("1.0", "keep-alive, close"));
+        assert!(head("GET / HTTP/1.0\r\n\r\n").unwrap().authority.is_none());
+    }
+
+    #[test]
+    fn opaque_fields_are_left_out_and_others_kept() {
+        let head = head("GET / HTTP/1.1\r\nHost: h\r\nX-A: é\r\nX-B:\t b \t\r\n\r\n").unwrap();
+        let names: Vec<_> = head.headers.iter().map(|h| h.to_string()).collect();
+        assert_eq!(names, ["Host: h", "X-B: b"]);
+    }
+
+    #[test]
+    fn expectations_are_known_or_not() {
+        let of = |version: &str, expect: &str| {
+            let text = format!("GET / HTTP/{version}\r\nHost: h\r\nExpect: {expect}\r\n\r\n");
+            head(&text).unwrap().expect
+        };
+        assert_eq!(of("1.1", "100-Continue"), Expect::Continue);
+        assert_eq!(of("1.1", "tea"), Expect::Unknown);
+        assert_eq!(of("1.1", "100-continue, tea"), Expect::Unknown);
+        assert_eq!(of("1.0", "tea"), Expect::Nothing);
+    }
+}

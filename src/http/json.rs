@@ -1,0 +1,236 @@
+//! JSON bodies as typed values, with errors that name the field they are about.
+
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+
+use super::Error;
+
+/// Decodes a request's body.
+///
+/// Errs with 415 if `content_type` is not JSON, 400 if `body` is not JSON, 422 if it is another shape
+/// than `T`; the last two with line and column, and with the path of the value at that place. What serde
+/// buffers before it decides, as in tagged enums, it finds wrong only at the end of what surrounds it.
+pub(super) fn decode<T: DeserializeOwned>(
+    content_type: Option<&str>,
+    body: &[u8],
+) -> Result<T, Error> {
+    if !content_type.is_some_and(is_json) {
+        return Err(Error::new(
+            415,
+            "Expected request with `Content-Type: application/json`",
+        ));
+    }
+    serde_json::from_slice(body).map_err(|error| {
+        let (status, what) = match error.classify() {
+            Category::Data => (
+                422,
+                "Failed to deserialize the JSON body into the target type",
+            ),
+            _ => (400, "Failed to parse the request body as JSON"),
+        };
+        let path = path_at(body, offset(body, error.line(), error.column()));
+        let message = match path.as_str() {
+            "" => format!("{what}: {error}"),
+            path => format!("{what}: {path}: {error}"),
+        };
+        Error::new(status, message)
+    })
+}
+
+/// `application/json` or `application/…+json`, with or without parameters.
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or("").trim();
+    let Some((kind, subtype)) = essence.split_once('/') else {
+        return false;
+    };
+    let subtype = subtype.to_ascii_lowercase();
+    kind.eq_ignore_ascii_case("application") && (subtype == "json" || subtype.ends_with("+json"))
+}
+
+/// The byte that a line and column of serde_json mean: lines count from 1, columns in bytes.
+fn offset(json: &[u8], line: usize, column: usize) -> usize {
+    let start: usize = json
+        .split_inclusive(|&byte| byte == b'\n')
+        .take(line.saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
+    (start + column).min(json.len())
+}
+
+/// Where in the document one is after its first `end` bytes, as `config.tools[2].name`; empty at the top.
+fn path_at(json: &[u8], end: usize) -> String {
+    enum Step {
+        Key(String),
+        Index(usize),
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    let mut at_key = false;
+    let mut at = 0;
+    while at < end {
+        match json[at] {
+            b'{' => {
+                steps.push(Step::Key(String::new()));
+                at_key = true;
+            }
+            b'[' => {
+                steps.push(Step::Index(0));
+                at_key = false;
+            }
+            b'}' | b']' => {
+                steps.pop();
+                at_key = false;
+            }
+            b',' => match steps.last_mut() {
+                Some(Step::Index(index)) => *index += 1,
+                Some(Step::Key(_)) => at_key = true,
+                None => {}
+            },
+            b':' => at_key = false,
+            b'"' => {
+                let length = string_length(&json[at..end]);
+                if let (true, Some(Step::Key(key))) = (at_key, steps.last_mut()) {
+                    *key = serde_json::from_slice(&json[at..at + length]).unwrap_or_default();
+                }
+                at += length - 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Key(key) if key.is_empty() => {}
+            Step::Key(key) if path.is_empty() => path = key,
+            Step::Key(key) => path = format!("{path}.{key}"),
+            Step::Index(index) => path = format!("{path}[{index}]"),
+        }
+    }
+    path
+}
+
+/// The length of the string literal that `json` begins with, quotes included; all of it if it has no end.
+fn string_length(json: &[u8]) -> usize {
+    let mut escaped = false;
+    for (at, &byte) in json.iter().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    json.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code)]
+    struct Add {
+        name: String,
+        enabled: bool,
+        config: Config,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "type", rename_all = "snake_case")]
+    #[allow(dead_code)]
+    enum Config {
+        Stdio { cmd: String, args: Vec<String> },
+        Sse { uri: String },
+    }
+
+    fn refused(body: &str) -> (u16, String) {
+        let error = decode::<Add>(Some("application/json"), body.as_bytes()).unwrap_err();
+        (error.status.0, error.message)
+    }
+
+    const DATA: &str = "Failed to deserialize the JSON body into the target type: ";
+
+    #[test]
+    fn errors_read_as_recorded() {
+        assert_eq!(
+            refused("{nope"),
+            (
+                400,
+                "Failed to parse the request body as JSON: key must be a string at line 1 column 2"
+                    .into()
+            )
+        );
+        assert_eq!(
+            refused(r#"{"name": "b", "enabled": true, "config": {"type": "nope", "name": "b"}}"#),
+            (
+                422,
+                format!(
+                    "{DATA}config.type: unknown variant `nope`, expected `stdio` or `sse` at line 1 column 56"
+                )
+            )
+        );
+        assert_eq!(
+            refused(r#"{"name": "b", "enabled": true, "config": {"type": "stdio", "args": []}}"#),
+            (
+                422,
+                format!("{DATA}missing field `cmd` at line 1 column 71")
+            )
+        );
+        assert_eq!(
+            refused(r#"{"working": 1}"#),
+            (
+                422,
+                format!("{DATA}missing field `name` at line 1 column 14")
+            )
+        );
+    }
+
+    #[test]
+    fn the_path_follows_lists_lines_and_escapes() {
+        let json = br#"{"a\"b": [1, {"c": [true, "x,]}"]}],
+  "d": {"e": null}, "f": 1}"#;
+        let at = |needle: &str| {
+            let text = std::str::from_utf8(json).unwrap();
+            path_at(json, text.find(needle).unwrap() + needle.len())
+        };
+        assert_eq!(at("[1"), "a\"b[0]");
+        assert_eq!(at("true"), "a\"b[1].c[0]");
+        assert_eq!(at("]}\""), "a\"b[1].c[1]");
+        assert_eq!(at("null"), "d.e");
+        assert_eq!(at("null}"), "d");
+        assert_eq!(path_at(json, json.len()), "");
+    }
+
+    #[test]
+    fn only_json_types_count_as_json() {
+        for yes in [
+            "application/json",
+            "Application/JSON; charset=utf-8",
+            "application/ld+json",
+        ] {
+            assert!(is_json(yes), "{yes}");
+        }
+        for no in ["text/plain", "application/jsonp", "text/json", "json", ""] {
+            assert!(!is_json(no), "{no}");
+        }
+        assert_eq!(decode::<bool>(None, b"true").unwrap_err().status.0, 415);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let seeds: [&[u8]; 5] = [
+            b"",
+            b"\"",
+            b"{\"a\":[\"\\",
+            b"}]},,::",
+            b"{\"a\":1,\n\n\"b\":\xff",
+        ];
+        for seed in seeds {
+            for end in 0..=seed.len() {
+                path_at(seed, end);
+                let _ = decode::<Add>(Some("application/json"), &seed[..end]);
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The connections that are being served: how many, which of them rest, and the threads that serve them.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Reading a request, or writing a refusal.
+const READING: u64 = 0;
+/// A handler runs, or its response is being written.
+const HANDLING: u64 = 1;
+/// Closed from outside; the thread is about to find out.
+const CLOSED: u64 = 2;
+/// Waiting for a request; larger by the milliseconds from the start of the server to the start of the wait.
+const IDLE: u64 = 3;
+
+/// Threads that may still have to notice that their connection was closed for another's sake.
+const EVICTED: usize = 16;
+/// How long to wait for them before going on all the same.
+const NOTICE: Duration = Duration::from_millis(100);
+
+/// A connection as the thread that serves it and those who may close it share it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) stream: Arc<TcpStream>,
+    pub(super) peer: SocketAddr,
+    state: AtomicU64,
+}
+
+impl Slot {
+    /// A connection that waits for its first request since `now`, an age of the server.
+    pub(super) fn new(stream: TcpStream, peer: SocketAddr, now: Duration) -> Slot {
+        Slot {
+            stream: Arc::new(stream),
+            peer,
+            state: AtomicU64::new(idle_at(now)),
+        }
+    }
+
+    /// From `now` on, an age of the server, the connection waits for a request and may be closed for
+    /// another's sake. False if it has been closed.
+    pub(super) fn rest(&self, now: Duration) -> bool {
+        self.enter(idle_at(now))
+    }
+
+    /// A request has begun to arrive. False if the connection has been closed.
+    pub(super) fn wake(&self) -> bool {
+        self.enter(READING)
+    }
+
+    /// A handler is about to run. False if the connection has been closed.
+    pub(super) fn handle(&self) -> bool {
+        self.enter(HANDLING)
+    }
+
+    fn enter(&self, next: u64) -> bool {
+        self.change(|state| (state != CLOSED).then_some(next))
+    }
+
+    /// Closes the connection if `which` says so of its state.
+    fn close_if(&self, which: impl Fn(u64) -> bool) -> bool {
+        let closed = self.change(|state| (state != CLOSED && which(state)).then_some(CLOSED));
+        if closed {
+            // It may be gone already. Its thread, if it waits for bytes, is woken by this.
+            let _ = self.stream.shutdown(Shutdown::Both);
+        }
+        closed
+    }
+
+    fn change(&self, to: impl FnMut(u64) -> Option<u64>) -> bool {
+        let order = Ordering::SeqCst;
+        self.state.fetch_update(order, order, to).is_ok()
+    }
+}
+
+fn idle_at(now: Duration) -> u64 {
+    IDLE + u64::try_from(now.as_millis()).unwrap_or(u64::MAX - IDLE)
+}
+
+/// All connections of a server.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    table: Mutex<Table>,
+    left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    last: u64,
+    open: HashMap<u64, Entry>,
+    /// Closed for another's sake, with a thread that has not noticed yet.
+    evicted: HashMap<u64, Entry>,
+    /// The thread that ended last. The next to end joins it, so that ended threads never pile up.
+    ended: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    slot: Arc<Slot>,
+    thread: JoinHandle<()>,
+}
+
+impl Registry {
+    /// Whether there is room for one more among `cap`, if need be after closing the connection that has
+    /// been idle longest.
+    pub(super) fn make_room(&self, cap: usize) -> bool {
+        let table = self.table();
+        if table.open.len() < cap {
+            return true;
+        }
+        // Their threads end at once, but a flood must not outrun them.
+        let crowded = |table: &mut Table| table.evicted.len() >= EVICTED;
+        drop(self.left.wait_timeout_while(table, NOTICE, crowded));
+        self.evict_idle()
+    }
+
+    /// Closes the connection that has been idle longest; false if none is idle.
+    pub(super) fn evict_idle(&self) -> bool {
+        let mut table = self.table();
+        loop {
+            let state = |entry: &Entry| entry.slot.state.load(Ordering::SeqCst);
+            let idle = table
+                .open
+                .iter()
+                .map(|(&id, entry)| (state(entry), id))
+                .filter(|&(state, _)| state >= IDLE)
+                .min();
+            let Some((_, id)) = idle else {
+                return false;
+            };
+            // It may have begun a request meanwhile; then another one is looked for.
+            if table.open[&id].slot.close_if(|state| state >= IDLE) {
+                if let Some(entry) = table.open.remove(&id) {
+                    table.evicted.insert(id, entry);
+                }
+                return true;
+            }
+        }
+    }
+
+    /// Enters `slot` with the thread that `spawn` starts for it, which must call [`Registry::leave`] with
+    /// the number that it is given. Errs as `spawn` does.
+    pub(super) fn enter(
+        &self,
+        slot: &Arc<Slot>,
+        spawn: impl FnOnce(u64) -> io::Result<JoinHandle<()>>,
+    ) -> io::Result<()> {
+        // Held while the thread starts, so that it cannot leave before it has entered.
+        let mut table = self.table();
+        table.last += 1;
+        let id = table.last;
+        let thread = spawn(id)?;
+        let slot = Arc::clone(slot);
+        table.open.insert(id, Entry { slot, thread });
+        Ok(())
+    }
+
+    /// Removes a connection. To be called by its thread as the last thing that it does.
+    pub(super) fn leave(&self, id: u64) {
+        let mut table = self.table();
+        let entry = table.open.remove(&id);
+        let entry = entry.or_else(|| table.evicted.remove(&id));
+        let Some(Entry { slot, thread }) = entry else {
+            return;
+        };
+        let previous = table.ended.replace(thread);
+        drop(table);
+        // Closes the socket, if no handler kept it.
+        drop(slot);
+        self.left.notify_all();
+        join(previous);
+    }
+
+    /// Closes every connection on which no handler runs.
+    pub(super) fn close_waiting(&self) {
+        self.close(|state| state != HANDLING);
+    }
+
+    /// Closes every connection.
+    pub(super) fn close_all(&self) {
+        self.close(|_| true);
+    }
+
+    /// Waits until all connections have left and their threads ended, or for `limit`; gives the number of
+    /// those that are left.
+    pub(super) fn wait_empty(&self, limit: Duration) -> usize {
+        let deadline = Instant::now() + limit;
+        let mut table = self.table();
+        loop {
+            let count = table.open.len() + table.evicted.len();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if count > 0 && !left.is_zero() {
+                let woken = self.left.wait_timeout(table, left);
+                table = woken.unwrap_or_else(PoisonError::into_inner).0;
+                continue;
+            }
+            let ended = table.ended.take();
+            drop(table);
+            join(ended);
+            return count;
+        }
+    }
+
+    fn close(&self, which: impl Fn(u64) -> bool) {
+        for entry in self.table().open.values() {
+            entry.slot.close_if(&which);
+        }
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn join(thread: Option<JoinHandle<()>>) {
+    if let Some(thread) = thread {
+        // A panic has been reported where it was caught.
+        let _ = thread.join();
+    }
+}

@@ -1,0 +1,163 @@
+//! A request as a handler sees it: decoded, whole, and with a way to learn that its client left.
+
+use std::fmt;
+use std::net::{SocketAddr, TcpStream};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+use tiny_http::{Header, Method};
+
+use super::{Error, json};
+use crate::sys;
+
+/// One request with its whole body.
+#[non_exhaustive]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The path as it was sent: percent-encoded, without the query.
+    pub path: String,
+    /// The path's parameters by the names in the route's pattern, percent-decoded.
+    pub params: Vec<(&'static str, String)>,
+    /// The query's pairs in their order, percent-decoded, with `+` as a space.
+    pub query: Vec<(String, String)>,
+    /// The header fields in their order. Fields with bytes beyond ASCII, which are opaque
+    /// (RFC 9110 §5.5), are left out.
+    pub headers: Vec<Header>,
+    /// The body, freed of its transfer coding.
+    pub body: Vec<u8>,
+    /// The client's address.
+    pub peer: SocketAddr,
+    pub(super) hang_up: HangUp,
+}
+
+impl Request {
+    /// The path parameter `name` of the route's pattern; empty if the pattern has none of that name.
+    pub fn param(&self, name: &str) -> &str {
+        let found = self.params.iter().find(|(known, _)| *known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The first query parameter called `name`.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        let found = self.query.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// The first query parameter called `name`. Errs with 400 if there is none.
+    pub fn required_query(&self, name: &str) -> Result<&str, Error> {
+        self.query(name).ok_or_else(|| {
+            Error::bad_request(format!(
+                "Failed to deserialize query string: missing field `{name}`"
+            ))
+        })
+    }
+
+    /// The first query parameter called `name` as a `T`, such as a number. Errs with 400 if it is none.
+    pub fn parsed_query<T>(&self, name: &str) -> Result<Option<T>, Error>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        let Some(value) = self.query(name) else {
+            return Ok(None);
+        };
+        value.parse().map(Some).map_err(|error| {
+            Error::bad_request(format!(
+                "Failed to deserialize query string: {name}: {error}"
+            ))
+        })
+    }
+
+    /// The value of the first header field called `name`, in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        find_header(&self.headers, name)
+    }
+
+    /// The body as JSON.
+    ///
+    /// Errs with 415 if `Content-Type` is not JSON, 400 if the body is not JSON, 422 if it has another
+    /// shape than `T`; the message says where.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
+        json::decode(self.header("Content-Type"), &self.body)
+    }
+
+    /// Whether the client has closed the connection. Costs one system call.
+    pub fn hung_up(&self) -> bool {
+        self.hang_up.happened()
+    }
+
+    /// A handle that answers [`Request::hung_up`] from another thread, and after the handler returned.
+    pub fn hang_up(&self) -> HangUp {
+        self.hang_up.clone()
+    }
+}
+
+/// Leaves out header values and the body, where secrets are.
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method.as_str())
+            .field("path", &self.path)
+            .field("body_bytes", &self.body.len())
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells whether the client of a request has left. Cheap to clone; keeps the socket open while it lives.
+#[derive(Debug, Clone)]
+pub struct HangUp(pub(super) Arc<TcpStream>);
+
+impl HangUp {
+    /// Whether the client closed its side or the connection broke. Never waits. A client that sent
+    /// further requests before it left is noticed once they are read.
+    pub fn happened(&self) -> bool {
+        sys::net::hung_up(&self.0)
+    }
+}
+
+/// The value of the first of `headers` called `name`, in any case.
+pub(super) fn find_header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
+    let found = headers
+        .iter()
+        .find(|header| header.field.as_str().as_str().eq_ignore_ascii_case(name));
+    found.map(|header| header.value.as_str())
+}
+
+/// The pairs of a query string. Bytes that are not UTF-8 become U+FFFD.
+pub(super) fn parse_query(query: &str) -> Vec<(String, String)> {
+    let decode = |text: &str| {
+        let text = text.replace('+', " ");
+        percent_decode_str(&text).decode_utf8_lossy().into_owned()
+    };
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(name), decode(value))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_decoded_pair_by_pair() {
+        let pairs = parse_query("a=1+2&b=%2B%26&&c&d=x=y&%C3%A9=%ff&=z");
+        let expected = [
+            ("a", "1 2"),
+            ("b", "+&"),
+            ("c", ""),
+            ("d", "x=y"),
+            ("é", "\u{fffd}"),
+            ("", "z"),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_string(), value.to_string()));
+        assert_eq!(pairs, expected);
+    }
+}

@@ -1,0 +1,165 @@
+//! Responses, and the head that goes before their body.
+
+use std::time::SystemTime;
+
+use serde::Serialize;
+use tiny_http::{Header, StatusCode};
+
+use super::Error;
+
+/// What a handler answers.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The status, whose reason phrase the edge adds.
+    pub status: StatusCode,
+    /// Header fields. `Date`, `Connection`, `Content-Length` and the CORS field are the edge's own.
+    pub headers: Vec<Header>,
+    /// The body, empty if there is none.
+    pub body: Vec<u8>,
+}
+
+/// The fields that the edge alone writes (RFC 9112 §6, §9.6).
+const OWN: [&str; 5] = [
+    "Date",
+    "Connection",
+    "Content-Length",
+    "Transfer-Encoding",
+    "Access-Control-Allow-Origin",
+];
+
+impl Response {
+    /// A response without a body, and so without a content type.
+    pub fn empty(status: u16) -> Response {
+        Response {
+            status: StatusCode(status),
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// 200 with plain text.
+    pub fn text(text: impl Into<String>) -> Response {
+        Response::bytes("text/plain; charset=utf-8", text.into().into_bytes())
+    }
+
+    /// 200 with bytes of the given media type.
+    pub fn bytes(content_type: &str, body: impl Into<Vec<u8>>) -> Response {
+        let mut response = Response::empty(200).header("Content-Type", content_type);
+        response.body = body.into();
+        response
+    }
+
+    /// 200 with `value` as JSON; 500 if `value` has no JSON form, such as a map whose keys are no strings.
+    pub fn json(value: &impl Serialize) -> Response {
+        match serde_json::to_vec(value) {
+            Ok(body) => Response::bytes("application/json", body),
+            Err(error) => {
+                Error::internal(format!("The answer cannot be written as JSON: {error}")).into()
+            }
+        }
+    }
+
+    /// The same response under another status.
+    pub fn with_status(mut self, status: u16) -> Response {
+        self.status = StatusCode(status);
+        self
+    }
+
+    /// Adds a header field. Characters that a field value may not hold become `?`, so that text from
+    /// outside cannot begin a field of its own (RFC 9110 §5.5).
+    pub fn header(mut self, name: &'static str, value: &str) -> Response {
+        self.headers.extend(header(name, value));
+        self
+    }
+
+    /// Whether a body, even an empty one, goes with this status (RFC 9110 §6.4.1).
+    pub(super) fn has_body(&self) -> bool {
+        !matches!(self.status.0, 100..=199 | 204 | 304)
+    }
+
+    /// Writes the status line and the header fields with the empty line that ends them, for a body of
+    /// `self.body.len()` bytes, with `connection` as the `Connection` field.
+    pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>) {
+        let StatusCode(status) = self.status;
+        let reason = self.status.default_reason_phrase();
+        line(out, &["HTTP/1.1 ", &status.to_string(), " ", reason]);
+        let date = httpdate::fmt_http_date(SystemTime::now());
+        line(out, &["Date: ", &date]);
+        for header in &self.headers {
+            let name = header.field.as_str().as_str();
+            if !OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+                line(out, &[name, ": ", header.value.as_str()]);
+            }
+        }
+        line(out, &["Access-Control-Allow-Origin: *"]);
+        if self.has_body() {
+            line(out, &["Content-Length: ", &self.body.len().to_string()]);
+        }
+        if let Some(connection) = connection {
+            line(out, &["Connection: ", connection]);
+        }
+        line(out, &[]);
+    }
+}
+
+/// A header field whose value holds only what it may; `None` if the name is no field name.
+pub(super) fn header(name: &'static str, value: &str) -> Option<Header> {
+    let value: String = value
+        .chars()
+        .map(|c| match c {
+            '\t' | ' '..='~' => c,
+            _ => '?',
+        })
+        .collect();
+    Header::from_bytes(name, value).ok()
+}
+
+fn line(out: &mut Vec<u8>, parts: &[&str]) {
+    for part in parts {
+        out.extend_from_slice(part.as_bytes());
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(response: &Response) -> String {
+        let mut out = Vec::new();
+        response.write_head(&mut out, None);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn an_empty_answer_has_a_length_of_zero_and_no_type() {
+        let head = head(&Response::empty(200));
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\nDate: "));
+        assert!(
+            head.ends_with(" GMT\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 0\r\n\r\n")
+        );
+    }
+
+    #[test]
+    fn no_content_has_no_length() {
+        for status in [204, 304] {
+            assert!(!head(&Response::text("x").with_status(status)).contains("Content-Length"));
+        }
+    }
+
+    #[test]
+    fn a_value_cannot_begin_another_field() {
+        let head = head(&Response::empty(200).header("X-Name", "a\r\nSet-Cookie: é"));
+        assert!(head.contains("X-Name: a??Set-Cookie: ?\r\n"));
+    }
+
+    #[test]
+    fn framing_is_not_a_handlers_to_choose() {
+        let response = Response::empty(200)
+            .header("content-length", "7")
+            .header("Transfer-Encoding", "chunked");
+        let head = head(&response);
+        assert_eq!(head.to_lowercase().matches("content-length").count(), 1);
+        assert!(!head.contains("chunked"));
+    }
+}

@@ -1,0 +1,293 @@
+//! Which handler answers a method and a path.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+use tiny_http::Method;
+
+use super::{Error, Request, Response};
+
+/// What a route asks of its callers, from least to most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Neither key nor a known `Host`: for probes that tell nothing.
+    Public,
+    /// A known `Host`, but no key: for pages that a browser opens.
+    Keyless,
+    /// A known `Host` and the key.
+    Keyed,
+}
+
+type Handler = Box<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
+
+/// The routes of a server.
+///
+/// A pattern is a path such as `/sessions/{id}/export`: a segment in braces matches any one segment that
+/// is not empty and names it for [`Request::param`]. Segments are compared and handed out
+/// percent-decoded. A literal segment wins over a parameter. `HEAD` is answered by the `GET` route.
+#[derive(Default)]
+pub struct Router {
+    // Those with fewer parameters come first, so that the first match is the most literal one.
+    resources: Vec<Resource>,
+}
+
+/// The routes of one pattern.
+pub(super) struct Resource {
+    segments: Vec<Segment>,
+    routes: Vec<Route>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Segment {
+    Literal(&'static str),
+    Param(&'static str),
+}
+
+pub(super) struct Route {
+    method: Method,
+    access: Access,
+    pub(super) handler: Handler,
+}
+
+impl Router {
+    /// A router without routes.
+    pub fn new() -> Router {
+        Router::default()
+    }
+
+    /// Answers `method` on `pattern` with `handler`, instead of the handler that was there before.
+    pub fn route<H>(
+        mut self,
+        method: Method,
+        pattern: &'static str,
+        access: Access,
+        handler: H,
+    ) -> Router
+    where
+        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    {
+        let route = Route {
+            method,
+            access,
+            handler: Box::new(handler),
+        };
+        let resource = self.resource(segments_of(pattern));
+        resource.routes.retain(|old| old.method != route.method);
+        resource.routes.push(route);
+        self
+    }
+
+    /// Answers `GET`, and with it `HEAD`.
+    pub fn get<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
+    where
+        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    {
+        self.route(Method::Get, pattern, access, handler)
+    }
+
+    /// Answers `POST`.
+    pub fn post<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
+    where
+        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    {
+        self.route(Method::Post, pattern, access, handler)
+    }
+
+    /// Answers `PUT`.
+    pub fn put<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
+    where
+        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    {
+        self.route(Method::Put, pattern, access, handler)
+    }
+
+    /// Answers `DELETE`.
+    pub fn delete<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
+    where
+        H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
+    {
+        self.route(Method::Delete, pattern, access, handler)
+    }
+
+    /// The resource that `path`, still percent-encoded, names.
+    pub(super) fn find(&self, path: &str) -> Option<&Resource> {
+        self.resources
+            .iter()
+            .find(|resource| resource.matches(path))
+    }
+
+    fn resource(&mut self, segments: Vec<Segment>) -> &mut Resource {
+        let known = self.resources.iter().position(|r| r.segments == segments);
+        let at = known.unwrap_or_else(|| {
+            let params = params(&segments);
+            let at = self
+                .resources
+                .partition_point(|r| self::params(&r.segments) <= params);
+            let routes = Vec::new();
+            self.resources.insert(at, Resource { segments, routes });
+            at
+        });
+        &mut self.resources[at]
+    }
+}
+
+impl fmt::Debug for Router {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.resources.iter().map(|r| (&r.segments, r.allow())))
+            .finish()
+    }
+}
+
+impl Resource {
+    /// The route for `method`; `HEAD` may use that of `GET` (RFC 9110 §9.3.2).
+    pub(super) fn route(&self, method: &Method) -> Option<&Route> {
+        let of = |method: &Method| self.routes.iter().find(|route| route.method == *method);
+        match method {
+            Method::Head => of(method).or_else(|| of(&Method::Get)),
+            _ => of(method),
+        }
+    }
+
+    /// What a request with `method` must bring, even if no route takes the method.
+    pub(super) fn access(&self, method: &Method) -> Access {
+        let strictest = || self.routes.iter().map(|route| route.access).max();
+        self.route(method)
+            .map(|route| route.access)
+            .or_else(strictest)
+            .unwrap_or(Access::Keyed)
+    }
+
+    /// The methods that this resource takes, as the `Allow` field lists them (RFC 9110 §10.2.1).
+    pub(super) fn allow(&self) -> String {
+        let mut methods: Vec<&str> = self.routes.iter().map(|r| r.method.as_str()).collect();
+        if methods.contains(&"GET") && !methods.contains(&"HEAD") {
+            methods.push("HEAD");
+        }
+        methods.join(", ")
+    }
+
+    /// The parameters in `path`, which this resource matches. Errs with 400 if one is not UTF-8.
+    pub(super) fn params(&self, path: &str) -> Result<Vec<(&'static str, String)>, Error> {
+        let mut found = Vec::new();
+        for (segment, part) in self.segments.iter().zip(split(path)) {
+            if let Segment::Param(name) = segment {
+                let value = decode(part).ok_or_else(|| {
+                    Error::bad_request(format!("The `{name}` in the path is not UTF-8 text"))
+                })?;
+                found.push((*name, value.into_owned()));
+            }
+        }
+        Ok(found)
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        let mut parts = split(path);
+        path.starts_with('/')
+            && self.segments.iter().all(|segment| {
+                parts.next().is_some_and(|part| match segment {
+                    Segment::Param(_) => !part.is_empty(),
+                    Segment::Literal(literal) => decode(part).is_some_and(|part| part == *literal),
+                })
+            })
+            && parts.next().is_none()
+    }
+}
+
+fn segments_of(pattern: &'static str) -> Vec<Segment> {
+    split(pattern)
+        .map(|part| {
+            part.strip_prefix('{')
+                .and_then(|part| part.strip_suffix('}'))
+                .map_or(Segment::Literal(part), Segment::Param)
+        })
+        .collect()
+}
+
+fn split(path: &str) -> std::str::Split<'_, char> {
+    path.strip_prefix('/').unwrap_or(path).split('/')
+}
+
+fn decode(part: &str) -> Option<Cow<'_, str>> {
+    percent_decode_str(part).decode_utf8().ok()
+}
+
+fn params(segments: &[Segment]) -> usize {
+    segments
+        .iter()
+        .filter(|segment| matches!(segment, Segment::Param(_)))
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router() -> Router {
+        let ok = |_: &Request| Ok(Response::empty(200));
+        Router::new()
+            .get("/", Access::Keyed, ok)
+            .get("/status", Access::Public, ok)
+            .get("/sessions/{id}", Access::Keyed, ok)
+            .delete("/sessions/{id}", Access::Keyed, ok)
+            .get("/sessions/insights", Access::Keyless, ok)
+            .post("/a/{x}/b/{y}", Access::Keyed, ok)
+    }
+
+    #[test]
+    fn a_path_finds_its_most_literal_resource() {
+        let router = router();
+        let allow = |path: &str| router.find(path).map(Resource::allow);
+        assert_eq!(allow("/").as_deref(), Some("GET, HEAD"));
+        assert_eq!(allow("/%73tatus").as_deref(), Some("GET, HEAD"));
+        assert_eq!(allow("/sessions/1").as_deref(), Some("GET, DELETE, HEAD"));
+        assert_eq!(allow("/sessions/insights").as_deref(), Some("GET, HEAD"));
+        assert_eq!(allow("/a/1/b/2").as_deref(), Some("POST"));
+        for nowhere in [
+            "",
+            "*",
+            "status",
+            "//status",
+            "/status/",
+            "/sessions/",
+            "/sessions/1/2",
+            "/a/1/b",
+            "/a/../status",
+            "/%ff",
+        ] {
+            assert_eq!(allow(nowhere), None, "{nowhere}");
+        }
+    }
+
+    #[test]
+    fn params_are_decoded_after_splitting() {
+        let router = router();
+        let resource = router.find("/a/x%2Fy/b/%C3%A9%20+").unwrap();
+        assert_eq!(
+            resource.params("/a/x%2Fy/b/%C3%A9%20+").unwrap(),
+            [("x", "x/y".to_string()), ("y", "é +".to_string())]
+        );
+        assert_eq!(resource.params("/a/%ff/b/1").unwrap_err().status.0, 400);
+    }
+
+    #[test]
+    fn head_is_get_and_an_unknown_method_needs_the_strictest_access() {
+        let router = router();
+        let resource = router.find("/sessions/insights").unwrap();
+        assert!(resource.route(&Method::Head).is_some());
+        assert!(resource.route(&Method::Post).is_none());
+        assert_eq!(resource.access(&Method::Head), Access::Keyless);
+        assert_eq!(resource.access(&Method::Post), Access::Keyless);
+        let resource = router.find("/sessions/1").unwrap();
+        assert_eq!(resource.access(&Method::Options), Access::Keyed);
+    }
+
+    #[test]
+    fn the_last_handler_of_a_route_stays() {
+        let router = router().get("/status", Access::Keyed, |_| Ok(Response::empty(204)));
+        let resource = router.find("/status").unwrap();
+        assert_eq!(resource.routes.len(), 1);
+        assert_eq!(resource.access(&Method::Get), Access::Keyed);
+    }
+}

@@ -1,0 +1,231 @@
+//! A socket with absolute deadlines, and the bytes that were read ahead of what was asked for.
+
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
+
+use super::Limits;
+
+/// What an idle connection holds: a page, which one ordinary request fits into.
+const BUFFER: usize = 4 << 10;
+/// A body's first allocation, whatever length was declared.
+const FIRST_READ: usize = 64 << 10;
+/// How much later than its deadline a wait may end. A timeout within it need not be set anew, which
+/// saves a system call.
+const SLACK: Duration = Duration::from_millis(100);
+/// Bytes of an unread body that are discarded before the connection is closed over it.
+const DISCARDED: usize = 1 << 20;
+
+/// One connection's socket.
+///
+/// The system's timeouts begin anew with every read, so that a byte a second would never meet them.
+/// Here each wait has an [`Instant`] at which it ends, and the timeout is set to what is left.
+pub(super) struct Wire<'a> {
+    stream: &'a TcpStream,
+    read_timeout: Duration,
+    write_timeout: Duration,
+    // Filled from `start` to `end`.
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Wire<'a> {
+    /// Prepares `stream`: no delay for small writes, and the timeouts that most waits need.
+    pub(super) fn new(stream: &'a TcpStream, limits: &Limits) -> io::Result<Wire<'a>> {
+        let read_timeout = limits.idle.max(SLACK);
+        let write_timeout = limits.write.max(SLACK);
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(read_timeout))?;
+        stream.set_write_timeout(Some(write_timeout))?;
+        Ok(Wire {
+            stream,
+            read_timeout,
+            write_timeout,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+        })
+    }
+
+    /// What was read and not yet consumed.
+    pub(super) fn buffered(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Drops the first `count` bytes of [`Wire::buffered`].
+    pub(super) fn consume(&mut self, count: usize) {
+        self.start += count;
+        debug_assert!(self.start <= self.end);
+    }
+
+    /// Gives back what a large head took, before the connection may rest for long.
+    pub(super) fn rest(&mut self) {
+        if self.buffer.len() > BUFFER && self.buffered().is_empty() {
+            (self.buffer, self.start, self.end) = (Vec::new(), 0, 0);
+        }
+    }
+
+    /// Reads once onto [`Wire::buffered`] and gives the number of bytes, 0 at the end of the stream.
+    /// The buffer grows if it is full, so the caller bounds what it lets pile up.
+    /// Errs with `TimedOut` at `deadline`.
+    pub(super) fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.start > 0 && self.end == self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.buffer.len() {
+            let length = (self.buffer.len() * 2).max(BUFFER);
+            self.buffer.resize(length, 0);
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.read(&mut buffer[self.end..], deadline);
+        self.buffer = buffer;
+        self.end += *read.as_ref().unwrap_or(&0);
+        read
+    }
+
+    /// Reads a body of `length` bytes onto `body`, whose memory grows with what arrives.
+    /// Errs with `UnexpectedEof` if the stream ends early, `TimedOut` at `deadline`.
+    pub(super) fn read_sized(
+        &mut self,
+        length: usize,
+        deadline: Instant,
+        body: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        body.reserve_exact(length.min(FIRST_READ.max(self.buffered().len())));
+        let ahead = length.min(self.buffered().len());
+        body.extend_from_slice(&self.buffered()[..ahead]);
+        self.consume(ahead);
+        let missing = length - ahead;
+        if missing == 0 {
+            return Ok(());
+        }
+        let mut rest = Until {
+            wire: self,
+            deadline,
+        }
+        .take(missing as u64);
+        match rest.read_to_end(body)? {
+            read if read == missing => Ok(()),
+            _ => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Sends `head` and `body` with one system call, unless the socket takes less at a time.
+    /// Errs with `TimedOut` if that takes longer than `limit`.
+    pub(super) fn send(&mut self, head: &[u8], body: &[u8], limit: Duration) -> io::Result<()> {
+        let deadline = Instant::now() + limit;
+        let mut slices = [IoSlice::new(head), IoSlice::new(body)];
+        let mut left = match body {
+            [] => &mut slices[..1],
+            _ => &mut slices[..],
+        };
+        while !left.is_empty() {
+            let remaining = remaining(deadline)?;
+            if !fits(self.write_timeout, remaining) {
+                self.stream.set_write_timeout(Some(remaining))?;
+                self.write_timeout = remaining;
+            }
+            match self.stream.write_vectored(left) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => IoSlice::advance_slices(&mut left, written),
+                Err(error) if is_early(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the connection so that the client reads the last response: a socket closed over unread
+    /// bytes is reset, and a reset discards what the client has not read yet (RFC 9112 §9.6).
+    pub(super) fn linger(&mut self, limit: Duration) {
+        if self.stream.shutdown(Shutdown::Write).is_err() {
+            return;
+        }
+        let deadline = Instant::now() + limit;
+        let mut discarded = 0;
+        while discarded < DISCARDED {
+            self.consume(self.buffered().len());
+            match self.fill(deadline) {
+                Ok(0) | Err(_) => return,
+                Ok(count) => discarded += count,
+            }
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
+        loop {
+            let remaining = remaining(deadline)?;
+            if !fits(self.read_timeout, remaining) {
+                self.stream.set_read_timeout(Some(remaining))?;
+                self.read_timeout = remaining;
+            }
+            match self.stream.read(buffer) {
+                Err(error) if is_early(&error) => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+/// Reads from a wire up to a deadline, for the standard library's adapters.
+struct Until<'w, 'a> {
+    wire: &'w mut Wire<'a>,
+    deadline: Instant,
+}
+
+impl Read for Until<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.wire.read(buffer, self.deadline)
+    }
+}
+
+/// What is left until `deadline`, never nothing; errs with `TimedOut` after it.
+fn remaining(deadline: Instant) -> io::Result<Duration> {
+    match deadline.checked_duration_since(Instant::now()) {
+        Some(left) if !left.is_zero() => Ok(left.max(Duration::from_millis(1))),
+        _ => Err(ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Whether a wait of `remaining` can use a `timeout` that is set already: it ends at most [`SLACK`] too
+/// late, and so seldom too early that waiting again costs less than setting it anew. With the default
+/// limits a client that sends head and body apart needs no system call for its deadlines.
+fn fits(timeout: Duration, remaining: Duration) -> bool {
+    timeout <= remaining + SLACK && timeout >= remaining / 4
+}
+
+/// Whether a call ended before its deadline could be looked at: a timeout or a signal.
+fn is_early(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_kept_while_it_neither_passes_the_deadline_nor_wakes_often() {
+        let fits = |timeout, remaining| {
+            super::fits(
+                Duration::from_millis(timeout),
+                Duration::from_millis(remaining),
+            )
+        };
+        assert!(fits(60_000, 60_000) && fits(60_000, 59_950) && fits(60_000, 119_999));
+        assert!(!fits(60_000, 59_000) && !fits(120_000, 60_000) && !fits(10_000, 60_000));
+    }
+
+    #[test]
+    fn a_deadline_that_passed_is_no_wait_at_all() {
+        let now = Instant::now();
+        assert_eq!(remaining(now).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert!(remaining(now + Duration::from_secs(9)).unwrap() > Duration::from_secs(1));
+    }
+}

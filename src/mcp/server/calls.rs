@@ -1,0 +1,207 @@
+//! The calls of one client that are at work: their ids, their cancellation, their threads.
+//! MCP 2025-11-25, basic/utilities/cancellation.
+
+use super::MAX_CALLS;
+use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// How many calls may be alive, counting those that are cancelled but still run and those whose
+/// answer the client does not take.
+const MAX_ALIVE: usize = 2 * MAX_CALLS;
+
+pub(super) struct Calls {
+    root: Cancel,
+    state: Mutex<State>,
+    one_less: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    running: HashMap<Id, Running>,
+    alive: usize,
+    serial: u64,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Running {
+    /// An id that a cancelled call had may come again while that call still winds down.
+    serial: u64,
+    cancel: Cancel,
+}
+
+/// One call at work, until it is dropped.
+pub(super) struct Ticket {
+    calls: Arc<Calls>,
+    id: Id,
+    serial: u64,
+    pub(super) cancel: Cancel,
+}
+
+impl Calls {
+    pub(super) fn new(cancel: &Cancel) -> Self {
+        Calls {
+            root: cancel.child(),
+            state: Mutex::default(),
+            one_less: Condvar::new(),
+        }
+    }
+
+    pub(super) fn is_running(&self, id: &Id) -> bool {
+        lock(&self.state).running.contains_key(id)
+    }
+
+    /// # Errors
+    /// -32600 for an id that is taken, -32603 when too many calls run already.
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Ticket, ErrorObject> {
+        let cancel = self.root.child();
+        let mut state = lock(&self.state);
+        if state.running.contains_key(id) {
+            return Err(taken(id));
+        }
+        if state.running.len() >= MAX_CALLS || state.alive >= MAX_ALIVE {
+            let text = format!(
+                "{} calls are running already and no more are taken on; try again when one has ended",
+                state.running.len().max(MAX_CALLS)
+            );
+            return Err(ErrorObject::new(INTERNAL_ERROR, text));
+        }
+        state.serial += 1;
+        state.alive += 1;
+        let serial = state.serial;
+        let running = Running {
+            serial,
+            cancel: cancel.clone(),
+        };
+        state.running.insert(id.clone(), running);
+        Ok(Ticket {
+            calls: self.clone(),
+            id: id.clone(),
+            serial,
+            cancel,
+        })
+    }
+
+    /// Cancels the call and frees its id; an unknown id is ignored, since the answer may already
+    /// be on its way.
+    pub(super) fn cancel(&self, id: &Id) {
+        let running = lock(&self.state).running.remove(id);
+        if let Some(running) = running {
+            running.cancel.cancel();
+        }
+    }
+
+    /// Runs the work of one ticket on a thread of its own.
+    pub(super) fn spawn(
+        &self,
+        name: String,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        // std panics over a name with a NUL in it.
+        let name = name.replace('\0', "");
+        let thread = Builder::new().name(name).spawn(work)?;
+        let mut state = lock(&self.state);
+        state.threads.retain(|thread| !thread.is_finished());
+        state.threads.push(thread);
+        Ok(())
+    }
+
+    /// Cancels everything; nothing is answered any more.
+    pub(super) fn cancel_all(&self) {
+        lock(&self.state).running.clear();
+        self.root.cancel();
+    }
+
+    /// [`cancel_all`](Calls::cancel_all), then waits at most `grace` for the threads to end. Says
+    /// whether they all did.
+    pub(super) fn close(&self, grace: Duration) -> bool {
+        self.cancel_all();
+        let (mut state, timeout) = self
+            .one_less
+            .wait_timeout_while(lock(&self.state), grace, |state| state.alive > 0)
+            .unwrap_or_else(PoisonError::into_inner);
+        let threads = std::mem::take(&mut state.threads);
+        drop(state);
+        let all = !timeout.timed_out();
+        for thread in threads {
+            if all || thread.is_finished() {
+                // A panic of a handler never gets as far as this.
+                let _ = thread.join();
+            }
+        }
+        all
+    }
+}
+
+impl Ticket {
+    /// Frees the id. Says whether the call is still to be answered: not when it was cancelled.
+    pub(super) fn finish(&self) -> bool {
+        let mut state = lock(&self.calls.state);
+        let ours = state
+            .running
+            .get(&self.id)
+            .is_some_and(|running| running.serial == self.serial);
+        if ours {
+            state.running.remove(&self.id);
+        }
+        ours
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.finish();
+        lock(&self.calls.state).alive -= 1;
+        self.calls.one_less.notify_all();
+    }
+}
+
+/// The error for a request whose id is in use.
+pub(super) fn taken(id: &Id) -> ErrorObject {
+    let text =
+        format!("A request with the id {id} is still running; draw a new id for each request");
+    ErrorObject::new(INVALID_REQUEST, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls() -> Arc<Calls> {
+        Arc::new(Calls::new(&Cancel::new()))
+    }
+
+    #[test]
+    fn a_cancelled_id_may_come_again_before_its_first_call_has_ended() {
+        let calls = calls();
+        let id = Id::Number(1);
+        let first = calls.begin(&id).unwrap();
+        assert!(calls.begin(&id).is_err());
+        calls.cancel(&id);
+        assert!(first.cancel.is_cancelled());
+        let second = calls.begin(&id).unwrap();
+        assert!(!first.finish());
+        drop(first);
+        assert!(calls.is_running(&id) && !second.cancel.is_cancelled());
+        assert!(second.finish() && !second.finish());
+    }
+
+    #[test]
+    fn calls_that_are_cancelled_but_do_not_end_are_bounded_too() {
+        let calls = calls();
+        let mut stubborn = Vec::new();
+        while let Ok(ticket) = calls.begin(&Id::Number(stubborn.len() as i64)) {
+            calls.cancel(&ticket.id);
+            stubborn.push(ticket);
+        }
+        assert_eq!(stubborn.len(), MAX_ALIVE);
+        assert!(!calls.close(Duration::ZERO));
+        stubborn.clear();
+        assert!(calls.close(Duration::ZERO));
+    }
+}

@@ -1,0 +1,424 @@
+//! One client's connection: life cycle, dispatch, errors. Bytes in, bytes out, no I/O.
+//! MCP 2025-11-25, basic and basic/lifecycle.
+
+use super::calls::{self, Calls};
+use super::page::Page;
+use super::reply::{Exchange, Outlet, Sink};
+use super::resource::not_found;
+use super::{Context, Level, ResourceTemplate, Server, reason};
+use crate::mcp::jsonrpc::{
+    self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
+    Malformed, Message, PARSE_ERROR, Payload, RawJson, begins_with,
+};
+use crate::mcp::types::{Implementation, InitializeResult, VERSIONS};
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The version in which JSON-RPC batches are legal.
+const BATCHES: &str = "2025-03-26";
+
+/// The protocol for one client. May be shared between threads; dropping it cancels its calls.
+pub struct Connection {
+    server: Arc<Server>,
+    version: Mutex<Option<&'static str>>,
+    level: Option<Arc<Mutex<Level>>>,
+    calls: Arc<Calls>,
+}
+
+/// The methods of requests that this server answers.
+#[derive(Clone, Copy, PartialEq)]
+enum Method {
+    Ping,
+    Initialize,
+    SetLevel,
+    ListTools,
+    CallTool,
+    ListResources,
+    ListTemplates,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+}
+
+impl Connection {
+    /// A client that has not said anything yet. `cancel` ends its running calls.
+    pub fn new(server: impl Into<Arc<Server>>, cancel: &Cancel) -> Self {
+        let server = server.into();
+        let level = server.logging.then(|| Arc::new(Mutex::new(Level::Info)));
+        Connection {
+            server,
+            version: Mutex::default(),
+            level,
+            calls: Arc::new(Calls::new(cancel)),
+        }
+    }
+
+    /// Takes one message or batch, without framing. Whatever belongs to it, answers and
+    /// notifications alike, goes to `reply`: now, or later from the thread of a call.
+    pub fn receive(&self, message: &[u8], reply: &Sink) {
+        match jsonrpc::parse(message) {
+            Ok(Payload::One(message)) => self.dispatch(message, &Outlet::alone(reply)),
+            Ok(Payload::Batch(_)) if self.version() != Some(BATCHES) => {
+                let text =
+                    format!("Batches are only legal in {BATCHES}; send one message at a time");
+                let refused = Err::<(), _>(ErrorObject::new(INVALID_REQUEST, text));
+                Outlet::alone(reply).answer(None, refused);
+            }
+            Ok(Payload::Batch(parts)) => {
+                let outlet = Outlet::batch(reply);
+                for part in parts {
+                    match part {
+                        Ok(message) => self.dispatch(message, &outlet),
+                        Err(malformed) => refuse(malformed, &outlet),
+                    }
+                }
+            }
+            Err(malformed) => refuse(malformed, &Outlet::alone(reply)),
+        }
+    }
+
+    /// The version that was negotiated; `None` before `initialize`.
+    pub fn version(&self) -> Option<&'static str> {
+        *lock(&self.version)
+    }
+
+    /// Ends the connection: cancels the running calls, which are not answered any more, and waits
+    /// for them, but not longer than `grace`. Says whether they all ended.
+    pub fn close(&self, grace: Duration) -> bool {
+        self.calls.close(grace)
+    }
+
+    fn dispatch(&self, message: Message, outlet: &Outlet) {
+        match message {
+            Message::Request { id, method, params } => {
+                let outlet = outlet.clone();
+                self.request(Exchange { id, outlet }, &method, params.as_deref());
+            }
+            Message::Notification { method, params } => self.notified(&method, params.as_deref()),
+            // This server asks its clients nothing, so no response can belong to a request.
+            Message::Response { .. } => {}
+        }
+    }
+
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Cancelled {
+            request_id: Id,
+        }
+        if method == "notifications/cancelled"
+            && let Ok(Cancelled { request_id }) = read(method, params)
+        {
+            self.calls.cancel(&request_id);
+        }
+    }
+
+    fn request(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        let method = match self.admit(&exchange.id, name) {
+            Ok(method) => method,
+            Err(error) => return exchange.refuse(error),
+        };
+        let server = &self.server;
+        match method {
+            Method::Ping => exchange.answer(Ok(Empty {})),
+            Method::Initialize => exchange.answer(self.initialize(name, params)),
+            Method::SetLevel => exchange.answer(self.set_level(name, params)),
+            Method::ListTools => {
+                let tools = server.tools.iter().map(|tool| &tool.wire);
+                exchange.answer(self.list("tools", tools, name, params));
+            }
+            Method::ListResources => {
+                let resources = server.resources.iter().map(|resource| &resource.wire);
+                exchange.answer(self.list("resources", resources, name, params));
+            }
+            Method::ListTemplates => {
+                let templates = server.templates.iter().map(|template| &template.wire);
+                exchange.answer(self.list("resourceTemplates", templates, name, params));
+            }
+            Method::ListPrompts => {
+                let prompts = server.prompts.iter().map(|prompt| &prompt.wire);
+                exchange.answer(self.list("prompts", prompts, name, params));
+            }
+            Method::CallTool => self.call_tool(exchange, name, params),
+            Method::ReadResource => self.read_resource(exchange, name, params),
+            Method::GetPrompt => self.get_prompt(exchange, name, params),
+        }
+    }
+
+    /// Whether this request may be made now, and which it is.
+    fn admit(&self, id: &Id, name: &str) -> Result<Method, ErrorObject> {
+        let method = self.method(name).ok_or_else(|| {
+            ErrorObject::new(METHOD_NOT_FOUND, format!("Method not found: {name}"))
+        })?;
+        let open = matches!(method, Method::Ping | Method::Initialize);
+        if !open && self.version().is_none() {
+            let text = format!("`{name}` came before `initialize`; send that first");
+            return Err(ErrorObject::new(INVALID_REQUEST, text));
+        }
+        if self.calls.is_running(id) {
+            return Err(calls::taken(id));
+        }
+        Ok(method)
+    }
+
+    /// The method of this name, if what was declared includes it.
+    fn method(&self, name: &str) -> Option<Method> {
+        let declared = self.server.capabilities();
+        let (method, offered) = match name {
+            "ping" => (Method::Ping, true),
+            "initialize" => (Method::Initialize, true),
+            "logging/setLevel" => (Method::SetLevel, declared.logging.is_some()),
+            "tools/list" => (Method::ListTools, declared.tools.is_some()),
+            "tools/call" => (Method::CallTool, declared.tools.is_some()),
+            "resources/list" => (Method::ListResources, declared.resources.is_some()),
+            "resources/templates/list" => (Method::ListTemplates, declared.resources.is_some()),
+            "resources/read" => (Method::ReadResource, declared.resources.is_some()),
+            "prompts/list" => (Method::ListPrompts, declared.prompts.is_some()),
+            "prompts/get" => (Method::GetPrompt, declared.prompts.is_some()),
+            _ => return None,
+        };
+        offered.then_some(method)
+    }
+
+    fn initialize(
+        &self,
+        name: &str,
+        params: Option<&RawValue>,
+    ) -> Result<InitializeResult, ErrorObject> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Initialize {
+            protocol_version: String,
+            #[serde(rename = "clientInfo")]
+            _client_info: Option<Implementation>,
+        }
+        let asked: Initialize = read(name, params)?;
+        let mut version = lock(&self.version);
+        if version.is_some() {
+            let text = "This connection is initialized already; open another one to begin anew";
+            return Err(ErrorObject::new(INVALID_REQUEST, text));
+        }
+        let known = VERSIONS
+            .iter()
+            .find(|known| **known == asked.protocol_version);
+        let agreed = known.copied().unwrap_or(VERSIONS[0]);
+        *version = Some(agreed);
+        Ok(InitializeResult {
+            protocol_version: agreed.to_owned(),
+            capabilities: self.server.capabilities(),
+            server_info: self.server.info.clone(),
+            instructions: self.server.instructions.clone(),
+        })
+    }
+
+    fn set_level(&self, name: &str, params: Option<&RawValue>) -> Result<Empty, ErrorObject> {
+        #[derive(Deserialize)]
+        struct SetLevel {
+            level: Level,
+        }
+        let SetLevel { level } = read(name, params)?;
+        if let Some(least) = &self.level {
+            *lock(least) = level;
+        }
+        Ok(Empty {})
+    }
+
+    fn list<'a, T>(
+        &self,
+        kind: &'static str,
+        all: impl ExactSizeIterator<Item = &'a T>,
+        name: &str,
+        params: Option<&RawValue>,
+    ) -> Result<Page<'a, T>, ErrorObject> {
+        #[derive(Deserialize)]
+        struct List {
+            cursor: Option<String>,
+        }
+        let List { cursor } = read(name, params)?;
+        Page::cut(kind, all, self.server.page_size, cursor.as_deref())
+    }
+
+    fn call_tool(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct CallTool {
+            name: String,
+            arguments: Option<RawJson>,
+            #[serde(rename = "_meta")]
+            meta: Option<RawJson>,
+        }
+        let call: CallTool = match read(name, params) {
+            Ok(call) => call,
+            Err(error) => return exchange.refuse(error),
+        };
+        let Some(tool) = self
+            .server
+            .tools
+            .iter()
+            .find(|tool| tool.wire.name == call.name)
+        else {
+            let text = format!("Unknown tool: {}", call.name);
+            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+        };
+        let arguments = call.arguments;
+        if arguments
+            .as_ref()
+            .is_some_and(|arguments| !begins_with(arguments.get(), '{'))
+        {
+            let text = "`arguments` must be an object";
+            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+        }
+        let tool = tool.clone();
+        self.run(
+            exchange,
+            &call.name,
+            call.meta,
+            tool.quick,
+            move |context| tool.call(arguments.as_deref().map_or("{}", RawValue::get), context),
+        );
+    }
+
+    fn read_resource(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct ReadResource {
+            uri: String,
+            #[serde(rename = "_meta")]
+            meta: Option<RawJson>,
+        }
+        let ReadResource { uri, meta } = match read(name, params) {
+            Ok(read) => read,
+            Err(error) => return exchange.refuse(error),
+        };
+        if let Some(resource) = self.server.resources.iter().find(|r| r.wire.uri == uri) {
+            let resource = resource.clone();
+            return self.run(exchange, &uri, meta, resource.quick, move |context| {
+                resource.read(context)
+            });
+        }
+        let matching =
+            |template: &Arc<ResourceTemplate>| Some((template.clone(), template.variables(&uri)?));
+        match self.server.templates.iter().find_map(matching) {
+            None => exchange.refuse(not_found(&uri)),
+            Some((template, variables)) => {
+                let label = template.wire.name.clone();
+                self.run(exchange, &label, meta, template.quick, move |context| {
+                    template.read(&uri, variables, context)
+                });
+            }
+        }
+    }
+
+    fn get_prompt(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct GetPrompt {
+            name: String,
+            arguments: Option<BTreeMap<String, String>>,
+            #[serde(rename = "_meta")]
+            meta: Option<RawJson>,
+        }
+        let get: GetPrompt = match read(name, params) {
+            Ok(get) => get,
+            Err(error) => return exchange.refuse(error),
+        };
+        let Some(prompt) = self.server.prompts.iter().find(|p| p.wire.name == get.name) else {
+            let text = format!("Unknown prompt: {}", get.name);
+            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+        };
+        let prompt = prompt.clone();
+        self.run(
+            exchange,
+            &get.name,
+            get.meta,
+            prompt.quick,
+            move |context| prompt.get(get.arguments.unwrap_or_default(), context),
+        );
+    }
+
+    /// Runs a handler, here if it is quick, else on a thread of its own, and answers with what
+    /// comes of it unless the request was cancelled meanwhile.
+    fn run<R: Serialize>(
+        &self,
+        exchange: Exchange,
+        label: &str,
+        meta: Option<RawJson>,
+        quick: bool,
+        handler: impl FnOnce(&Context) -> Result<R, ErrorObject> + Send + 'static,
+    ) {
+        let ticket = match self.calls.begin(&exchange.id) {
+            Ok(ticket) => ticket,
+            Err(error) => return exchange.refuse(error),
+        };
+        let sink = exchange.outlet.sink();
+        let level = self.level.clone();
+        let context = Context::new(sink, &ticket.cancel, meta.as_deref(), label, level);
+        let spare = (!quick).then(|| exchange.clone());
+        let work = move || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| handler(&context)))
+                .unwrap_or_else(|_| Err(broke_off(context.logger())));
+            drop(context);
+            if ticket.finish() {
+                exchange.answer(outcome);
+            } else {
+                // The rest of its batch does not wait for it any longer.
+                drop(exchange);
+            }
+            // Last: whoever waits for the ticket may then join this thread.
+            drop(ticket);
+        };
+        let Some(exchange) = spare else {
+            return work();
+        };
+        let name = format!("mcp {} {label}", self.server.name());
+        if let Err(e) = self.calls.spawn(name, work) {
+            let text = format!("No thread could be started for `{label}`: {e}; try again later");
+            exchange.refuse(ErrorObject::new(INTERNAL_ERROR, text));
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.calls.cancel_all();
+    }
+}
+
+#[derive(Serialize)]
+struct Empty {}
+
+fn refuse(malformed: Malformed, outlet: &Outlet) {
+    let (id, code, text) = match malformed {
+        Malformed::NotJson(reason) => (None, PARSE_ERROR, format!("Not JSON: {reason}")),
+        Malformed::NotMessage { id, reason } => (
+            id,
+            INVALID_REQUEST,
+            format!("Not a JSON-RPC message: {reason}"),
+        ),
+    };
+    outlet.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
+}
+
+/// Reads what a method takes. Unknown members are ignored.
+fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorObject> {
+    let text = params.map_or("{}", RawValue::get);
+    let wrong = |what: String| {
+        ErrorObject::new(
+            INVALID_PARAMS,
+            format!("Invalid `params` of `{method}`: {what}"),
+        )
+    };
+    if !begins_with(text, '{') {
+        return Err(wrong("not an object".to_owned()));
+    }
+    serde_json::from_str(text).map_err(|e| wrong(reason(&e)))
+}
+
+fn broke_off(label: &str) -> ErrorObject {
+    let text = format!("`{label}` broke off; this is a fault of the server, which goes on");
+    ErrorObject::new(INTERNAL_ERROR, text)
+}

@@ -1,0 +1,148 @@
+//! What a handler knows about the request that it works for, and can say to the client meanwhile.
+
+use super::reply::Sink;
+use crate::mcp::jsonrpc::{self, Id};
+use crate::mcp::types::Progress;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How much a log message matters, least first. MCP 2025-11-25, server/utilities/logging (the
+/// levels of RFC 5424).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Details for those who look for a fault.
+    Debug,
+    /// What goes on. The least that is sent until the client chooses.
+    Info,
+    /// What is normal but worth a look.
+    Notice,
+    /// What may become a fault.
+    Warning,
+    /// What failed.
+    Error,
+    /// What keeps a part from working.
+    Critical,
+    /// What must be acted on at once.
+    Alert,
+    /// What keeps everything from working.
+    Emergency,
+}
+
+/// The request that a handler works for.
+pub struct Context {
+    sink: Sink,
+    cancel: Cancel,
+    meta: Map<String, Value>,
+    logger: String,
+    level: Option<Arc<Mutex<Level>>>,
+}
+
+impl Context {
+    /// `level` is what the client wants to hear; `None` if logging was not declared.
+    pub(super) fn new(
+        sink: &Sink,
+        cancel: &Cancel,
+        meta: Option<&RawValue>,
+        logger: &str,
+        level: Option<Arc<Mutex<Level>>>,
+    ) -> Self {
+        Context {
+            sink: sink.clone(),
+            cancel: cancel.clone(),
+            meta: meta
+                .and_then(|meta| serde_json::from_str(meta.get()).ok())
+                .unwrap_or_default(),
+            logger: logger.to_owned(),
+            level,
+        }
+    }
+
+    /// What is called: the tool's or prompt's name, the resource's URI.
+    pub(super) fn logger(&self) -> &str {
+        &self.logger
+    }
+
+    /// Cancelled when the client no longer wants the answer or has left. A handler that takes long
+    /// must heed it; what it returns afterwards is not sent.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// What the request's `_meta` has under `key`, in any letter case, for example
+    /// `agent-working-dir`. Whatever else is there is ignored.
+    pub fn meta(&self, key: &str) -> Option<&Value> {
+        let same = |(name, _): &(&String, &Value)| name.eq_ignore_ascii_case(key);
+        self.meta.iter().find(same).map(|(_, value)| value)
+    }
+
+    /// Tells the client how far the work is, if it asked for that with a `progressToken`.
+    /// `progress` must grow from one call to the next; `total` is where it ends, if known.
+    /// MCP 2025-11-25, basic/utilities/progress.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let token = self
+            .meta
+            .get("progressToken")
+            .and_then(|t| Id::deserialize(t).ok());
+        if let Some(progress_token) = token {
+            self.notify(
+                "notifications/progress",
+                &Progress {
+                    progress_token,
+                    progress,
+                    total,
+                    message: message.map(str::to_owned),
+                },
+            );
+        }
+    }
+
+    /// Sends a log message, if logging is declared and the client wants this level. `data` may be
+    /// any JSON. MCP 2025-11-25, server/utilities/logging.
+    pub fn log(&self, level: Level, data: impl Serialize) {
+        #[derive(Serialize)]
+        struct LogMessage<'a, D> {
+            level: Level,
+            logger: &'a str,
+            data: D,
+        }
+        if self
+            .level
+            .as_ref()
+            .is_some_and(|least| level >= *lock(least))
+        {
+            let logger = &self.logger;
+            self.notify(
+                "notifications/message",
+                &LogMessage {
+                    level,
+                    logger,
+                    data,
+                },
+            );
+        }
+    }
+
+    /// Waits for `duration` or until the request is cancelled; says whether it may go on.
+    pub fn pause(&self, duration: Duration) -> bool {
+        let (wake, woken) = crossbeam_channel::bounded::<()>(1);
+        let _hook = self.cancel.on_cancel(move || drop(wake));
+        let _ = woken.recv_timeout(duration);
+        !self.cancel.is_cancelled()
+    }
+
+    /// A cancelled request is over for the client, so nothing is said about it any more.
+    fn notify(&self, method: &str, params: &impl Serialize) {
+        if self.cancel.is_cancelled() {
+            return;
+        }
+        if let Ok(message) = jsonrpc::notification(method, Some(params)) {
+            (self.sink)(message);
+        }
+    }
+}

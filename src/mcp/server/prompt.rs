@@ -1,0 +1,104 @@
+//! Prompts: conversations to begin with. MCP 2025-11-25, server/prompts.
+
+use super::{Context, reason};
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::types::{self, Content, GetPromptResult, PromptArgument, PromptMessage};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+type Handler = Box<dyn Fn(Value, &Context) -> Result<GetPromptResult, ErrorObject> + Send + Sync>;
+
+/// A prompt and how it is filled in.
+pub struct Prompt {
+    pub(super) wire: types::Prompt,
+    pub(super) quick: bool,
+    handler: Handler,
+}
+
+impl Prompt {
+    /// A prompt without arguments; see [`required`](Prompt::required) and
+    /// [`optional`](Prompt::optional). The arguments, all of them strings, are read into `A`, for
+    /// example a struct or a map. An error of the handler is -32602 with its text.
+    pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, &Context) -> Result<GetPromptResult, String> + Send + Sync + 'static,
+    {
+        Prompt {
+            wire: types::Prompt {
+                name: name.to_owned(),
+                description: Some(description.to_owned()),
+                ..types::Prompt::default()
+            },
+            quick: false,
+            handler: Box::new(move |values, context| {
+                let arguments = serde_json::from_value(values)
+                    .map_err(|e| invalid(format!("The arguments do not fit: {}", reason(&e))))?;
+                handler(arguments, context).map_err(invalid)
+            }),
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(mut self, title: &str) -> Self {
+        self.wire.title = Some(title.to_owned());
+        self
+    }
+
+    /// Adds an argument that must be given.
+    pub fn required(self, name: &str, description: &str) -> Self {
+        self.argument(name, description, true)
+    }
+
+    /// Adds an argument that may be given.
+    pub fn optional(self, name: &str, description: &str) -> Self {
+        self.argument(name, description, false)
+    }
+
+    /// As [`Tool::quick`](super::Tool::quick).
+    pub fn quick(mut self) -> Self {
+        self.quick = true;
+        self
+    }
+
+    fn argument(mut self, name: &str, description: &str, required: bool) -> Self {
+        let arguments = self.wire.arguments.get_or_insert_default();
+        arguments.push(PromptArgument {
+            name: name.to_owned(),
+            description: Some(description.to_owned()),
+            required: Some(required),
+        });
+        self
+    }
+
+    pub(super) fn get(
+        &self,
+        given: BTreeMap<String, String>,
+        context: &Context,
+    ) -> Result<GetPromptResult, ErrorObject> {
+        let declared = self.wire.arguments.iter().flatten();
+        let mut required = declared.filter(|argument| argument.required == Some(true));
+        if let Some(missing) = required.find(|argument| !given.contains_key(&argument.name)) {
+            let (prompt, argument) = (&self.wire.name, &missing.name);
+            return Err(invalid(format!(
+                "The prompt `{prompt}` needs the argument `{argument}`"
+            )));
+        }
+        (self.handler)(given.into_iter().collect(), context)
+    }
+}
+
+impl PromptMessage {
+    /// What the user says.
+    pub fn user(text: &str) -> Self {
+        PromptMessage {
+            role: "user".to_owned(),
+            content: Content::text(text),
+        }
+    }
+}
+
+fn invalid(text: String) -> ErrorObject {
+    ErrorObject::new(INVALID_PARAMS, text)
+}

@@ -1,0 +1,97 @@
+//! Where answers go: alone, or collected into one batch.
+
+use crate::mcp::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id};
+use crate::sys::lock;
+use serde::Serialize;
+use std::sync::{Arc, Mutex};
+
+/// Takes one message, without framing, on its way to the client. It is called from any thread. Once
+/// every clone that was handed out for a message is dropped, nothing more comes for that message.
+pub type Sink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
+
+/// The way back for the answers to one received message.
+#[derive(Clone)]
+pub(super) struct Outlet {
+    sink: Sink,
+    batch: Option<Arc<Batch>>,
+}
+
+impl Outlet {
+    /// Each answer leaves on its own.
+    pub(super) fn alone(sink: &Sink) -> Self {
+        Outlet {
+            sink: sink.clone(),
+            batch: None,
+        }
+    }
+
+    /// The answers leave as one array when the last clone of this outlet is dropped.
+    pub(super) fn batch(sink: &Sink) -> Self {
+        Outlet {
+            sink: sink.clone(),
+            batch: Some(Arc::new(Batch {
+                sink: sink.clone(),
+                array: Mutex::default(),
+            })),
+        }
+    }
+
+    /// For notifications, which never wait for a batch.
+    pub(super) fn sink(&self) -> &Sink {
+        &self.sink
+    }
+
+    pub(super) fn answer(&self, id: Option<&Id>, outcome: Result<impl Serialize, ErrorObject>) {
+        let answer = encode(id, outcome);
+        match &self.batch {
+            None => (self.sink)(answer),
+            Some(batch) => {
+                let mut array = lock(&batch.array);
+                let before = if array.is_empty() { b'[' } else { b',' };
+                array.push(before);
+                array.extend_from_slice(&answer);
+            }
+        }
+    }
+}
+
+/// MCP 2025-03-26, basic, batching.
+struct Batch {
+    sink: Sink,
+    array: Mutex<Vec<u8>>,
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let mut array = std::mem::take(&mut *lock(&self.array));
+        if !array.is_empty() {
+            array.push(b']');
+            (self.sink)(array);
+        }
+    }
+}
+
+/// A request that waits for its answer. Dropped without one, it stays unanswered.
+#[derive(Clone)]
+pub(super) struct Exchange {
+    pub(super) id: Id,
+    pub(super) outlet: Outlet,
+}
+
+impl Exchange {
+    pub(super) fn answer(self, outcome: Result<impl Serialize, ErrorObject>) {
+        self.outlet.answer(Some(&self.id), outcome);
+    }
+
+    pub(super) fn refuse(self, error: ErrorObject) {
+        self.answer(Err::<(), _>(error));
+    }
+}
+
+fn encode(id: Option<&Id>, outcome: Result<impl Serialize, ErrorObject>) -> Vec<u8> {
+    jsonrpc::response(id, outcome.as_ref()).unwrap_or_else(|e| {
+        let text = format!("The result could not be written as JSON: {e}");
+        let error = ErrorObject::new(INTERNAL_ERROR, text);
+        jsonrpc::response(id, Err::<&(), _>(&error)).unwrap_or_default()
+    })
+}

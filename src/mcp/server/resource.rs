@@ -1,0 +1,256 @@
+//! Resources: what a client may read, one by one or by a template of their URIs.
+//! MCP 2025-11-25, server/resources.
+
+use super::{Context, raw};
+use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, RESOURCE_NOT_FOUND};
+use crate::mcp::types::{self, ReadResourceResult, ResourceContents};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+type Handler<V> = Box<dyn Fn(V, &Context) -> Result<Contents, ResourceError> + Send + Sync>;
+
+/// A resource and how it is read.
+pub struct Resource {
+    pub(super) wire: types::Resource,
+    pub(super) quick: bool,
+    handler: Handler<()>,
+}
+
+/// A family of resources and how they are read.
+pub struct ResourceTemplate {
+    pub(super) wire: types::ResourceTemplate,
+    pub(super) quick: bool,
+    handler: Handler<Map<String, Value>>,
+}
+
+/// What a resource holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Sent as it is.
+    Text(String),
+    /// Sent in base64.
+    Bytes(Vec<u8>),
+}
+
+/// Why a resource cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResourceError {
+    /// There is none of this URI (any more): -32002.
+    NotFound,
+    /// It is there, but reading it failed: -32603 with this text.
+    Failed(String),
+}
+
+impl Resource {
+    /// A resource that is read by `handler` each time.
+    pub fn new<F>(uri: &str, name: &str, mime_type: &str, handler: F) -> Self
+    where
+        F: Fn(&Context) -> Result<Contents, ResourceError> + Send + Sync + 'static,
+    {
+        Resource {
+            wire: types::Resource {
+                uri: uri.to_owned(),
+                name: name.to_owned(),
+                mime_type: Some(mime_type.to_owned()),
+                ..types::Resource::default()
+            },
+            quick: false,
+            handler: Box::new(move |(), context| handler(context)),
+        }
+    }
+
+    /// A resource that is always the same.
+    pub fn fixed(uri: &str, name: &str, mime_type: &str, contents: Contents) -> Self {
+        Self::new(uri, name, mime_type, move |_| Ok(contents.clone())).quick()
+    }
+
+    /// Its name for people.
+    pub fn title(mut self, title: &str) -> Self {
+        self.wire.title = Some(title.to_owned());
+        self
+    }
+
+    /// What a model should know about it.
+    pub fn description(mut self, text: &str) -> Self {
+        self.wire.description = Some(text.to_owned());
+        self
+    }
+
+    /// As [`Tool::quick`](super::Tool::quick).
+    pub fn quick(mut self) -> Self {
+        self.quick = true;
+        self
+    }
+
+    pub(super) fn read(&self, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
+        let uri = &self.wire.uri;
+        answer(
+            uri,
+            self.wire.mime_type.as_deref(),
+            (self.handler)((), context),
+        )
+    }
+}
+
+impl ResourceTemplate {
+    /// All resources whose URI fits `uri_template`: literal text and `{variables}`, of which each
+    /// stands for one or more characters other than `/`, percent-encoded where need be (RFC 6570,
+    /// level 1). The decoded variables are read into `A`, for example a struct or a map; what does
+    /// not fit is not found.
+    pub fn new<A, F>(uri_template: &str, name: &str, mime_type: &str, handler: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, &Context) -> Result<Contents, ResourceError> + Send + Sync + 'static,
+    {
+        ResourceTemplate {
+            wire: types::ResourceTemplate {
+                uri_template: uri_template.to_owned(),
+                name: name.to_owned(),
+                mime_type: Some(mime_type.to_owned()),
+                ..types::ResourceTemplate::default()
+            },
+            quick: false,
+            handler: Box::new(move |variables, context| {
+                let variables = serde_json::from_value(Value::Object(variables))
+                    .map_err(|_| ResourceError::NotFound)?;
+                handler(variables, context)
+            }),
+        }
+    }
+
+    /// What a model should know about them.
+    pub fn description(mut self, text: &str) -> Self {
+        self.wire.description = Some(text.to_owned());
+        self
+    }
+
+    /// As [`Tool::quick`](super::Tool::quick).
+    pub fn quick(mut self) -> Self {
+        self.quick = true;
+        self
+    }
+
+    pub(super) fn variables(&self, uri: &str) -> Option<Map<String, Value>> {
+        variables(&self.wire.uri_template, uri)
+    }
+
+    pub(super) fn read(
+        &self,
+        uri: &str,
+        variables: Map<String, Value>,
+        context: &Context,
+    ) -> Result<ReadResourceResult, ErrorObject> {
+        let contents = (self.handler)(variables, context);
+        answer(uri, self.wire.mime_type.as_deref(), contents)
+    }
+}
+
+/// The answer to a URI that nothing here has.
+pub(super) fn not_found(uri: &str) -> ErrorObject {
+    ErrorObject {
+        data: Some(raw(&json!({"uri": uri}))),
+        ..ErrorObject::new(RESOURCE_NOT_FOUND, format!("Resource not found: {uri}"))
+    }
+}
+
+fn answer(
+    uri: &str,
+    mime_type: Option<&str>,
+    contents: Result<Contents, ResourceError>,
+) -> Result<ReadResourceResult, ErrorObject> {
+    let (text, blob) = match contents {
+        Ok(Contents::Text(text)) => (Some(text), None),
+        Ok(Contents::Bytes(bytes)) => (None, Some(BASE64_STANDARD.encode(bytes))),
+        Err(ResourceError::NotFound) => return Err(not_found(uri)),
+        Err(ResourceError::Failed(text)) => return Err(ErrorObject::new(INTERNAL_ERROR, text)),
+    };
+    let item = ResourceContents {
+        uri: uri.to_owned(),
+        mime_type: mime_type.map(str::to_owned),
+        text,
+        blob,
+        meta: None,
+    };
+    Ok(ReadResourceResult {
+        contents: vec![item],
+    })
+}
+
+/// What the variables of `template` stand for in `uri`, decoded; `None` if it does not fit.
+fn variables(mut template: &str, mut uri: &str) -> Option<Map<String, Value>> {
+    let mut found = Map::new();
+    while let Some((literal, rest)) = template.split_once('{') {
+        let (name, rest) = rest.split_once('}')?;
+        uri = uri.strip_prefix(literal)?;
+        let end = match rest.split_once('{') {
+            None => uri.strip_suffix(rest)?.len(),
+            Some((until, _)) => uri.find(until)?,
+        };
+        let (value, tail) = uri.split_at(end);
+        if value.is_empty() || value.contains('/') {
+            return None;
+        }
+        let value = percent_decode_str(value).decode_utf8().ok()?;
+        found.insert(name.to_owned(), Value::String(value.into_owned()));
+        (template, uri) = (rest, tail);
+    }
+    (template == uri).then_some(found)
+}
+
+impl fmt::Display for ResourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResourceError::NotFound => f.write_str("there is no such resource"),
+            ResourceError::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for ResourceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_takes_its_variables_out_of_a_uri() {
+        for (template, uri, expected) in [
+            (
+                "demo://hi/{name}",
+                "demo://hi/Ada",
+                Some(json!({"name": "Ada"})),
+            ),
+            (
+                "demo://hi/{name}",
+                "demo://hi/J%C3%BCrgen%20%2F",
+                Some(json!({"name": "Jürgen /"})),
+            ),
+            ("demo://hi/{name}", "demo://hi/", None),
+            ("demo://hi/{name}", "demo://hi/a/b", None),
+            ("demo://hi/{name}", "demo://hi/%FF", None),
+            ("demo://hi/{name}", "demo://ho/Ada", None),
+            ("demo://hi/{name}", "", None),
+            (
+                "m://{scope}/{item}.md",
+                "m://local/a.md.md",
+                Some(json!({"scope": "local", "item": "a.md"})),
+            ),
+            (
+                "m://{scope}/{item}.md",
+                "m://local/notes.md",
+                Some(json!({"scope": "local", "item": "notes"})),
+            ),
+            ("m://{scope}/{item}.md", "m://local/notes.txt", None),
+            ("m://fixed", "m://fixed", Some(json!({}))),
+            ("m://fixed", "m://fixed/", None),
+            ("m://broken/{name", "m://broken/x", None),
+        ] {
+            let found = variables(template, uri).map(Value::Object);
+            assert_eq!(found, expected, "{template} {uri}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The loops that carry a connection over stdio and over memory.
+
+use super::reply::{Outlet, Sink};
+use super::{Connection, GRACE, MAX_LINE, Server};
+use crate::mcp::jsonrpc::{ErrorObject, PARSE_ERROR};
+use crate::mcp::transport::memory;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// A buffer that had to grow for one long line is not kept at that size.
+const KEPT_BUFFER: usize = 64 << 10;
+
+/// Serves one client: each line of `input` is a message, and so is each line of `output`, which is
+/// flushed at once. Returns when `input` ends or `output` breaks; calls that still run are then
+/// cancelled and have [`GRACE`](super::GRACE) to end.
+/// MCP 2025-11-25, basic/transports, stdio.
+///
+/// # Errors
+/// When `input` or `output` fails other than by being closed.
+pub fn serve_stdio<R, W>(server: impl Into<Arc<Server>>, input: R, output: W) -> io::Result<()>
+where
+    R: BufRead,
+    W: Write + Send + 'static,
+{
+    serve_lines(server.into(), input, output, &Cancel::new())
+}
+
+/// Serves the client at this process's stdin and stdout, reading on the calling thread, and gives
+/// the exit code for `main` to return: success when the client has left.
+pub fn serve_stdio_process(server: impl Into<Arc<Server>>) -> ExitCode {
+    let gone = Cancel::new();
+    let _end = gone.on_cancel(end_process_soon);
+    match serve_lines(server.into(), io::stdin().lock(), io::stdout(), &gone) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            let _ = writeln!(io::stderr(), "gosling: stdin or stdout failed: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Nobody reads stdout any more, but a read of stdin cannot be interrupted, so that the process
+/// may have to end without it.
+fn end_process_soon() {
+    let end = || {
+        thread::sleep(GRACE);
+        std::process::exit(0);
+    };
+    let named = thread::Builder::new().name("mcp stdout gone".to_owned());
+    if named.spawn(end).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Serves the client at the other end of a memory transport until it closes the connection. Runs on
+/// the calling thread.
+pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
+    let connection = Connection::new(server, &Cancel::new());
+    let outbox = end.outbox();
+    let sink: Sink = Arc::new(move |message| outbox.send(&message));
+    while let Some(message) = end.recv() {
+        connection.receive(&message, &sink);
+    }
+    connection.close(GRACE);
+}
+
+/// `gone` is cancelled when `output` breaks.
+fn serve_lines<R, W>(server: Arc<Server>, input: R, output: W, gone: &Cancel) -> io::Result<()>
+where
+    R: BufRead,
+    W: Write + Send + 'static,
+{
+    let connection = Connection::new(server, gone);
+    let output = Arc::new(Output {
+        stream: Mutex::new(output),
+        failure: Mutex::default(),
+        gone: gone.clone(),
+    });
+    let lines = output.clone();
+    let sink: Sink = Arc::new(move |message| lines.send(message));
+    let ended = receive_lines(&connection, input, &sink, gone);
+    connection.close(GRACE);
+    match lock(&output.failure).take() {
+        Some(failure) if failure.kind() != ErrorKind::BrokenPipe => Err(failure),
+        _ => ended,
+    }
+}
+
+fn receive_lines(
+    connection: &Connection,
+    mut input: impl BufRead,
+    sink: &Sink,
+    gone: &Cancel,
+) -> io::Result<()> {
+    let mut line = Vec::new();
+    while !gone.is_cancelled() {
+        line.clear();
+        line.shrink_to(KEPT_BUFFER);
+        let read = (&mut input)
+            .take(MAX_LINE as u64)
+            .read_until(b'\n', &mut line)?;
+        if read == MAX_LINE && !line.ends_with(b"\n") {
+            line = Vec::new();
+            let text = format!("The line has more than {MAX_LINE} bytes and is skipped");
+            let refused = Err::<(), _>(ErrorObject::new(PARSE_ERROR, text));
+            Outlet::alone(sink).answer(None, refused);
+            input.skip_until(b'\n')?;
+        } else if read == 0 {
+            break;
+        } else if !line.trim_ascii().is_empty() {
+            connection.receive(&line, sink);
+        }
+    }
+    Ok(())
+}
+
+/// Writes whole lines. Its lock is only ever held for one of them, which is what keeps them whole.
+struct Output<W> {
+    stream: Mutex<W>,
+    failure: Mutex<Option<io::Error>>,
+    gone: Cancel,
+}
+
+impl<W: Write> Output<W> {
+    fn send(&self, mut message: Vec<u8>) {
+        if self.gone.is_cancelled() {
+            return;
+        }
+        // A line break that came in opaque JSON can only be white space there.
+        for byte in &mut message {
+            if matches!(*byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        message.push(b'\n');
+        let written = {
+            let mut stream = lock(&self.stream);
+            stream.write_all(&message).and_then(|()| stream.flush())
+        };
+        if let Err(e) = written {
+            lock(&self.failure).get_or_insert(e);
+            self.gone.cancel();
+        }
+    }
+}

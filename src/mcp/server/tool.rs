@@ -1,0 +1,149 @@
+//! Tools: what a model may call. MCP 2025-11-25, server/tools.
+
+use super::{Context, raw, reason};
+use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::types::{self, CallToolResult, Content, ToolAnnotations};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt;
+
+type Handler = Box<dyn Fn(&str, &Context) -> Result<CallToolResult, ToolError> + Send + Sync>;
+
+/// A tool and what it does.
+pub struct Tool {
+    pub(super) wire: types::Tool,
+    pub(super) quick: bool,
+    handler: Handler,
+}
+
+/// Why a tool gives no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolError {
+    /// The call itself was wrong, in a way that a model cannot mend: -32602.
+    InvalidParams(String),
+    /// The tool failed. The model reads the text, so it should say what to do instead.
+    Failed(String),
+}
+
+impl Tool {
+    /// A tool without arguments; see [`input`](Tool::input). The arguments of a call are read into
+    /// `A`; what does not fit becomes a failed result that says why.
+    pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
+    where
+        A: DeserializeOwned,
+        F: Fn(A, &Context) -> Result<CallToolResult, ToolError> + Send + Sync + 'static,
+    {
+        Tool {
+            wire: types::Tool {
+                name: name.to_owned(),
+                title: None,
+                description: Some(description.to_owned()),
+                input_schema: raw(&json!({"type": "object", "properties": {}})),
+                output_schema: None,
+                annotations: None,
+                meta: None,
+            },
+            quick: false,
+            handler: Box::new(move |arguments, context| {
+                let arguments = serde_json::from_str(arguments).map_err(|e| {
+                    ToolError::Failed(format!("The arguments do not fit: {}.", reason(&e)))
+                })?;
+                handler(arguments, context)
+            }),
+        }
+    }
+
+    /// Its name for people.
+    pub fn title(mut self, title: &str) -> Self {
+        self.wire.title = Some(title.to_owned());
+        self
+    }
+
+    /// The JSON Schema of its arguments, an object of type `object`.
+    pub fn input(mut self, schema: Value) -> Self {
+        self.wire.input_schema = raw(&schema);
+        self
+    }
+
+    /// The JSON Schema of its `structuredContent`, an object of type `object`.
+    pub fn output(mut self, schema: Value) -> Self {
+        self.wire.output_schema = Some(raw(&schema));
+        self
+    }
+
+    /// What it is safe to assume about it.
+    pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
+        self.wire.annotations = Some(annotations);
+        self
+    }
+
+    /// Anything else, for example the `ui` of MCP Apps.
+    pub fn meta(mut self, meta: Value) -> Self {
+        self.wire.meta = Some(raw(&meta));
+        self
+    }
+
+    /// Runs it where the message was read, without a thread of its own: for tools that never block
+    /// and are done in a millisecond, because the client is not heard meanwhile.
+    pub fn quick(mut self) -> Self {
+        self.quick = true;
+        self
+    }
+
+    /// `arguments` is the text of a JSON object.
+    pub(super) fn call(
+        &self,
+        arguments: &str,
+        context: &Context,
+    ) -> Result<CallToolResult, ErrorObject> {
+        match (self.handler)(arguments, context) {
+            Ok(result) => Ok(result),
+            Err(ToolError::Failed(text)) => Ok(CallToolResult::text(text).failed()),
+            Err(ToolError::InvalidParams(text)) => Err(ErrorObject::new(INVALID_PARAMS, text)),
+        }
+    }
+}
+
+impl CallToolResult {
+    /// A result of one text.
+    pub fn text(text: impl AsRef<str>) -> Self {
+        CallToolResult {
+            content: vec![Content::text(text.as_ref())],
+            ..Self::default()
+        }
+    }
+
+    /// A result as data, and as the same JSON in a text for clients that know no data.
+    ///
+    /// # Errors
+    /// When `data` does not become a JSON object, the only shape that MCP allows here.
+    pub fn structured(data: &impl Serialize) -> Result<Self, ToolError> {
+        let json = raw(data);
+        if !json.get().starts_with('{') {
+            let text =
+                "The tool made a structured result that is no object; this is a fault of it.";
+            return Err(ToolError::Failed(text.to_owned()));
+        }
+        Ok(CallToolResult {
+            structured_content: Some(json.clone()),
+            ..Self::text(json.get())
+        })
+    }
+
+    /// The same, marked as what became of a failure.
+    pub fn failed(mut self) -> Self {
+        self.is_error = Some(true);
+        self
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ToolError::InvalidParams(text) | ToolError::Failed(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for ToolError {}

@@ -1,0 +1,383 @@
+//! Streamable HTTP: every message of the client is a POST, and the server answers with JSON or
+//! with a stream of events. MCP 2025-11-25, basic/transports; older versions speak the same.
+//!
+//! Each request has a thread of its own, and so its own connection; whoever no longer waits
+//! [`forget`](Transport::forget)s it, which shuts down that connection and no other. What needs no
+//! answer (notifications, and responses to the server) goes out one after the other from one
+//! thread that lives while there is something to send. Across these the order is kept where it
+//! matters:
+//! - what needs no answer is sent after all earlier requests have been written, so that a
+//!   `notifications/cancelled` finds the request that it cancels;
+//! - requests wait until the server has accepted `notifications/initialized`.
+//!
+//! A request has no deadline of its own but those for connecting and writing: how long to wait for
+//! an answer is up to the client. What needs no answer is given up after ten seconds, silently: if
+//! it mattered, the requests that follow say so.
+//!
+//! Proxies are taken from the environment (`ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`),
+//! except for loopback addresses.
+
+mod events;
+mod exchange;
+mod said;
+mod target;
+mod wire;
+
+pub use target::HttpOptions;
+
+use super::{Receiver, Transport, TransportError};
+use crate::sys::lock;
+use exchange::{Exchange, explanation};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use target::Target;
+use ureq::http::Method;
+use ureq::http::header::HeaderValue;
+use wire::Line;
+
+/// How many lines are kept for reuse.
+const IDLE_LINES: usize = 4;
+/// How many messages that need no answer may wait.
+const QUEUE: usize = 1024;
+/// How long sending one of them may take.
+const NOTICE: Duration = Duration::from_secs(10);
+/// How long the server may take to end the session.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How long closing may take in all.
+const CLOSE: Duration = Duration::from_secs(2);
+
+/// The client's end of a connection to a Streamable HTTP server. Dropping it closes it.
+pub struct HttpTransport {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    name: String,
+    target: Target,
+    limit: usize,
+    receiver: Mutex<Option<Arc<dyn Receiver>>>,
+    session: Mutex<Session>,
+    work: Mutex<Work>,
+    /// Something that a thread may wait for in `work` is different.
+    changed: Condvar,
+}
+
+/// What the server and the client agreed on.
+#[derive(Default)]
+struct Session {
+    id: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+#[derive(Default)]
+struct Work {
+    closed: bool,
+    idle: Vec<Line>,
+    running: Vec<Arc<Exchange>>,
+    threads: Vec<JoinHandle<()>>,
+    notices: VecDeque<Notice>,
+    notifying: bool,
+    listening: bool,
+    opening: Opening,
+}
+
+/// How far the life cycle's opening has come: MCP basic/lifecycle, initialization.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Opening {
+    /// Nothing has to wait: no version is agreed on yet, or the opening is over.
+    #[default]
+    Open,
+    /// A version is agreed on: what is sent next says that this client is ready.
+    Agreed,
+    /// That is under way, and requests wait for it.
+    Announced,
+}
+
+/// A message that needs no answer.
+struct Notice {
+    message: Vec<u8>,
+    /// The requests that it must not overtake.
+    after: Vec<Arc<Exchange>>,
+    opens: bool,
+}
+
+impl HttpTransport {
+    /// A transport for this server. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `Config`, when the URI or a header cannot be used, or when offline rules forbid the host.
+    pub fn new(options: HttpOptions) -> Result<Self, TransportError> {
+        let shared = Shared {
+            target: Target::new(&options)?,
+            // A thread's name may not contain NUL.
+            name: options.name.replace('\0', ""),
+            limit: options.max_message,
+            receiver: Mutex::default(),
+            session: Mutex::default(),
+            work: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        Ok(HttpTransport {
+            shared: Arc::new(shared),
+        })
+    }
+}
+
+impl Transport for HttpTransport {
+    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
+        *lock(&self.shared.receiver) = Some(receiver);
+        Ok(())
+    }
+
+    fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError> {
+        let mut work = lock(&self.shared.work);
+        if work.closed {
+            return Err(TransportError::Closed);
+        }
+        let Some(id) = request else {
+            return self.shared.enqueue(&mut work, message);
+        };
+        let waits = work.opening == Opening::Announced;
+        (self.shared).spawn(&mut work, "post", request, move |shared, exchange| {
+            if waits {
+                shared.wait_opened(exchange);
+            }
+            shared.request(exchange, id, &message);
+        })
+    }
+
+    fn forget(&self, request: i64) {
+        let exchange = {
+            let work = lock(&self.shared.work);
+            let mut running = work.running.iter();
+            running.find(|e| e.request == Some(request)).cloned()
+        };
+        if let Some(exchange) = exchange {
+            exchange.abort();
+            self.shared.wake();
+        }
+    }
+
+    fn negotiated(&self, version: &str) {
+        // A version that no header can carry is none that the client knows.
+        lock(&self.shared.session).version = HeaderValue::from_str(version).ok();
+        lock(&self.shared.work).opening = Opening::Agreed;
+    }
+
+    /// Ends what is under way, tells the server, and waits for the threads. Whoever is still
+    /// looking up a name or connecting cannot be interrupted: such a thread is left behind and
+    /// ends with its own deadline.
+    fn close(&self) {
+        self.shared.close();
+    }
+}
+
+impl Drop for HttpTransport {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    /// Runs `job` in a thread that owns a line to the server while it lasts.
+    fn spawn(
+        self: &Arc<Self>,
+        work: &mut Work,
+        role: &str,
+        request: Option<i64>,
+        job: impl FnOnce(&Arc<Shared>, &Exchange) + Send + 'static,
+    ) -> Result<(), TransportError> {
+        work.threads.retain(|thread| !thread.is_finished());
+        let line = work.idle.pop().unwrap_or_else(|| self.target.line());
+        let exchange = Arc::new(Exchange::new(request, line));
+        let (shared, running) = (self.clone(), exchange.clone());
+        let thread = thread::Builder::new()
+            .name(format!("mcp {} {role}", self.name))
+            .spawn(move || {
+                let running = Running {
+                    shared,
+                    exchange: running,
+                };
+                // Nobody else sets it.
+                let _ = running.exchange.thread.set(thread::current().id());
+                job(&running.shared, &running.exchange);
+            })
+            .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
+        work.running.push(exchange);
+        work.threads.push(thread);
+        Ok(())
+    }
+
+    fn request(&self, exchange: &Exchange, id: i64, message: &[u8]) {
+        let outcome = self.ask(exchange, id, message);
+        let error = match outcome {
+            _ if exchange.is_aborted() && lock(&self.work).closed => TransportError::Closed,
+            _ if exchange.is_aborted() => return,
+            Ok(()) => return,
+            Err(error) => error,
+        };
+        if let Some(receiver) = self.receiver() {
+            receiver.failed(id, error);
+        }
+    }
+
+    fn enqueue(self: &Arc<Self>, work: &mut Work, message: Vec<u8>) -> Result<(), TransportError> {
+        if work.notices.len() >= QUEUE {
+            let waiting = work.notices.iter().map(|notice| notice.message.len()).sum();
+            return Err(TransportError::NotReading { waiting });
+        }
+        if !work.notifying {
+            self.spawn(work, "notify", None, |shared, exchange| {
+                shared.send_notices(exchange);
+            })?;
+            work.notifying = true;
+        }
+        let opens = work.opening == Opening::Agreed;
+        if opens {
+            work.opening = Opening::Announced;
+        }
+        let unwritten = |e: &&Arc<Exchange>| e.request.is_some() && !e.line.wire.written();
+        let after = work.running.iter().filter(unwritten).cloned().collect();
+        work.notices.push_back(Notice {
+            message,
+            after,
+            opens,
+        });
+        Ok(())
+    }
+
+    fn send_notices(self: &Arc<Self>, exchange: &Exchange) {
+        while let Some(notice) = self.next_notice() {
+            let deadline = Instant::now() + NOTICE;
+            for earlier in &notice.after {
+                earlier.line.wire.wait_written(deadline);
+            }
+            let response = self.post(exchange, &notice.message, Some(NOTICE)).ok();
+            if notice.opens {
+                let accepted = response.as_ref().is_some_and(|r| r.status().is_success());
+                self.opened(accepted);
+            }
+            if let Some(response) = response {
+                explanation(exchange, response.into_body());
+            }
+        }
+    }
+
+    fn next_notice(&self) -> Option<Notice> {
+        let mut work = lock(&self.work);
+        let notice = work.notices.pop_front();
+        work.notifying = notice.is_some();
+        notice
+    }
+
+    /// The server knows that this client is ready, or will not know it.
+    fn opened(self: &Arc<Self>, accepted: bool) {
+        let mut work = lock(&self.work);
+        if work.opening == Opening::Announced {
+            work.opening = Opening::Open;
+        }
+        self.changed.notify_all();
+        if accepted && !work.closed && !work.listening {
+            // Without a thread there is no stream, as with a server that does not offer one.
+            let spawned = self.spawn(&mut work, "events", None, |shared, exchange| {
+                shared.listen(exchange);
+                lock(&shared.work).listening = false;
+            });
+            work.listening = spawned.is_ok();
+        }
+    }
+
+    fn wait_opened(&self, exchange: &Exchange) {
+        let mut work = lock(&self.work);
+        while work.opening == Opening::Announced && !exchange.is_aborted() {
+            work = (self.changed.wait(work)).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Wakes those who wait on `changed` for something that is not guarded by `work`.
+    fn wake(&self) {
+        // Whoever looked before the change is waiting once the lock is free.
+        drop(lock(&self.work));
+        self.changed.notify_all();
+    }
+
+    fn receiver(&self) -> Option<Arc<dyn Receiver>> {
+        lock(&self.receiver).clone()
+    }
+
+    fn close(&self) {
+        let deadline = Instant::now() + CLOSE;
+        let (running, threads, line) = {
+            let mut work = lock(&self.work);
+            if std::mem::replace(&mut work.closed, true) {
+                return;
+            }
+            work.notices.clear();
+            let line = work.idle.pop();
+            work.idle.clear();
+            let threads = std::mem::take(&mut work.threads);
+            (work.running.clone(), threads, line)
+        };
+        running.iter().for_each(|exchange| exchange.abort());
+        self.wake();
+        self.end_session(line);
+        let all_ended = self.wait_ended(deadline);
+        for thread in threads {
+            let is_other = thread.thread().id() != thread::current().id();
+            if is_other && (all_ended || thread.is_finished()) {
+                // A panic in it has been reported where it happened.
+                let _ = thread.join();
+            }
+        }
+        // Dropped after the lock is released: it may own this transport.
+        let _receiver = lock(&self.receiver).take();
+    }
+
+    /// MCP basic/transports, session management.
+    fn end_session(&self, line: Option<Line>) {
+        if lock(&self.session).id.is_none() {
+            return;
+        }
+        let exchange = Exchange::new(None, line.unwrap_or_else(|| self.target.line()));
+        // A server that does not let clients end sessions answers 405; there is nothing to do.
+        let _ = self.run(&exchange, Method::DELETE, &[], (), Some(FAREWELL), || true);
+    }
+
+    /// Waits for all threads but this one, which may be one of them: a receiver may close.
+    fn wait_ended(&self, deadline: Instant) -> bool {
+        let this = thread::current().id();
+        let mut work = lock(&self.work);
+        while work.running.iter().any(|e| e.thread.get() != Some(&this)) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            work = (self.changed.wait_timeout(work, left))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        true
+    }
+}
+
+/// Takes an exchange off the list however its thread ends.
+struct Running {
+    shared: Arc<Shared>,
+    exchange: Arc<Exchange>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let line = &self.exchange.line;
+        line.wire.end();
+        let mut work = lock(&self.shared.work);
+        work.running.retain(|e| !Arc::ptr_eq(e, &self.exchange));
+        if !work.closed && !self.exchange.is_aborted() && work.idle.len() < IDLE_LINES {
+            work.idle.push(line.clone());
+        }
+        drop(work);
+        self.shared.changed.notify_all();
+    }
+}

@@ -1,0 +1,476 @@
+//! One request to the server and what comes back, read where it comes in.
+
+use super::said::{shown, words};
+use super::wire::Line;
+use super::{Shared, lock};
+use crate::mcp::transport::TransportError;
+use crate::mcp::transport::sse::Decoder;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+use ureq::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use ureq::http::{Method, Response, StatusCode, response::Parts};
+use ureq::{AsSendBody, Body, Error, Timeout};
+
+/// How long a server may take to end an answer whose content is not waited for any more. A
+/// connection that is read to its end can be used again.
+const LEFTOVER: Duration = Duration::from_secs(1);
+/// The most that is read of a body nobody asked for, or that explains an error.
+const EXPLANATION: u64 = 64 * 1024;
+const CHUNK: usize = 16 * 1024;
+const MAX_SESSION_ID: usize = 4096;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What a thread is busy with, seen from outside.
+pub(super) struct Exchange {
+    /// The request's id; none for notifications and the event stream.
+    pub(super) request: Option<i64>,
+    pub(super) line: Line,
+    pub(super) thread: OnceLock<ThreadId>,
+    aborted: AtomicBool,
+}
+
+impl Exchange {
+    pub(super) fn new(request: Option<i64>, line: Line) -> Self {
+        line.wire.begin();
+        Exchange {
+            request,
+            line,
+            thread: OnceLock::new(),
+            aborted: AtomicBool::new(false),
+        }
+    }
+
+    /// Ends it, wherever it is. A look-up of a name or a TCP connect goes on until its deadline.
+    pub(super) fn abort(&self) {
+        self.aborted.store(true, Ordering::SeqCst);
+        self.line.wire.end();
+        self.line.agent.clone().shutdown();
+    }
+
+    /// To be asked after every read: the end of a body that lasts until the connection closes
+    /// looks the same when it was shut down here.
+    pub(super) fn is_aborted(&self) -> bool {
+        self.aborted.load(Ordering::SeqCst)
+    }
+}
+
+enum Content {
+    Json,
+    Events,
+}
+
+impl Shared {
+    /// Sends a request and delivers everything up to its answer.
+    pub(super) fn ask(
+        &self,
+        exchange: &Exchange,
+        id: i64,
+        message: &[u8],
+    ) -> Result<(), TransportError> {
+        let (head, body) = self.post(exchange, message, None)?.into_parts();
+        if !head.status.is_success() {
+            return self.refused(exchange, id, &head, body);
+        }
+        self.learn_session(&head.headers)?;
+        match self.content(&head)? {
+            Content::Json => self.read_answer(exchange, id, body),
+            Content::Events => {
+                let mut decoder = Decoder::new(self.limit);
+                match self.read_events(exchange, body, Some(id), &mut decoder)? {
+                    true => Ok(()),
+                    false => Err(TransportError::Io(format!(
+                        "{} ended its event stream without an answer",
+                        self.target.origin
+                    ))),
+                }
+            }
+        }
+    }
+
+    /// Sends a message; `deadline` bounds everything until the answer is read.
+    pub(super) fn post(
+        &self,
+        exchange: &Exchange,
+        message: &[u8],
+        deadline: Option<Duration>,
+    ) -> Result<Response<Body>, TransportError> {
+        let headers = [
+            (
+                header::ACCEPT,
+                HeaderValue::from_static("application/json, text/event-stream"),
+            ),
+            (
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("application/json"),
+            ),
+        ];
+        let repeatable = || may_be_repeated(message);
+        self.run(
+            exchange,
+            Method::POST,
+            &headers,
+            message,
+            deadline,
+            repeatable,
+        )
+    }
+
+    /// Sends one request. A connection that the server closed for its age, just as it was to be
+    /// used again, is replaced once: when the request was not written whole, so that the server
+    /// cannot have acted on it, or when acting on it twice does no harm.
+    pub(super) fn run<B: AsSendBody + Copy>(
+        &self,
+        exchange: &Exchange,
+        method: Method,
+        headers: &[(HeaderName, HeaderValue)],
+        body: B,
+        deadline: Option<Duration>,
+        repeatable: impl Fn() -> bool,
+    ) -> Result<Response<Body>, TransportError> {
+        let Line { agent, wire } = &exchange.line;
+        let mut first = true;
+        loop {
+            if exchange.is_aborted() {
+                return Err(TransportError::Closed);
+            }
+            let all = headers.iter().cloned().chain(self.session_headers());
+            let mut request = self.target.request(method.clone(), all, body);
+            if deadline.is_some() {
+                request = agent
+                    .configure_request(request)
+                    .timeout_global(deadline)
+                    .build();
+            }
+            wire.begin();
+            match agent.run(request) {
+                Ok(response) => return Ok(response),
+                Err(error) if std::mem::take(&mut first) && is_broken(&error) && wire.stale() => {
+                    if wire.written() && !repeatable() {
+                        return Err(self.describe(&error, wire.written()));
+                    }
+                }
+                Err(error) => return Err(self.describe(&error, wire.written())),
+            }
+        }
+    }
+
+    fn session_headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        let session = lock(&self.session);
+        let id = session.id.clone().map(|id| (SESSION_ID, id));
+        let version = (session.version.clone()).map(|version| (PROTOCOL_VERSION, version));
+        id.into_iter().chain(version)
+    }
+
+    /// Takes the session's id from the answer to `initialize`, that is before a version is agreed.
+    fn learn_session(&self, headers: &HeaderMap) -> Result<(), TransportError> {
+        let Some(id) = headers.get(SESSION_ID) else {
+            return Ok(());
+        };
+        let mut session = lock(&self.session);
+        if session.version.is_some() {
+            return Ok(());
+        }
+        let visible = id.as_bytes().iter().all(u8::is_ascii_graphic);
+        if id.is_empty() || id.len() > MAX_SESSION_ID || !visible {
+            return Err(TransportError::Io(format!(
+                "{} sent a session id that is not visible ASCII",
+                self.target.origin
+            )));
+        }
+        let mut id = id.clone();
+        id.set_sensitive(true);
+        session.id = Some(id);
+        Ok(())
+    }
+
+    fn content(&self, head: &Parts) -> Result<Content, TransportError> {
+        let origin = &self.target.origin;
+        let wrong = |what: String| Err(TransportError::Io(what));
+        let encoding = head.headers.get(header::CONTENT_ENCODING);
+        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+            return wrong(format!(
+                "{origin} compressed its answer, which was not asked for"
+            ));
+        }
+        match media_type(&head.headers).as_str() {
+            "application/json" => Ok(Content::Json),
+            "text/event-stream" => Ok(Content::Events),
+            "" => wrong(format!(
+                "{origin} took the request (HTTP {}) and gave no answer to it",
+                head.status.as_u16()
+            )),
+            other => wrong(format!(
+                "{origin} answered with {}, neither JSON nor an event stream; check that the uri \
+                 is that of an MCP server",
+                shown(other)
+            )),
+        }
+    }
+
+    fn read_answer(&self, exchange: &Exchange, id: i64, body: Body) -> Result<(), TransportError> {
+        let length = body.content_length().unwrap_or_default();
+        let limit = self.limit as u64;
+        if length > limit {
+            return Err(TransportError::TooLarge { limit: self.limit });
+        }
+        let mut bytes = Vec::with_capacity(length.min(CHUNK as u64) as usize);
+        (body.into_reader().take(limit + 1).read_to_end(&mut bytes))
+            .map_err(|error| self.describe(&error.into(), true))?;
+        if exchange.is_aborted() {
+            return Err(TransportError::Closed);
+        }
+        if bytes.len() > self.limit {
+            return Err(TransportError::TooLarge { limit: self.limit });
+        }
+        let answers = answers(&bytes, id);
+        if answers.is_some() {
+            self.deliver(&bytes);
+        }
+        match answers {
+            Some(true) => Ok(()),
+            Some(false) => Err(TransportError::Io(format!(
+                "{} answered with a message that is no answer to the request: {}",
+                self.target.origin,
+                self.words(&bytes)
+            ))),
+            None => Err(TransportError::Io(format!(
+                "{} answered with something that is not JSON-RPC: {}",
+                self.target.origin,
+                self.words(&bytes)
+            ))),
+        }
+    }
+
+    /// Delivers the events of a stream until it ends, and says whether the answer to `awaited` was
+    /// among them. Once it was, the rest is read for a short while only.
+    pub(super) fn read_events(
+        &self,
+        exchange: &Exchange,
+        body: Body,
+        awaited: Option<i64>,
+        decoder: &mut Decoder,
+    ) -> Result<bool, TransportError> {
+        let mut reader = body.into_reader();
+        let mut chunk = vec![0; CHUNK];
+        let mut answered = false;
+        loop {
+            let read = match reader.read(&mut chunk) {
+                Ok(0) => return Ok(answered),
+                Ok(read) => read,
+                Err(_) if answered => return Ok(true),
+                Err(error) => return Err(self.describe(&error.into(), true)),
+            };
+            let before = answered;
+            let fits = decoder.push(&chunk[..read], |data| {
+                if exchange.is_aborted() {
+                    return;
+                }
+                self.deliver(data);
+                answered |= awaited.is_some_and(|id| answers(data, id) == Some(true));
+            });
+            match fits {
+                Err(_) if answered => return Ok(true),
+                Err(_) => return Err(TransportError::TooLarge { limit: self.limit }),
+                Ok(()) => {}
+            }
+            if answered && !before {
+                exchange.line.wire.read_until(Instant::now() + LEFTOVER);
+            }
+        }
+    }
+
+    /// Makes an error of an unexpected status, unless its body is the request's answer.
+    fn refused(
+        &self,
+        exchange: &Exchange,
+        id: i64,
+        head: &Parts,
+        body: Body,
+    ) -> Result<(), TransportError> {
+        let status = head.status;
+        let body = explanation(exchange, body);
+        let has_session = lock(&self.session).id.is_some();
+        let forgotten = status == StatusCode::NOT_FOUND && has_session;
+        if !forgotten && !status.is_redirection() && answers(&body, id) == Some(true) {
+            self.deliver(&body);
+            return Ok(());
+        }
+        let hint = match status {
+            StatusCode::NOT_FOUND if has_session => {
+                "the server forgot the session; activate the extension again".to_owned()
+            }
+            StatusCode::NOT_FOUND => "no MCP server is at this path; check the uri".to_owned(),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                let challenge = head.headers.get(header::WWW_AUTHENTICATE);
+                let challenge = challenge.map_or(String::new(), |value| {
+                    let value = String::from_utf8_lossy(value.as_bytes());
+                    format!(" (WWW-Authenticate: {})", shown(&self.target.mask(&value)))
+                });
+                format!("it needs a sign-in, or a header that lets this client in{challenge}")
+            }
+            _ if status.is_redirection() => format!(
+                "it redirects to {}, which is not followed; set the uri to where the server is",
+                self.target.redirect(&head.headers)
+            ),
+            _ => String::new(),
+        };
+        let words = self.words(&body);
+        let detail = match (hint.as_str(), words.as_str()) {
+            ("", _) => words,
+            (_, "") => hint,
+            _ => format!("{hint}: {words}"),
+        };
+        Err(TransportError::Status {
+            code: status.as_u16(),
+            detail: shown(&detail),
+        })
+    }
+
+    /// One sentence for what ureq reports. Its own texts may hold the URI, so only some are used.
+    fn describe(&self, error: &Error, written: bool) -> TransportError {
+        let (origin, way) = (&self.target.origin, &self.target.way);
+        let cause = match error {
+            Error::Io(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
+                "connection refused; is it running?".to_owned()
+            }
+            Error::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
+                "the server closed the connection in mid-answer".to_owned()
+            }
+            Error::Io(e) => e.to_string(),
+            Error::HostNotFound => "no such host; check the uri".to_owned(),
+            Error::Timeout(Timeout::Resolve) => {
+                "its name could not be looked up in time".to_owned()
+            }
+            Error::Timeout(Timeout::Connect) => "no connection within the time allowed".to_owned(),
+            Error::Timeout(Timeout::PerWrite) => "it does not take what it is sent".to_owned(),
+            Error::Timeout(_) => "no answer within the time allowed".to_owned(),
+            Error::BadUri(_) => "the uri cannot be used".to_owned(),
+            Error::InvalidProxyUrl => "the proxy's address in the environment is wrong".to_owned(),
+            other => other.to_string(),
+        };
+        let cause = shown(&cause);
+        match written {
+            true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
+            false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
+        }
+    }
+
+    /// What the server says in a body, without what it may have repeated of our headers.
+    fn words(&self, body: &[u8]) -> String {
+        words(self.target.mask(&String::from_utf8_lossy(body)).as_bytes())
+    }
+
+    fn deliver(&self, message: &[u8]) {
+        if let Some(receiver) = self.receiver() {
+            receiver.message(message);
+        }
+    }
+}
+
+/// Reads what explains an error, or what nobody asked for, up to bounds of size and time.
+pub(super) fn explanation(exchange: &Exchange, body: Body) -> Vec<u8> {
+    exchange.line.wire.read_until(Instant::now() + LEFTOVER);
+    let mut bytes = Vec::new();
+    // What came before a failure is all there is to show.
+    let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
+    bytes
+}
+
+/// Without parameters, in lower case; empty when there is none.
+pub(super) fn media_type(headers: &HeaderMap) -> String {
+    let value = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let value = String::from_utf8_lossy(value.unwrap_or_default());
+    let media_type = value.split(';').next().unwrap_or_default();
+    media_type.trim().to_ascii_lowercase()
+}
+
+/// The connection ended, as one does that the server closes for its age.
+fn is_broken(error: &Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error, Error::Io(e) if matches!(
+        e.kind(),
+        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
+    ))
+}
+
+/// Calling a tool twice may do its work twice; every other message of a client only asks, or says
+/// what it said before.
+fn may_be_repeated(message: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        #[serde(borrow, default)]
+        method: Option<Cow<'a, str>>,
+    }
+    serde_json::from_slice(message)
+        .is_ok_and(|call: Call| call.method.is_none_or(|method| method != "tools/call"))
+}
+
+/// Whether a message or batch holds the response with this id; none if it is not JSON-RPC.
+fn answers(bytes: &[u8], id: i64) -> Option<bool> {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(borrow, default)]
+        id: Option<&'a RawValue>,
+        #[serde(default)]
+        method: Option<IgnoredAny>,
+    }
+    let id = id.to_string();
+    let is_it =
+        |head: &Head| head.method.is_none() && head.id.is_some_and(|given| given.get() == id);
+    let text = std::str::from_utf8(bytes).ok()?.trim_start();
+    match text.as_bytes().first()? {
+        b'{' => Some(is_it(&serde_json::from_str(text).ok()?)),
+        b'[' => {
+            let heads: Vec<Head> = serde_json::from_str(text).ok()?;
+            Some(heads.iter().any(is_it))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_told_from_other_messages() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some(true)),
+            (r#" {"result":{"id":1},"id":7}"#, Some(true)),
+            (r#"{"id":7,"error":{"code":1,"message":""}}"#, Some(true)),
+            (r#"{"id":70,"result":{}}"#, Some(false)),
+            (r#"{"id":"7","result":{}}"#, Some(false)),
+            (r#"{"id":null,"error":{}}"#, Some(false)),
+            (r#"{"id":7,"method":"ping"}"#, Some(false)),
+            (r#"[{"method":"a"},{"id":7,"result":1}]"#, Some(true)),
+            (r#"[{"method":"a"}]"#, Some(false)),
+            (r#"{"id":7,"result":"#, None),
+            ("7", None),
+            ("", None),
+        ] {
+            assert_eq!(answers(text.as_bytes(), 7), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_tool_calls_may_not_be_repeated() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"tools\/call"}"#, false),
+            ("?", false),
+        ] {
+            assert_eq!(may_be_repeated(text.as_bytes()), expected, "{text}");
+        }
+    }
+}

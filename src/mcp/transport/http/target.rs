@@ -1,0 +1,358 @@
+//! Where an HTTP server is and how it is spoken to: the options, checked once, and what every
+//! request has in common.
+
+use super::wire::{Addresses, Line};
+use crate::mcp::transport::TransportError;
+use std::net::IpAddr;
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
+use ureq::http::{self, Method, Request, Uri, header};
+
+const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
+/// How long the server may refuse to take more of a request.
+const WRITE: Duration = Duration::from_secs(30);
+/// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
+/// after five seconds, and a request that meets the closing one may be lost.
+const IDLE: Duration = Duration::from_secs(4);
+/// The most that a response head may have; ureq reads it into a buffer of this size.
+const HEAD: usize = 32 * 1024;
+const OUTPUT: usize = 16 * 1024;
+/// What is shorter is no secret worth masking, and may be a part of any word.
+const SECRET: usize = 8;
+
+/// Headers that frame a request. A user's value would break it.
+const FRAMING: [&str; 7] = [
+    "connection",
+    "content-length",
+    "expect",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What a connection to a Streamable HTTP server needs.
+///
+/// There is no `Debug`, because header values are secrets.
+#[derive(Clone)]
+pub struct HttpOptions {
+    /// `http` or `https`, with or without a path. User and password do not belong here.
+    pub uri: String,
+    /// Sent with every request; variables in the values are already replaced. What the protocol
+    /// itself sends (`Accept`, `Content-Type`, `Mcp-*`, `Last-Event-ID`) wins over these.
+    pub headers: Vec<(String, String)>,
+    /// Of the extension: names the threads.
+    pub name: String,
+    /// Refuse every host but this one.
+    pub offline: bool,
+    /// How long looking up the host's name may take, and then connecting with TLS and proxies.
+    pub connect_timeout: Duration,
+    /// The most bytes in one message of the server.
+    pub max_message: usize,
+}
+
+impl HttpOptions {
+    /// Options with the defaults: no headers, online, 10 s to connect, 64 MiB a message.
+    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
+        HttpOptions {
+            uri: uri.into(),
+            headers: Vec::new(),
+            name: name.into(),
+            offline: false,
+            connect_timeout: Duration::from_secs(10),
+            max_message: 64 << 20,
+        }
+    }
+}
+
+/// A server that may be spoken to.
+pub(super) struct Target {
+    uri: Uri,
+    headers: HeaderMap,
+    secrets: Vec<String>,
+    config: Config,
+    addresses: Addresses,
+    /// Scheme, host and port: all of the URI that errors show, since the rest may hold a secret.
+    pub(super) origin: String,
+    /// The way there, for the same purpose: ` through the proxy HOST:PORT`, or nothing.
+    pub(super) way: String,
+}
+
+impl Target {
+    /// # Errors
+    /// `Config`, with a sentence on what to change.
+    pub(super) fn new(options: &HttpOptions) -> Result<Self, TransportError> {
+        let uri: Uri = (options.uri.trim().parse())
+            .map_err(|e| wrong(format!("the `uri` is not a valid URI ({e})")))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(wrong("the `uri` must begin with http:// or https://"));
+        }
+        let authority = (uri.authority().filter(|a| !a.host().is_empty()))
+            .ok_or_else(|| wrong("the `uri` names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong(
+                "the `uri` holds a user name or password; put them into an Authorization header",
+            ));
+        }
+        let after_host = &authority.as_str()[authority.host().len()..];
+        if !matches!(after_host, "" | ":") && authority.port_u16().is_none_or(|port| port == 0) {
+            return Err(wrong("the port in the `uri` is not between 1 and 65535"));
+        }
+        let loopback = is_loopback(&uri);
+        if options.offline && !loopback {
+            return Err(wrong(format!(
+                "{} is not on this machine, and gosling runs offline; use a loopback address or \
+                 start it without --offline",
+                origin(&uri)
+            )));
+        }
+        let mut config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(USER_AGENT)
+            .max_idle_connections(1)
+            .max_idle_connections_per_host(1)
+            .max_idle_age(IDLE)
+            .max_response_header_size(HEAD)
+            .input_buffer_size(HEAD)
+            .output_buffer_size(OUTPUT)
+            .timeout_resolve(Some(options.connect_timeout))
+            .timeout_connect(Some(options.connect_timeout))
+            .timeout_per_write(Some(WRITE));
+        if loopback {
+            config = config.proxy(None);
+        }
+        let config = config.build();
+        let proxy = config.proxy().filter(|proxy| !proxy.is_no_proxy(&uri));
+        Ok(Target {
+            origin: origin(&uri),
+            way: proxy.map_or(String::new(), |proxy| {
+                format!(" through the proxy {}:{}", proxy.host(), proxy.port())
+            }),
+            secrets: secrets(&uri, &options.headers),
+            headers: checked(&options.headers)?,
+            config,
+            addresses: Addresses::default(),
+            uri,
+        })
+    }
+
+    /// A line of its own to the server; connects when it is first used.
+    pub(super) fn line(&self) -> Line {
+        Line::new(self.config.clone(), self.addresses.clone())
+    }
+
+    /// A request with the user's headers and these, which win.
+    pub(super) fn request<B>(
+        &self,
+        method: Method,
+        headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+        body: B,
+    ) -> Request<B> {
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        for (name, value) in headers {
+            request.headers_mut().insert(name, value);
+        }
+        request
+    }
+
+    /// The text without what may be secret in the user's headers and in the URI's query.
+    pub(super) fn mask(&self, text: &str) -> String {
+        (self.secrets.iter()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    }
+
+    /// The origin that a redirect leads to.
+    pub(super) fn redirect(&self, response: &http::HeaderMap) -> String {
+        let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
+        match location.and_then(|location| Uri::try_from(location).ok()) {
+            Some(uri) if uri.host().is_some() => origin(&uri),
+            Some(_) => format!("another path of {}", self.origin),
+            None => "nowhere".to_owned(),
+        }
+    }
+}
+
+fn wrong(what: impl Into<String>) -> TransportError {
+    TransportError::Config(what.into())
+}
+
+fn checked(headers: &[(String, String)]) -> Result<HeaderMap, TransportError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        let shown = name.escape_debug();
+        let header = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| wrong(format!("`{shown}` cannot be the name of a header")))?;
+        if FRAMING.contains(&header.as_str()) {
+            return Err(wrong(format!("the header `{shown}` may not be set")));
+        }
+        let mut value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| {
+            wrong(format!(
+                "the value of the header `{shown}` has characters that a header cannot carry"
+            ))
+        })?;
+        if value.len() > OUTPUT / 2 {
+            return Err(wrong(format!(
+                "the value of the header `{shown}` is too long"
+            )));
+        }
+        value.set_sensitive(true);
+        map.append(header, value);
+    }
+    Ok(map)
+}
+
+/// The longest first, so that none is masked by halves.
+fn secrets(uri: &Uri, headers: &[(String, String)]) -> Vec<String> {
+    let values = headers
+        .iter()
+        .flat_map(|(_, value)| value.split_whitespace());
+    let query = uri.query().unwrap_or_default().split(['&', '=']);
+    let mut secrets: Vec<String> = (values.chain(query))
+        .filter(|part| part.len() >= SECRET)
+        .map(str::to_owned)
+        .collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets
+}
+
+fn origin(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or("http");
+    let host = uri.host().unwrap_or_default();
+    match uri.port_u16() {
+        Some(port) => format!("{scheme}://{host}:{port}"),
+        None => format!("{scheme}://{host}"),
+    }
+}
+
+/// The address, if the host is written as one.
+pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
+    let host = uri.host()?;
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+    bare.unwrap_or(host).parse().ok()
+}
+
+fn is_loopback(uri: &Uri) -> bool {
+    match literal(uri) {
+        Some(address) => address.to_canonical().is_loopback(),
+        None => (uri.host()).is_some_and(|host| host.eq_ignore_ascii_case("localhost")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(uri: &str) -> Result<Target, TransportError> {
+        Target::new(&HttpOptions::new("test", uri))
+    }
+
+    fn refusal(options: &HttpOptions) -> String {
+        match Target::new(options) {
+            Err(TransportError::Config(why)) => why,
+            Err(other) => panic!("{other:?}"),
+            Ok(target) => panic!("{} was taken", target.origin),
+        }
+    }
+
+    #[test]
+    fn uris_with_and_without_path_and_port_are_taken() {
+        for (uri, origin) in [
+            ("http://127.0.0.1:80", "http://127.0.0.1:80"),
+            (" https://example.com/mcp?key=1 ", "https://example.com"),
+            ("http://[::1]:8080/", "http://[::1]:8080"),
+            ("HTTP://localhost", "http://localhost"),
+        ] {
+            assert_eq!(target(uri).map(|t| t.origin).as_deref(), Ok(origin));
+        }
+    }
+
+    #[test]
+    fn other_uris_are_refused_without_showing_what_may_be_secret() {
+        for uri in [
+            "",
+            "/mcp",
+            "example.com",
+            "ftp://secret.example",
+            "http://",
+            "http://user:secret@example.com/",
+            "https://secret@example.com/",
+            "http://a:0/secret",
+            "http://a:99999/secret",
+            "http://a b/secret",
+        ] {
+            let why = refusal(&HttpOptions::new("test", uri));
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
+    fn offline_only_this_machine_is_reached() {
+        let offline = |uri: &str| HttpOptions {
+            offline: true,
+            ..HttpOptions::new("test", uri)
+        };
+        for uri in [
+            "http://localhost:1",
+            "http://LOCALHOST",
+            "http://127.9.9.9/",
+            "https://[::1]/",
+        ] {
+            assert!(Target::new(&offline(uri)).is_ok(), "{uri}");
+        }
+        for uri in [
+            "http://example.com",
+            "http://10.0.0.1",
+            "http://localhost.example.com",
+            "http://127.0.0.1.example.com",
+            "http://[::2]",
+            "http://0.0.0.0",
+        ] {
+            assert!(refusal(&offline(uri)).contains("offline"), "{uri}");
+        }
+    }
+
+    #[test]
+    fn this_machine_is_never_reached_through_a_proxy() {
+        for uri in ["http://localhost:1", "http://127.0.0.1", "http://[::1]"] {
+            assert!(target(uri).unwrap().config.proxy().is_none(), "{uri}");
+        }
+    }
+
+    #[test]
+    fn headers_are_checked_and_their_values_never_shown() {
+        for (name, value) in [
+            ("", "secret"),
+            ("a b", "secret"),
+            ("a:", "secret"),
+            ("Content-Length", "secret"),
+            ("transfer-encoding", "secret"),
+            ("ok", "secret\r\nx: y"),
+            ("ok", "secret\0"),
+        ] {
+            let mut options = HttpOptions::new("test", "http://localhost");
+            options.headers = vec![(name.into(), value.into())];
+            let why = refusal(&options);
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
+    fn what_the_protocol_sends_wins_over_the_users_headers() {
+        let mut options = HttpOptions::new("test", "http://localhost");
+        options.headers = vec![
+            ("accept".into(), "text/html".into()),
+            ("x-a".into(), "1".into()),
+            ("X-A".into(), "2".into()),
+        ];
+        let target = Target::new(&options).unwrap();
+        let ours = [(header::ACCEPT, HeaderValue::from_static("a/b"))];
+        let request = target.request(Method::POST, ours, ());
+        assert_eq!(request.headers().get_all("accept").iter().count(), 1);
+        assert_eq!(request.headers()["accept"], "a/b");
+        assert_eq!(request.headers().get_all("x-a").iter().count(), 2);
+    }
+}

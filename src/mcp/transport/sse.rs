@@ -1,0 +1,337 @@
+//! Server-sent events: bytes in, the data of each message event out. No I/O and no clock.
+//!
+//! HTML Living Standard §9.2.6, as far as MCP uses it: events of another type than `message` are
+//! skipped, and an event without data (a priming event) delivers nothing but its id.
+//! MCP 2025-11-25, basic/transports.
+
+use std::time::Duration;
+
+/// Room for a field's name and colon in a line whose value is as long as is allowed.
+const FIELD: usize = 16;
+/// A longer id is none: it has to fit in a request header.
+const MAX_ID: usize = 1024;
+/// A buffer that grew beyond this for one event is given back after it.
+const KEEP: usize = 64 * 1024;
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Reads one event stream, in pieces of any size.
+pub struct Decoder {
+    limit: usize,
+    /// The part of a line that came with earlier pieces.
+    line: Vec<u8>,
+    /// A `\n` that comes next belongs to the line end before it.
+    after_cr: bool,
+    at_start: bool,
+    data: Vec<u8>,
+    /// Whether the event's type, so far, is the default or `message`.
+    is_message: bool,
+    pending_id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+    delivered: u64,
+}
+
+/// A line or an event is longer than the limit; the stream is of no more use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+impl Decoder {
+    /// A decoder for events of at most `limit` bytes.
+    pub fn new(limit: usize) -> Self {
+        Decoder {
+            limit,
+            line: Vec::new(),
+            after_cr: false,
+            at_start: true,
+            data: Vec::new(),
+            is_message: true,
+            pending_id: None,
+            last_id: None,
+            retry: None,
+            delivered: 0,
+        }
+    }
+
+    /// Takes the next piece and hands the data of each event that it completes to `event`.
+    ///
+    /// # Errors
+    /// [`TooLong`], once a line or an event outgrows the limit.
+    pub fn push(&mut self, mut piece: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+        while !piece.is_empty() {
+            if std::mem::take(&mut self.after_cr) && piece[0] == b'\n' {
+                piece = &piece[1..];
+                continue;
+            }
+            let end = piece.iter().position(|&b| b == b'\n' || b == b'\r');
+            let part = &piece[..end.unwrap_or(piece.len())];
+            if self.line.len() + part.len() > self.limit.saturating_add(FIELD) {
+                return Err(TooLong);
+            }
+            let Some(end) = end else {
+                self.line.extend_from_slice(part);
+                return Ok(());
+            };
+            self.after_cr = piece[end] == b'\r';
+            piece = &piece[end + 1..];
+            if self.line.is_empty() {
+                self.end_of_line(part, &mut event)?;
+            } else {
+                let mut line = std::mem::take(&mut self.line);
+                line.extend_from_slice(part);
+                self.end_of_line(&line, &mut event)?;
+                line.clear();
+                self.line = kept(line);
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of the last complete event that had one: where to resume.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants a client to wait before it connects again.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// How many events it has handed out.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Begins a new connection of the same stream: what was incomplete is lost, where to resume
+    /// and how long to wait are not.
+    pub fn reconnected(&mut self) {
+        *self = Decoder {
+            pending_id: self.last_id.clone(),
+            last_id: self.last_id.take(),
+            retry: self.retry,
+            delivered: self.delivered,
+            ..Decoder::new(self.limit)
+        };
+    }
+
+    fn end_of_line(&mut self, line: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+        let mut line = line;
+        if std::mem::take(&mut self.at_start) {
+            line = line.strip_prefix(BOM).unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.dispatch(event);
+            return Ok(());
+        }
+        let (field, value) = match line.iter().position(|&b| b == b':') {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &b""[..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                // One more for the line feed that ends each line of data.
+                if self.data.len() + value.len() > self.limit {
+                    return Err(TooLong);
+                }
+                self.data.extend_from_slice(value);
+                self.data.push(b'\n');
+            }
+            b"event" => self.is_message = matches!(value, b"" | b"message"),
+            b"id" if !value.contains(&0) => {
+                self.pending_id = (!value.is_empty() && value.len() <= MAX_ID)
+                    .then(|| String::from_utf8_lossy(value).into_owned());
+            }
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                let digits = std::str::from_utf8(value).ok();
+                let millis = digits.and_then(|digits| digits.parse().ok());
+                self.retry = Some(Duration::from_millis(millis.unwrap_or(u64::MAX)));
+            }
+            // A comment (no name), or a field that is not known.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch(&mut self, event: &mut impl FnMut(&[u8])) {
+        if self.last_id != self.pending_id {
+            self.last_id.clone_from(&self.pending_id);
+        }
+        self.data.pop();
+        if self.is_message && !self.data.is_empty() {
+            self.delivered += 1;
+            event(&self.data);
+        }
+        self.is_message = true;
+        self.data.clear();
+        self.data = kept(std::mem::take(&mut self.data));
+    }
+}
+
+fn kept(buffer: Vec<u8>) -> Vec<u8> {
+    if buffer.capacity() > KEEP {
+        Vec::new()
+    } else {
+        buffer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Decoded {
+        events: Vec<String>,
+        id: Option<String>,
+        retry: Option<Duration>,
+    }
+
+    fn decode(pieces: &[&[u8]]) -> Decoded {
+        let mut decoder = Decoder::new(1024);
+        let mut events = Vec::new();
+        for piece in pieces {
+            decoder
+                .push(piece, |data| {
+                    events.push(String::from_utf8_lossy(data).into_owned());
+                })
+                .unwrap();
+        }
+        Decoded {
+            events,
+            id: decoder.last_id().map(str::to_owned),
+            retry: decoder.retry(),
+        }
+    }
+
+    /// Decodes in one piece, split in two at every position, and byte by byte.
+    fn everyhow(input: &[u8], check: impl Fn(Decoded)) {
+        check(decode(&[input]));
+        for at in 0..=input.len() {
+            check(decode(&[&input[..at], &input[at..]]));
+        }
+        check(decode(&input.chunks(1).collect::<Vec<_>>()));
+    }
+
+    fn yields(input: &str, events: &[&str]) {
+        everyhow(input.as_bytes(), |decoded| {
+            assert_eq!(decoded.events, events, "{input:?}");
+        });
+    }
+
+    #[test]
+    fn every_line_end_ends_a_line_wherever_the_pieces_are_cut() {
+        for end in ["\n", "\r", "\r\n"] {
+            let input = "data: {\"a\":1}||event: message|data: 2|id: x||data:3||".replace('|', end);
+            yields(&input, &["{\"a\":1}", "2", "3"]);
+        }
+        yields("data: 1\r\n\rdata: 2\n\r\n\r", &["1", "2"]);
+    }
+
+    #[test]
+    fn data_of_several_lines_is_joined_by_line_feeds() {
+        yields("data: a\ndata:\ndata:  b\n\n", &["a\n\n b"]);
+        yields("data\ndata: x\n\n", &["\nx"]);
+    }
+
+    #[test]
+    fn comments_unknown_fields_and_other_types_are_skipped() {
+        yields(
+            ": ping\n\nevent: endpoint\ndata: /sse\n\nfoo: bar\nDATA: no\ndata: yes\n\n",
+            &["yes"],
+        );
+        yields(
+            "event: other\nevent\ndata: back to the default\n\n",
+            &["back to the default"],
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_at_the_start_and_only_there() {
+        yields(
+            "\u{feff}data: 1\n\n\u{feff}data: lost\n\ndata: 2\n\n",
+            &["1", "2"],
+        );
+    }
+
+    #[test]
+    fn a_priming_event_delivers_nothing_but_its_id() {
+        everyhow(b"id: 7\nretry: 500\ndata:\n\n", |decoded| {
+            assert!(decoded.events.is_empty());
+            assert_eq!(decoded.id.as_deref(), Some("7"));
+            assert_eq!(decoded.retry, Some(Duration::from_millis(500)));
+        });
+    }
+
+    #[test]
+    fn an_id_counts_when_its_event_is_complete() {
+        everyhow(b"id: 1\ndata: a\n\nid: 2\ndata: b", |decoded| {
+            assert_eq!(decoded.events, ["a"]);
+            assert_eq!(decoded.id.as_deref(), Some("1"));
+        });
+        everyhow(b"id: 1\n\nid: a\0b\n\ndata: keeps the id\n\n", |decoded| {
+            assert_eq!(decoded.id.as_deref(), Some("1"));
+        });
+        everyhow(b"id: 1\n\nid\n\n", |decoded| assert_eq!(decoded.id, None));
+    }
+
+    #[test]
+    fn retry_takes_digits_only() {
+        for (text, millis) in [
+            ("1000", Some(1000)),
+            ("+5", None),
+            ("5 ", None),
+            ("-1", None),
+            ("1.5", None),
+            ("", None),
+            ("99999999999999999999999", Some(u64::MAX)),
+        ] {
+            let decoded = decode(&[format!("retry: {text}\n\n").as_bytes()]);
+            assert_eq!(decoded.retry, millis.map(Duration::from_millis), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_pass_through() {
+        let mut seen = Vec::new();
+        let mut decoder = Decoder::new(64);
+        decoder
+            .push(b"data: \xff\n\n", |data| seen.push(data.to_vec()))
+            .unwrap();
+        assert_eq!(seen, [b"\xff"]);
+    }
+
+    #[test]
+    fn a_line_and_an_event_are_bounded() {
+        let mut decoder = Decoder::new(100);
+        let full = format!("data: {}\n\n", "x".repeat(100));
+        let mut length = 0;
+        decoder
+            .push(full.as_bytes(), |data| length = data.len())
+            .unwrap();
+        assert_eq!(length, 100);
+
+        let endless_line = (0..1000).try_for_each(|_| decoder.push(b": x", |_| {}));
+        assert_eq!(endless_line, Err(TooLong));
+
+        let mut decoder = Decoder::new(100);
+        let endless_event = (0..1000).try_for_each(|_| decoder.push(b"data: x\n", |_| {}));
+        assert_eq!(endless_event, Err(TooLong));
+    }
+
+    #[test]
+    fn a_new_connection_forgets_the_torn_event_and_keeps_its_place() {
+        let mut decoder = Decoder::new(100);
+        let mut events = Vec::new();
+        for piece in [
+            &b"id: 3\nretry: 10\ndata: a\n\ndata: to"[..],
+            b"data: b\n\n",
+        ] {
+            decoder
+                .push(piece, |data| events.push(data.to_vec()))
+                .unwrap();
+            decoder.reconnected();
+        }
+        assert_eq!(events, [b"a", b"b"]);
+        assert_eq!(decoder.last_id(), Some("3"));
+        assert_eq!(decoder.retry(), Some(Duration::from_millis(10)));
+    }
+}

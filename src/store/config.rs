@@ -1,0 +1,184 @@
+//! `config.yaml`: settings and extensions, as Goose keeps them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use yaml_serde::{Mapping, Value as Yaml};
+
+use super::document::Document;
+use super::{Env, Error, Paths, Result, env_override, parse_env_value, process_env, yaml};
+
+const EXTENSIONS: &str = "extensions";
+
+/// The settings of one `config.yaml`, shared by threads and with other processes.
+///
+/// Values are read anew whenever the file changes. A rewrite keeps the order and every key that it
+/// does not concern, whatever YAML is in it; it loses comments and layout. Before the first one the
+/// file is copied to `config.yaml.bak`, and up to three older copies with other content are kept as
+/// `config.yaml.bak.1` to `.bak.3`. A file that does not parse is never written to.
+pub struct Config {
+    document: Document,
+    env: Env,
+}
+
+/// The entries under `extensions:`, and what was wrong with those left out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extensions {
+    /// Key and configuration, `enabled` included, in the order of the file.
+    pub entries: Vec<(String, Value)>,
+    /// One sentence for each entry that is not a mapping.
+    pub warnings: Vec<String>,
+}
+
+impl Config {
+    /// The `config.yaml` of `paths`, with variables of this process overriding it.
+    pub fn new(paths: &Paths) -> Self {
+        Self::with_env(paths.config.join("config.yaml"), process_env())
+    }
+
+    /// The file `path`, with the variables of `env` overriding it.
+    pub fn with_env(path: PathBuf, env: Env) -> Self {
+        Self {
+            document: Document::new(path),
+            env,
+        }
+    }
+
+    /// Where the file is, or would be.
+    pub fn path(&self) -> &Path {
+        self.document.path()
+    }
+
+    /// The value of `key`: of the variable of that name, else of that name in upper case, else of
+    /// the file.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] when the file does not parse, [`Error::Io`] when it cannot be read.
+    pub fn get(&self, key: &str) -> Result<Option<Value>> {
+        if let Some(text) = env_override(&self.env, key) {
+            return Ok(Some(parse_env_value(&text)));
+        }
+        Ok(self.document.load()?.get(key).map(yaml::to_json))
+    }
+
+    /// Everything in the file, without the environment.
+    ///
+    /// # Errors
+    /// As [`Config::get`].
+    pub fn all(&self) -> Result<Map<String, Value>> {
+        Ok(yaml::to_json_object(&*self.document.load()?))
+    }
+
+    /// Sets `key`, in its place if it is there and else at the end.
+    ///
+    /// # Errors
+    /// As [`Config::edit`].
+    pub fn upsert(&self, key: &str, value: &Value) -> Result<()> {
+        let value = yaml::from_json(value);
+        self.edit(|root| {
+            root.insert(key.into(), value.clone());
+            Ok(())
+        })
+    }
+
+    /// Removes `key`; tells whether it was there.
+    ///
+    /// # Errors
+    /// As [`Config::edit`].
+    pub fn remove(&self, key: &str) -> Result<bool> {
+        self.edit(|root| Ok(root.shift_remove(key).is_some()))
+    }
+
+    /// Changes the file as `change` says, under the lock between processes.
+    ///
+    /// Nothing is written when `change` fails or changes nothing; it may be called again if the
+    /// file changes meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] when the file does not parse, [`Error::Unwritable`] when the new content
+    /// would not, [`Error::Locked`] and [`Error::Changing`] when others are in the way,
+    /// [`Error::Io`], and what `change` says. The file then is as it was.
+    pub fn edit<R>(&self, change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
+        self.document.edit(change)
+    }
+
+    /// Copies the file to `config.yaml.bak` and tells where that is; `None` if there is no file.
+    ///
+    /// # Errors
+    /// As [`Config::edit`]; a file that does not parse is not copied.
+    pub fn back_up(&self) -> Result<Option<PathBuf>> {
+        self.document.back_up()
+    }
+
+    /// The entries under `extensions:`.
+    ///
+    /// # Errors
+    /// As [`Config::get`].
+    pub fn extensions(&self) -> Result<Extensions> {
+        let root = self.document.load()?;
+        let mut found = Extensions::default();
+        let section = match root.get(EXTENSIONS) {
+            None | Some(Yaml::Null) => return Ok(found),
+            Some(Yaml::Mapping(section)) => section,
+            Some(_) => {
+                found
+                    .warnings
+                    .push("'extensions' is not a mapping of names to entries".to_owned());
+                return Ok(found);
+            }
+        };
+        for (key, entry) in section {
+            match (yaml::to_json(key), yaml::to_json(entry)) {
+                (Value::String(key), entry @ Value::Object(_)) => found.entries.push((key, entry)),
+                (Value::String(key), _) => found.warnings.push(format!("'{key}' is not a mapping")),
+                (key, _) => found.warnings.push(format!("the key {key} is not text")),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Sets the entry `key` under `extensions:`; tells whether there was one.
+    ///
+    /// # Errors
+    /// As [`Config::edit`]; [`Error::Broken`] also when `extensions` holds something else.
+    pub fn set_extension(&self, key: &str, entry: &Value) -> Result<bool> {
+        let entry = yaml::from_json(entry);
+        self.edit(|root| {
+            let section = root.entry(EXTENSIONS.into()).or_insert(Yaml::Null);
+            if section.is_null() {
+                *section = Mapping::new().into();
+            }
+            match section {
+                Yaml::Mapping(section) => Ok(section.insert(key.into(), entry.clone()).is_some()),
+                _ => Err(self.odd_extensions()),
+            }
+        })
+    }
+
+    /// Removes the entry `key` under `extensions:`; tells whether it was there.
+    ///
+    /// # Errors
+    /// As [`Config::set_extension`].
+    pub fn remove_extension(&self, key: &str) -> Result<bool> {
+        self.edit(|root| match root.get_mut(EXTENSIONS) {
+            None | Some(Yaml::Null) => Ok(false),
+            Some(Yaml::Mapping(section)) => Ok(section.shift_remove(key).is_some()),
+            Some(_) => Err(self.odd_extensions()),
+        })
+    }
+
+    fn odd_extensions(&self) -> Error {
+        Error::broken(
+            self.path(),
+            "`extensions` is not a mapping of names to entries",
+        )
+    }
+}
+
+impl std::fmt::Debug for Config {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Config")
+            .field("path", &self.path())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,230 @@
+//! One YAML file that several threads, several processes and a person with an editor share.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use yaml_serde::Mapping;
+
+use super::{Error, Result, files, yaml};
+use crate::sys::fs::{Stamp, make_private};
+use crate::sys::lock;
+
+/// Larger files are not read.
+const MAX_SIZE: u64 = 10 << 20;
+
+/// A file that changed this recently may change again without its time moving, since clocks of
+/// file systems tick in steps; so what was read then is read again.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// How often a rewrite starts over because an editor saved in between.
+const ATTEMPTS: usize = 5;
+
+/// Older backups that are kept beside the newest, as `.bak.1` to `.bak.3`.
+const OLDER_BACKUPS: usize = 3;
+
+/// A YAML file with a mapping at its root.
+#[derive(Debug)]
+pub struct Document {
+    path: PathBuf,
+    secret: bool,
+    cache: Mutex<Option<Cached>>,
+    backed_up: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Cached {
+    stamp: Stamp,
+    read_at: SystemTime,
+    mapping: Arc<Mapping>,
+}
+
+impl Cached {
+    fn is_settled(&self) -> bool {
+        let age = self.read_at.duration_since(self.stamp.modified);
+        age.is_ok_and(|age| age > SETTLED)
+    }
+}
+
+/// What a file held at one moment.
+struct Snapshot {
+    content: Vec<u8>,
+    stamp: Stamp,
+    mapping: Mapping,
+}
+
+impl Document {
+    /// The file `path`, with a backup before this process first rewrites it.
+    pub fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            secret: false,
+            cache: Mutex::new(None),
+            backed_up: AtomicBool::new(false),
+        }
+    }
+
+    /// The file `path` with secrets: its content never appears in messages, its mode is repaired,
+    /// and there are no backups, since a secret that was removed must not live on in one.
+    pub fn secret(path: PathBuf) -> Self {
+        Self {
+            secret: true,
+            backed_up: AtomicBool::new(true),
+            ..Self::new(path)
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file says now; an absent file says nothing. Costs one `stat` while it is unchanged.
+    pub fn load(&self) -> Result<Arc<Mapping>> {
+        let Some(stamp) = files::stamp(&self.path)? else {
+            return Ok(Arc::default());
+        };
+        if let Some(cached) = &*lock(&self.cache)
+            && cached.stamp == stamp
+            && cached.is_settled()
+        {
+            return Ok(Arc::clone(&cached.mapping));
+        }
+        let read_at = SystemTime::now();
+        let Some(Snapshot { stamp, mapping, .. }) = self.read()? else {
+            return Ok(Arc::default());
+        };
+        let mapping = Arc::new(mapping);
+        *lock(&self.cache) = Some(Cached {
+            stamp,
+            read_at,
+            mapping: Arc::clone(&mapping),
+        });
+        Ok(mapping)
+    }
+
+    /// Reads, changes and rewrites the file while no other process of ours can.
+    ///
+    /// Nothing is written if `change` fails or changes nothing. If another program saves the file
+    /// meanwhile, `change` is applied again to what it saved.
+    pub fn edit<R>(&self, mut change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
+        files::ensure_dir(files::parent(&self.path))?;
+        let target = files::follow_links(&self.path)?;
+        let _lock = files::Lock::acquire(&files::beside(&target, ".", ".lock"), files::LOCK_WAIT)?;
+        for _ in 0..ATTEMPTS {
+            let before = self.read()?;
+            let known = before.as_ref().map(|it| &it.mapping);
+            let mut mapping = known.cloned().unwrap_or_default();
+            let result = change(&mut mapping)?;
+            let unchanged = known.map_or(mapping.is_empty(), |it| it.iter().eq(mapping.iter()));
+            if unchanged {
+                return Ok(result);
+            }
+            match self.replace(&target, before.as_ref(), &mapping) {
+                Err(Error::Changing { .. }) => continue,
+                written => return written.map(|()| result),
+            }
+        }
+        Err(Error::Changing {
+            path: self.path.clone(),
+        })
+    }
+
+    /// Copies the file to `.bak`, older copies moving up to `.bak.1` … `.bak.3`; tells where, or
+    /// `None` if there is no file yet. A copy equal to the newest is not made twice.
+    pub fn back_up(&self) -> Result<Option<PathBuf>> {
+        let target = files::follow_links(&self.path)?;
+        let lock_file = files::beside(&target, ".", ".lock");
+        if files::stamp(&self.path)?.is_none() {
+            return Ok(None);
+        }
+        let _lock = files::Lock::acquire(&lock_file, files::LOCK_WAIT)?;
+        match self.read()? {
+            Some(snapshot) => self.keep(&snapshot.content).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {
+        let text = yaml::render(mapping).map_err(|reason| Error::Unwritable {
+            path: self.path.clone(),
+            reason: if self.secret {
+                "it has no faithful form in YAML".to_owned()
+            } else {
+                reason
+            },
+        })?;
+        if text.len() as u64 > MAX_SIZE {
+            return Err(Error::Unwritable {
+                path: self.path.clone(),
+                reason: format!("the file would be larger than {} MiB", MAX_SIZE >> 20),
+            });
+        }
+        if let Some(before) = before
+            && !self.backed_up.load(Ordering::Acquire)
+        {
+            self.keep(&before.content)?;
+            self.backed_up.store(true, Ordering::Release);
+        }
+        let expected = before.map(|it| it.stamp);
+        files::replace(target, text.as_bytes(), || {
+            match files::stamp(&self.path)? == expected {
+                true => Ok(()),
+                false => Err(Error::Changing {
+                    path: self.path.clone(),
+                }),
+            }
+        })?;
+        files::sync_names(files::parent(target))
+    }
+
+    fn keep(&self, content: &[u8]) -> Result<PathBuf> {
+        let newest = files::beside(&self.path, "", ".bak");
+        if std::fs::read(&newest).is_ok_and(|kept| kept == content) {
+            return Ok(newest);
+        }
+        let older = |n: usize| files::beside(&self.path, "", &format!(".bak.{n}"));
+        for n in (1..OLDER_BACKUPS).rev() {
+            move_if_there(&older(n), &older(n + 1))?;
+        }
+        move_if_there(&newest, &older(1))?;
+        files::write_atomic(&newest, content)?;
+        Ok(newest)
+    }
+
+    fn read(&self) -> Result<Option<Snapshot>> {
+        let Some(mut file) = files::open(&self.path)? else {
+            return Ok(None);
+        };
+        if self.secret {
+            // A file of another user may be readable and still not ours to change.
+            let _ = make_private(&file);
+        }
+        let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
+        let mapping = yaml::parse(&content).map_err(|flaw| Error::Broken {
+            path: self.path.clone(),
+            line: flaw.line,
+            column: flaw.column,
+            reason: if self.secret {
+                "it is not valid YAML".to_owned()
+            } else {
+                flaw.reason
+            },
+        })?;
+        Ok(Some(Snapshot {
+            content,
+            stamp,
+            mapping,
+        }))
+    }
+}
+
+fn move_if_there(from: &Path, to: &Path) -> Result<()> {
+    match std::fs::rename(from, to) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("keep the backup", from)(error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,149 @@
+//! What can go wrong with files, worded for the person who has to act.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The outcome of an operation of the store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// A file that does not parse. It stays as it is, and writes to it are refused.
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// The line of the mistake, from 1; 0 if it concerns the whole file.
+        line: usize,
+        /// The column of the mistake, from 1; 0 if it concerns the whole line or file.
+        column: usize,
+        /// What is wrong, without any secret.
+        reason: String,
+    },
+    /// The new content could not be read back as what was meant, so it was not written.
+    Unwritable {
+        /// The file that was left as it is.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Another process did not give the lock back in time.
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// Someone else, an editor for example, kept changing the file while it was being rewritten.
+    Changing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No session has this id.
+    SessionNotFound {
+        /// The id that was asked for.
+        id: String,
+    },
+    /// Neither the environment nor the system says where the user's files belong.
+    NoHome,
+    /// The operating system refused.
+    Io {
+        /// What was tried, as in "cannot *write*".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: remembers what was tried and where.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// A file that is wrong as a whole.
+    pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Broken {
+            path: path.to_owned(),
+            line: 0,
+            column: 0,
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broken {
+                path,
+                line,
+                column,
+                reason,
+            } => {
+                write!(f, "{} is not usable", path.display())?;
+                match (line, column) {
+                    (0, _) => {}
+                    (line, 0) => write!(f, " (line {line})")?,
+                    (line, column) => write!(f, " (line {line}, column {column})")?,
+                }
+                write!(
+                    f,
+                    ": {reason}; it was left as it is, correct it or put a backup in its place"
+                )
+            }
+            Self::Unwritable { path, reason } => write!(
+                f,
+                "{} was left as it is, because the new content would not read back: {reason}; \
+                 store a simpler value",
+                path.display()
+            ),
+            Self::Locked { path, waited } => write!(
+                f,
+                "another process held {} for more than {} s; end it or try again",
+                path.display(),
+                waited.as_secs()
+            ),
+            Self::Changing { path } => write!(
+                f,
+                "{} was changed by another program while it was being rewritten; try again",
+                path.display()
+            ),
+            Self::SessionNotFound { .. } => f.write_str("Session not found"),
+            Self::NoHome => {
+                f.write_str("there is no home directory; set HOME or GOOSE_PATH_ROOT to a folder")
+            }
+            Self::Io {
+                action,
+                path,
+                source,
+            } => {
+                write!(f, "cannot {action} {}: {source}", path.display())?;
+                match source.kind() {
+                    io::ErrorKind::PermissionDenied => f.write_str("; check its owner and mode"),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                        f.write_str("; make room on the disk")
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Files: where they are, how they are written, and what is in them.
+//!
+//! Everything is for the owner alone (files 0600, folders 0700), replaced atomically and changed
+//! under a lock that other processes respect. A file that cannot be understood is never
+//! overwritten.
+
+mod config;
+mod document;
+mod error;
+pub mod files;
+mod journal;
+mod paths;
+mod secrets;
+mod sessions;
+mod yaml;
+
+pub use config::{Config, Extensions};
+pub use error::{Error, Result};
+pub use paths::{Os, Paths};
+pub use secrets::{Secret, Secrets, mask};
+pub use sessions::{Listing, NewSession, Sessions};
+
+use serde_json::Value;
+
+/// Looks up an environment variable; `None` if it is absent or is not Unicode.
+pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+fn process_env() -> Env {
+    Box::new(|name| std::env::var(name).ok())
+}
+
+/// The variable that overrides `key`: named like the key, else like the key in upper case.
+fn env_override(env: &Env, key: &str) -> Option<String> {
+    if key.is_empty() || key.contains(['=', '\0']) {
+        return None;
+    }
+    env(key).or_else(|| env(&key.to_uppercase()))
+}
+
+/// Reads a variable's text as Goose does: JSON, else `True` and the like, else a number with
+/// white space or a sign around it, else the text itself.
+fn parse_env_value(text: &str) -> Value {
+    if let Ok(value) = serde_json::from_str(text) {
+        return value;
+    }
+    let trimmed = text.trim();
+    if trimmed.eq_ignore_ascii_case("true") {
+        return Value::Bool(true);
+    }
+    if trimmed.eq_ignore_ascii_case("false") {
+        return Value::Bool(false);
+    }
+    if let Ok(integer) = trimmed.parse::<i64>() {
+        return integer.into();
+    }
+    trimmed
+        .parse()
+        .ok()
+        .and_then(serde_json::Number::from_f64)
+        .map_or_else(|| Value::String(text.to_owned()), Value::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn environment_values_are_read_as_goose_reads_them() {
+        for (text, value) in [
+            ("gpt-4o", json!("gpt-4o")),
+            ("\"quoted\"", json!("quoted")),
+            ("true", json!(true)),
+            ("TRUE", json!(true)),
+            (" False ", json!(false)),
+            ("42", json!(42)),
+            (" 42 ", json!(42)),
+            ("+5", json!(5)),
+            ("007", json!(7)),
+            ("-1.5", json!(-1.5)),
+            (".5", json!(0.5)),
+            ("[1,\"a\"]", json!([1, "a"])),
+            ("{\"a\":null}", json!({"a": null})),
+            ("{broken", json!("{broken")),
+            ("nan", json!("nan")),
+            ("", json!("")),
+            (" padded text ", json!(" padded text ")),
+        ] {
+            assert_eq!(parse_env_value(text), value, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_exact_name_wins_over_the_upper_case_one() {
+        let env: Env = Box::new(|name| match name {
+            "key" => Some("exact".into()),
+            "KEY" | "OTHER" => Some("upper".into()),
+            _ => None,
+        });
+        assert_eq!(env_override(&env, "key").as_deref(), Some("exact"));
+        assert_eq!(env_override(&env, "Key").as_deref(), Some("upper"));
+        assert_eq!(env_override(&env, "other").as_deref(), Some("upper"));
+        assert_eq!(env_override(&env, "a=b"), None);
+        assert_eq!(env_override(&env, ""), None);
+    }
+}

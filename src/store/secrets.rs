@@ -1,0 +1,197 @@
+//! `secrets.yaml`: keys and tokens, never shown.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
+
+/// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
+///
+/// It is shared like [`super::Config`], but never copied to a backup, and no message quotes it.
+pub struct Secrets {
+    document: Document,
+    env: Env,
+}
+
+/// A secret value. It shows itself only to who asks for it by name.
+#[derive(Clone, PartialEq)]
+pub struct Secret(Value);
+
+impl Secret {
+    /// Takes `value` into custody.
+    pub fn new(value: Value) -> Self {
+        Self(value)
+    }
+
+    /// The value itself.
+    pub fn expose(&self) -> &Value {
+        &self.0
+    }
+
+    /// The value as a variable or a header carries it: a string as it is, all else as JSON.
+    pub fn expose_text(&self) -> Cow<'_, str> {
+        text(&self.0)
+    }
+
+    /// The first characters, enough to recognize it; see [`mask`].
+    pub fn masked(&self) -> String {
+        mask(&self.0)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Hides a secret as Goose does: half of its characters, at most 8, then a `*` for each other.
+/// What is not a string is masked as JSON text.
+pub fn mask(value: &Value) -> String {
+    const MOST_SHOWN: usize = 8;
+    let text = text(value);
+    let len = text.chars().count();
+    let shown = (len / 2).min(MOST_SHOWN);
+    text.chars()
+        .take(shown)
+        .chain(std::iter::repeat_n('*', len - shown))
+        .collect()
+}
+
+fn text(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => Cow::Borrowed(text),
+        other => Cow::Owned(other.to_string()),
+    }
+}
+
+impl Secrets {
+    /// The `secrets.yaml` of `paths`, with variables of this process overriding it.
+    pub fn new(paths: &Paths) -> Self {
+        Self::with_env(paths.config.join("secrets.yaml"), process_env())
+    }
+
+    /// The file `path`, with the variables of `env` overriding it.
+    pub fn with_env(path: PathBuf, env: Env) -> Self {
+        Self {
+            document: Document::secret(path),
+            env,
+        }
+    }
+
+    /// Where the file is, or would be.
+    pub fn path(&self) -> &Path {
+        self.document.path()
+    }
+
+    /// The secret `key`: of the variable of that name, else of that name in upper case, else of
+    /// the file.
+    ///
+    /// # Errors
+    /// [`super::Error::Broken`] when the file does not parse, [`super::Error::Io`] when it cannot
+    /// be read. Neither quotes the file.
+    pub fn get(&self, key: &str) -> Result<Option<Secret>> {
+        if let Some(text) = env_override(&self.env, key) {
+            return Ok(Some(Secret(from_env(text))));
+        }
+        Ok(self
+            .document
+            .load()?
+            .get(key)
+            .map(yaml::to_json)
+            .map(Secret))
+    }
+
+    /// Stores `value` under `key`.
+    ///
+    /// # Errors
+    /// As [`super::Config::edit`], without quoting the file.
+    pub fn set(&self, key: &str, value: &Value) -> Result<()> {
+        let value = yaml::from_json(value);
+        self.document.edit(|root| {
+            root.insert(key.into(), value.clone());
+            Ok(())
+        })
+    }
+
+    /// Removes `key`; tells whether it was there.
+    ///
+    /// # Errors
+    /// As [`Secrets::set`].
+    pub fn remove(&self, key: &str) -> Result<bool> {
+        self.document
+            .edit(|root| Ok(root.shift_remove(key).is_some()))
+    }
+}
+
+/// A secret that merely looks like a number must keep its digits: `007` is no `7`.
+fn from_env(text: String) -> Value {
+    match parse_env_value(&text) {
+        Value::Number(number) if number.to_string() != text => Value::String(text),
+        value => value,
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets")
+            .field("path", &self.path())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn masks_as_recorded() {
+        for (value, masked) in [
+            (json!("abcdefghijklmnop"), "abcdefgh********"),
+            (json!("abcdefghijklmnopqrst"), "abcdefgh************"),
+            (json!("abcd"), "ab**"),
+            (json!("abc"), "a**"),
+            (json!("a"), "*"),
+            (json!(""), ""),
+            (json!("ключключ"), "ключ****"),
+            (json!(1234), "12**"),
+            (json!({"a": 1}), "{\"a****"),
+        ] {
+            assert_eq!(mask(&value), masked);
+        }
+    }
+
+    #[test]
+    fn a_secret_never_shows_itself() {
+        let secret = Secret::new(json!("hunter2"));
+        for shown in [
+            format!("{secret}"),
+            format!("{secret:?}"),
+            format!("{:#?}", Some(&secret)),
+        ] {
+            assert!(!shown.contains("hunter"), "{shown}");
+        }
+        assert_eq!(secret.expose_text(), "hunter2");
+        assert_eq!(Secret::new(json!(5)).expose_text(), "5");
+    }
+
+    #[test]
+    fn digits_of_a_variable_are_kept() {
+        for text in ["007", "1.10", "12345678901234567890123", " 5", "1e5"] {
+            assert_eq!(from_env(text.to_owned()), json!(text));
+        }
+        assert_eq!(from_env("5".to_owned()), json!(5));
+        assert_eq!(from_env("\"a\"".to_owned()), json!("a"));
+    }
+}

@@ -1,0 +1,359 @@
+//! YAML text to a mapping and back, within bounds, without changing what is not touched.
+//!
+//! `yaml_serde`'s own `Value` reader falls short in two ways. Its limit on aliases counts jumps,
+//! not what they copy, so that 100 KB of text may grow to gigabytes; and an integer beyond 64 bits
+//! makes the whole file unreadable. So values are built here, with a budget, and such integers are
+//! carried under a private tag and written as they were. (Beyond 128 bits they become floats.)
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{
+    self, Deserialize, DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess,
+};
+use serde::de::{VariantAccess, Visitor};
+use serde::ser::{Error as _, Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Number, Value as Json};
+use yaml_serde::value::{Tag, TaggedValue};
+use yaml_serde::{Mapping, Value};
+
+/// Values in one file, each use of an alias counted with all it stands for.
+const MAX_VALUES: usize = 250_000;
+
+/// Bytes of text in one file, counted likewise.
+const MAX_TEXT: usize = 64 << 20;
+
+/// Brackets open at once. The parser refuses 128, but only after its scanner has spent time in
+/// proportion to brackets times depth: 100 KB of `[` would take it seconds.
+const MAX_OPEN: usize = 1_000;
+
+const WIDE_INTEGER: &str = "!gosling-wide-integer";
+
+/// Why text is not a usable mapping, and where (from 1; 0 if unknown).
+#[derive(Debug)]
+pub struct Flaw {
+    pub line: usize,
+    pub column: usize,
+    pub reason: String,
+}
+
+/// Reads a document whose root is a mapping; one without any content is an empty mapping.
+pub fn parse(text: &[u8]) -> Result<Mapping, Flaw> {
+    let budget = Budget {
+        values: Cell::new(MAX_VALUES),
+        text: Cell::new(MAX_TEXT),
+    };
+    // Windows editors put a byte order mark first, which the parser takes for a document.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    refuse_depth(text)?;
+    let document = yaml_serde::Deserializer::from_slice(text);
+    match (Node { budget: &budget }).deserialize(document) {
+        Ok(Value::Mapping(mapping)) => Ok(mapping),
+        Ok(Value::Null) => Ok(Mapping::new()),
+        Ok(_) => Err(Flaw {
+            line: 1,
+            column: 1,
+            reason: "the file must consist of `key: value` pairs".to_owned(),
+        }),
+        Err(error) => Err(flaw(&error)),
+    }
+}
+
+/// Writes `mapping` as text that [`parse`] reads as the same mapping.
+pub fn render(mapping: &Mapping) -> Result<String, String> {
+    let text = yaml_serde::to_string(&MappingText(mapping)).map_err(|error| error.to_string())?;
+    match parse(text.as_bytes()) {
+        Ok(read) if read == *mapping => Ok(text),
+        Ok(_) => Err("it has no faithful form in YAML".to_owned()),
+        Err(flaw) => Err(flaw.reason),
+    }
+}
+
+/// Counts brackets whether they are YAML or text; no text for people leaves so many open.
+fn refuse_depth(text: &[u8]) -> Result<(), Flaw> {
+    let mut open = 0usize;
+    for byte in text {
+        match byte {
+            b'[' | b'{' => open += 1,
+            b']' | b'}' => open = open.saturating_sub(1),
+            _ => continue,
+        }
+        if open > MAX_OPEN {
+            let reason = "too many brackets are open at once".to_owned();
+            return Err(Flaw {
+                line: 0,
+                column: 0,
+                reason,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn flaw(error: &yaml_serde::Error) -> Flaw {
+    let (line, column) = error
+        .location()
+        .map_or((0, 0), |at| (at.line(), at.column()));
+    let reason = error
+        .to_string()
+        .replacen(&format!(" at line {line} column {column}"), "", 1);
+    Flaw {
+        line,
+        column,
+        reason,
+    }
+}
+
+/// The JSON of a YAML value: what JSON has no form for becomes null (`.nan`), text (keys that are
+/// numbers or booleans), `{"!tag": value}` (tags), or is left out (keys that are collections).
+pub fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Number(number) => to_json_number(number).map_or(Json::Null, Json::Number),
+        Value::String(text) => Json::String(text.clone()),
+        Value::Sequence(items) => items.iter().map(to_json).collect(),
+        Value::Mapping(mapping) => Json::Object(to_json_object(mapping)),
+        Value::Tagged(tagged) => match wide_integer(tagged) {
+            Some(Wide::Positive(value)) => Json::from(value as f64),
+            Some(Wide::Negative(value)) => Json::from(value as f64),
+            None => Map::from_iter([(tagged.tag.to_string(), to_json(&tagged.value))]).into(),
+        },
+    }
+}
+
+/// The JSON object of a YAML mapping; see [`to_json`].
+pub fn to_json_object(mapping: &Mapping) -> Map<String, Json> {
+    mapping
+        .iter()
+        .filter_map(|(key, value)| {
+            let key = match to_json(key) {
+                Json::String(text) => text,
+                Json::Object(_) | Json::Array(_) => return None,
+                scalar => scalar.to_string(),
+            };
+            Some((key, to_json(value)))
+        })
+        .collect()
+}
+
+fn to_json_number(number: &yaml_serde::Number) -> Option<Number> {
+    number
+        .as_u64()
+        .map(Number::from)
+        .or_else(|| number.as_i64().map(Number::from))
+        .or_else(|| number.as_f64().and_then(Number::from_f64))
+}
+
+/// The YAML value of JSON; every JSON value has one.
+pub fn from_json(value: &Json) -> Value {
+    match value {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(value), _) => Value::from(value),
+            (_, Some(value)) => Value::from(value),
+            _ => number.as_f64().map_or(Value::Null, Value::from),
+        },
+        Json::String(text) => Value::String(text.clone()),
+        Json::Array(items) => items.iter().map(from_json).collect(),
+        Json::Object(object) => object
+            .iter()
+            .map(|(key, value)| (Value::String(key.clone()), from_json(value)))
+            .collect::<Mapping>()
+            .into(),
+    }
+}
+
+enum Wide {
+    Positive(u128),
+    Negative(i128),
+}
+
+fn wide_integer(tagged: &TaggedValue) -> Option<Wide> {
+    let digits = tagged
+        .value
+        .as_str()
+        .filter(|_| tagged.tag == WIDE_INTEGER)?;
+    let positive = digits.parse().map(Wide::Positive);
+    positive
+        .or_else(|_| digits.parse().map(Wide::Negative))
+        .ok()
+}
+
+fn from_wide(digits: String) -> Value {
+    let tagged = TaggedValue {
+        tag: Tag::new(WIDE_INTEGER),
+        value: Value::String(digits),
+    };
+    Value::Tagged(Box::new(tagged))
+}
+
+struct Budget {
+    values: Cell<usize>,
+    text: Cell<usize>,
+}
+
+/// Builds one value, paying for it from the budget of the document.
+#[derive(Clone, Copy)]
+struct Node<'a> {
+    budget: &'a Budget,
+}
+
+impl Node<'_> {
+    fn pay<E: de::Error>(&self, text: usize) -> Result<(), E> {
+        let left = |purse: &Cell<usize>, price| purse.get().checked_sub(price);
+        match (left(&self.budget.values, 1), left(&self.budget.text, text)) {
+            (Some(values), Some(text)) => {
+                self.budget.values.set(values);
+                self.budget.text.set(text);
+                Ok(())
+            }
+            _ => Err(E::custom("too many values, with all aliases followed")),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Value, E> {
+        self.pay(0).map(|()| Value::Null)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Value, E> {
+        self.visit_unit()
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Value, E> {
+        self.pay(0).map(|()| Value::Bool(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
+        self.pay(0).map(|()| from_wide(value.to_string()))
+    }
+
+    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
+        self.pay(0).map(|()| from_wide(value.to_string()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {
+        self.pay(text.len()).map(|()| text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.pay(0)?;
+        let mut sequence = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            sequence.push(item);
+        }
+        Ok(Value::Sequence(sequence))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        self.pay(0)?;
+        let mut mapping = Mapping::new();
+        while let Some(key) = entries.next_key_seed(self)? {
+            if mapping.contains_key(&key) {
+                let name = to_json(&key);
+                return Err(de::Error::custom(format!("the key {name} appears twice")));
+            }
+            let value = entries.next_value_seed(self)?;
+            mapping.insert(key, value);
+        }
+        Ok(Value::Mapping(mapping))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<Value, A::Error> {
+        let (tag, content) = data.variant_seed(TagName)?;
+        self.pay(tag.len())?;
+        if tag.is_empty() {
+            return Err(de::Error::custom("a tag is empty"));
+        }
+        let value = content.newtype_variant_seed(self)?;
+        Ok(Value::Tagged(Box::new(TaggedValue {
+            tag: Tag::new(tag),
+            value,
+        })))
+    }
+}
+
+struct TagName;
+
+impl<'de> DeserializeSeed<'de> for TagName {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        String::deserialize(deserializer)
+    }
+}
+
+/// Serializes like the value itself, except that wide integers are numbers again.
+struct Text<'a>(&'a Value);
+
+struct MappingText<'a>(&'a Mapping);
+
+struct TagText<'a>(&'a Tag);
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Sequence(items) => serializer.collect_seq(items.iter().map(Text)),
+            Value::Mapping(mapping) => MappingText(mapping).serialize(serializer),
+            Value::Tagged(tagged) => match wide_integer(tagged) {
+                Some(Wide::Positive(value)) => serializer.serialize_u128(value),
+                Some(Wide::Negative(value)) => serializer.serialize_i128(value),
+                None if matches!(tagged.value, Value::Tagged(_)) => {
+                    Err(S::Error::custom("a value has two tags"))
+                }
+                None => {
+                    let mut map = serializer.serialize_map(Some(1))?;
+                    map.serialize_entry(&TagText(&tagged.tag), &Text(&tagged.value))?;
+                    map.end()
+                }
+            },
+            scalar => scalar.serialize(serializer),
+        }
+    }
+}
+
+impl Serialize for MappingText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (Text(key), Text(value))))
+    }
+}
+
+/// A displayed text that begins with `!` is how a serializer of `yaml_serde` is told of a tag.
+impl Serialize for TagText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
+    }
+}
+
+#[cfg(test)]
+#[path = "yaml_tests.rs"]
+mod tests;

@@ -1,0 +1,118 @@
+//! Private files and folders: modes, durability and identity, where operating systems differ.
+//!
+//! On Windows a file inherits the access list of the user's profile, and a rename is made durable
+//! by the file system itself, so modes and folder syncs are left out there.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What tells one state of a file from another with a single `stat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// When its content last changed.
+    pub modified: SystemTime,
+    /// Its size in bytes.
+    pub len: u64,
+    inode: u64,
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// The state that `metadata` describes.
+    ///
+    /// # Errors
+    /// When the platform keeps no modification time.
+    pub fn of(metadata: &Metadata) -> io::Result<Self> {
+        let (inode, changed) = identity(metadata);
+        Ok(Self {
+            modified: metadata.modified()?,
+            len: metadata.len(),
+            inode,
+            changed,
+        })
+    }
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, (i64, i64)) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.ino(), (metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, (i64, i64)) {
+    (0, (0, 0))
+}
+
+/// Adds "readable and writable by the owner alone" (0600) to files that `options` creates.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// A builder of folders for the owner alone (0700).
+pub fn private_dir() -> DirBuilder {
+    #[allow(unused_mut)]
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Takes away what a group or others may do with `file`; tells whether there was anything.
+///
+/// # Errors
+/// When the mode cannot be read or set, as for a file of another user.
+#[cfg(unix)]
+pub fn make_private(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = file.metadata()?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(false);
+    }
+    file.set_permissions(PermissionsExt::from_mode(mode & 0o700))?;
+    Ok(true)
+}
+
+/// Takes away what a group or others may do with `file`; tells whether there was anything.
+///
+/// # Errors
+/// Never here.
+#[cfg(not(unix))]
+pub fn make_private(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// Makes the names in the folder `path` durable: what was created, renamed or removed there.
+///
+/// File systems that cannot do that for a folder, as some network ones, are left to their ways.
+///
+/// # Errors
+/// When the folder cannot be opened or the disk refuses.
+#[cfg(unix)]
+pub fn sync_dir(path: &Path) -> io::Result<()> {
+    match File::open(path)?.sync_all() {
+        Err(error) if is_unsupported(&error) => Ok(()),
+        result => result,
+    }
+}
+
+#[cfg(unix)]
+fn is_unsupported(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+    )
+}
+
+/// Makes the names in the folder `path` durable: here the file system does that by itself.
+///
+/// # Errors
+/// Never here.
+#[cfg(not(unix))]
+pub fn sync_dir(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! What sockets can do beyond the standard library: peek without waiting, a longer queue, a listener that wakes.
+#![allow(unsafe_code)]
+
+use std::net::{TcpListener, TcpStream};
+
+/// Connections that may wait to be accepted. The standard library asks for 128, which one burst fills;
+/// a client that then connects waits a whole second for its next attempt.
+#[cfg(unix)]
+const BACKLOG: libc::c_int = 4096;
+
+/// Whether the peer has closed its side or the connection broke, found without waiting and without
+/// taking anything from the stream. Bytes that wait to be read mean that the peer was still there
+/// when it sent them.
+#[cfg(unix)]
+pub fn hung_up(stream: &TcpStream) -> bool {
+    use std::io::ErrorKind;
+    use std::os::fd::AsRawFd;
+
+    let mut byte = 0_u8;
+    loop {
+        // SAFETY: the descriptor is open for as long as `stream` is borrowed, and the kernel writes at
+        // most the one byte that `byte` has room for.
+        let received = unsafe {
+            libc::recv(
+                stream.as_raw_fd(),
+                (&raw mut byte).cast(),
+                1,
+                libc::MSG_PEEK | libc::MSG_DONTWAIT,
+            )
+        };
+        if received >= 0 {
+            return received == 0;
+        }
+        match std::io::Error::last_os_error().kind() {
+            ErrorKind::Interrupted => {}
+            ErrorKind::WouldBlock => return false,
+            _ => return true,
+        }
+    }
+}
+
+/// Without a peek that does not wait, a peer that left is noticed when the answer is written.
+#[cfg(not(unix))]
+pub fn hung_up(_stream: &TcpStream) -> bool {
+    false
+}
+
+/// Lengthens the queue of connections that wait to be accepted, as far as the system allows.
+#[cfg(unix)]
+pub fn lengthen_queue(listener: &TcpListener) {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: a second `listen` on an open listening socket only changes the length of its queue; if it
+    // fails the queue stays as it was.
+    unsafe { libc::listen(listener.as_raw_fd(), BACKLOG) };
+}
+
+/// Lengthens the queue of connections that wait to be accepted, as far as the system allows.
+#[cfg(not(unix))]
+pub fn lengthen_queue(_listener: &TcpListener) {}
+
+/// Wakes a thread that blocks in `accept` on `listener`; afterwards nobody can connect any more.
+/// It takes no descriptor, so it works when there are none left.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub fn wake_acceptor(listener: &TcpListener) {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: `shutdown` on an open socket; on a listening one it ends the wait in `accept`.
+    unsafe { libc::shutdown(listener.as_raw_fd(), libc::SHUT_RDWR) };
+}
+
+/// Wakes a thread that blocks in `accept` on `listener`, by connecting to it.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub fn wake_acceptor(listener: &TcpListener) {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    use std::time::Duration;
+
+    let Ok(mut address) = listener.local_addr() else {
+        return;
+    };
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        });
+    }
+    // A failure means a full queue, and then the acceptor is awake anyway.
+    let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
+}

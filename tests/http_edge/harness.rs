@@ -1,0 +1,223 @@
+//! A server with a small router, and a client that speaks bytes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gosling::http::{Access, Error, Guard, Limits, Request, Response, Router, Server};
+
+pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
+/// Longer than anything here takes, shorter than anyone likes to wait for a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+pub struct Edge {
+    pub server: Server,
+    /// How many handlers have been entered at `/wait`.
+    pub waiting: Arc<AtomicUsize>,
+    /// Dropped or sent to, lets `/wait` answer.
+    pub gate: Option<mpsc::Sender<()>>,
+    /// Told when `/hang` sees its client leave.
+    pub left: mpsc::Receiver<()>,
+}
+
+pub fn limits() -> Limits {
+    Limits {
+        head_bytes: 8 << 10,
+        headers: 20,
+        body_bytes: 1 << 20,
+        ..Limits::default()
+    }
+}
+
+pub fn edge() -> Edge {
+    edge_with(limits())
+}
+
+pub fn edge_with(limits: Limits) -> Edge {
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let (gate, opened) = mpsc::channel::<()>();
+    let (tell, left) = mpsc::channel();
+    let entered = Arc::clone(&waiting);
+    let opened = std::sync::Mutex::new(opened);
+    let router = Router::new()
+        .get("/status", Access::Public, |_| Ok(Response::text("ok")))
+        .get("/page", Access::Keyless, |_| Ok(Response::text("page")))
+        .get("/empty", Access::Keyed, |_| Ok(Response::empty(200)))
+        .get("/nothing", Access::Keyed, |_| Ok(Response::empty(204)))
+        .get("/hello/{name}", Access::Keyed, |request| {
+            let greeting = request.query("greeting").unwrap_or("hello");
+            Ok(Response::text(format!(
+                "{greeting}, {}",
+                request.param("name")
+            )))
+        })
+        .get("/tools", Access::Keyed, |request| {
+            request.required_query("session_id").map(Response::text)
+        })
+        .post("/echo", Access::Keyed, |request| {
+            Ok(Response::bytes(
+                "application/octet-stream",
+                request.body.clone(),
+            ))
+        })
+        .post("/json", Access::Keyed, |request| {
+            let value: serde_json::Value = request.json()?;
+            Ok(Response::json(&value))
+        })
+        .get("/big", Access::Keyed, |_| {
+            Ok(Response::bytes("text/plain", vec![b'x'; 8 << 20]))
+        })
+        .get("/refuse", Access::Keyed, |_| {
+            Err(Error::new(418, "short\nand \"stout\""))
+        })
+        .get("/panic", Access::Keyed, |_| panic!("on purpose"))
+        .get("/wait", Access::Keyed, move |_| {
+            entered.fetch_add(1, Ordering::SeqCst);
+            let _ = opened.lock().unwrap().recv_timeout(PATIENCE);
+            Ok(Response::text("waited"))
+        })
+        .get("/hang", Access::Keyed, move |request: &Request| {
+            let hang_up = request.hang_up();
+            let deadline = Instant::now() + PATIENCE;
+            while !hang_up.happened() && Instant::now() < deadline {
+                thread::sleep(Duration::from_millis(5));
+            }
+            if request.hung_up() {
+                let _ = tell.send(());
+            }
+            Ok(Response::empty(200))
+        });
+    let guard = Guard::new(Some(b"open sesame".to_vec()), vec!["my-box".into()]);
+    Edge {
+        server: Server::bind("127.0.0.1:0", router, guard, limits).unwrap(),
+        waiting,
+        gate: Some(gate),
+        left,
+    }
+}
+
+impl Edge {
+    pub fn connect(&self) -> Client {
+        Client::to(self.server.local_addr())
+    }
+
+    /// A client that has sent `request`.
+    pub fn says(&self, request: impl AsRef<[u8]>) -> Client {
+        let mut client = self.connect();
+        client.send(request);
+        client
+    }
+
+    /// Waits until `count` handlers wait at `/wait`.
+    pub fn until_waiting(&self, count: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.waiting.load(Ordering::SeqCst) < count {
+            assert!(Instant::now() < deadline, "no handler was called");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub fn is_alive(&self) {
+        let reply = self.says("GET /status HTTP/1.1\r\nHost: a\r\n\r\n").reply();
+        assert_eq!((reply.status, reply.text()), (200, "ok"));
+    }
+}
+
+pub struct Client {
+    pub stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    pub fn to(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client {
+            stream: BufReader::new(stream),
+        }
+    }
+
+    /// What the server refuses it may stop reading, so that a failure to send is no failure.
+    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        let _ = self.stream.get_mut().write_all(bytes.as_ref());
+    }
+
+    pub fn reply(&mut self) -> Reply {
+        self.try_reply(true).expect("an answer")
+    }
+
+    pub fn reply_to_head(&mut self) -> Reply {
+        self.try_reply(false).expect("an answer")
+    }
+
+    pub fn try_reply(&mut self, with_body: bool) -> Option<Reply> {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            match self.stream.read_line(&mut line) {
+                Ok(0) | Err(_) => return None,
+                Ok(_) if line == "\r\n" => break,
+                Ok(_) => lines.push(line.strip_suffix("\r\n").unwrap().to_string()),
+            }
+        }
+        let status = lines.remove(0);
+        let mut reply = Reply {
+            status: status.split(' ').nth(1).unwrap().parse().unwrap(),
+            headers: lines,
+            body: Vec::new(),
+        };
+        if let (true, Some(length)) = (with_body, reply.header("content-length")) {
+            reply.body = vec![0; length.parse().unwrap()];
+            self.stream.read_exact(&mut reply.body).unwrap();
+        }
+        Some(reply)
+    }
+
+    /// Whether the server closes the connection and says nothing more.
+    pub fn is_closed(&mut self) -> bool {
+        let mut rest = Vec::new();
+        let _ = self.stream.read_to_end(&mut rest);
+        rest.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<String>,
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|line| {
+            let (known, value) = line.split_once(": ")?;
+            known.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub fn message(&self) -> String {
+        assert_eq!(self.header("content-type"), Some("application/json"));
+        let body: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
+        body["message"].as_str().unwrap().to_string()
+    }
+}
+
+pub fn get(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{KEY}\r\n")
+}
+
+pub fn post(path: &str, fields: &str, body: &str) -> String {
+    format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{KEY}{fields}\r\n{body}")
+}
+
+pub fn echo(fields: &str, body: &str) -> String {
+    post("/echo", fields, body)
+}

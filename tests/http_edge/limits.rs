@@ -1,0 +1,274 @@
+//! Sizes, deadlines, the cap on connections, and how the server stops.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gosling::http::Limits;
+
+use crate::harness::{Client, PATIENCE, echo, edge, edge_with, get, limits};
+
+#[test]
+fn a_body_may_have_its_limit() {
+    let edge = edge();
+    let body = "x".repeat(1 << 20);
+    let mut client = edge.says(echo("Content-Length: 1048576\r\n", &body));
+    assert_eq!(client.reply().body.len(), 1 << 20);
+    let (half, other) = body.split_at(1 << 19);
+    client.send(echo(
+        "Transfer-Encoding: chunked\r\n",
+        &format!("80000\r\n{half}\r\n80000\r\n{other}\r\n0\r\n\r\n"),
+    ));
+    assert_eq!(client.reply().body.len(), 1 << 20);
+}
+
+#[test]
+fn thirty_gigabytes_are_refused_unread_and_take_no_memory() {
+    let edge = edge();
+    let before = peak_memory();
+    for expect in ["", "Expect: 100-continue\r\n"] {
+        let fields = format!("Content-Length: 30000000000\r\n{expect}");
+        let mut client = edge.says(echo(&fields, ""));
+        assert_eq!(client.reply().status, 413);
+    }
+    // A client that sends on regardless reads the answer all the same.
+    let mut client = edge.says(echo(
+        "Content-Length: 30000000000\r\n",
+        &"x".repeat(300_000),
+    ));
+    assert_eq!(client.reply().status, 413);
+    assert!(peak_memory() - before < 200 << 20);
+    edge.is_alive();
+}
+
+/// The most memory that this process has used, in bytes; 0 where the system does not say.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) << 10
+}
+
+#[test]
+fn a_slow_head_or_body_is_given_up_however_steadily_it_drips() {
+    let short = Duration::from_millis(300);
+    let edge = edge_with(Limits {
+        head: short,
+        body: short,
+        ..limits()
+    });
+    for start in [
+        "GET /status HTTP/1.1\r\nHost: a\r\nX-Slow: ".to_string(),
+        echo("Content-Length: 1000000\r\n", ""),
+        echo("Transfer-Encoding: chunked\r\n", "fffff\r\n"),
+    ] {
+        let mut client = edge.says(&start);
+        let mut dripping = client.stream.get_ref().try_clone().unwrap();
+        let (stop, stopped) = mpsc::channel::<()>();
+        let drip = thread::spawn(move || {
+            let pause = Duration::from_millis(20);
+            while stopped.recv_timeout(pause) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _ = dripping.write_all(b"x");
+            }
+        });
+        let reply = client.reply();
+        assert_eq!(reply.status, 408, "{start}");
+        assert_eq!(reply.header("connection"), Some("close"));
+        drop(stop);
+        drip.join().unwrap();
+        assert!(client.is_closed());
+    }
+    // The deadlines begin with a request: a connection may rest longer than they are.
+    let mut client = edge.connect();
+    thread::sleep(2 * short);
+    client.send(get("/empty"));
+    assert_eq!(client.reply().status, 200);
+}
+
+#[test]
+fn an_idle_connection_is_closed_without_a_word() {
+    let edge = edge_with(Limits {
+        idle: Duration::from_millis(200),
+        ..limits()
+    });
+    assert!(edge.connect().is_closed());
+    let mut client = edge.says(get("/empty"));
+    assert_eq!(client.reply().status, 200);
+    assert!(client.is_closed());
+}
+
+#[test]
+fn a_client_that_does_not_read_is_given_up() {
+    let edge = edge_with(Limits {
+        write: Duration::from_millis(300),
+        ..limits()
+    });
+    let mut client = edge.says(get("/big").repeat(4));
+    thread::sleep(Duration::from_millis(900));
+    let mut rest = Vec::new();
+    let _ = client.stream.read_to_end(&mut rest);
+    assert!(rest.len() < 32 << 20, "it was all sent: {}", rest.len());
+    edge.is_alive();
+}
+
+#[test]
+fn at_the_cap_the_connection_idle_longest_makes_room() {
+    let mut edge = edge_with(Limits {
+        connections: 3,
+        ..limits()
+    });
+    let mut oldest = edge.says(get("/empty"));
+    oldest.reply();
+    let mut older = edge.says(get("/empty"));
+    older.reply();
+    // Served again, the oldest is the youngest.
+    thread::sleep(Duration::from_millis(20));
+    oldest.send(get("/empty"));
+    oldest.reply();
+    let busy = edge.says(get("/wait"));
+    edge.until_waiting(1);
+
+    let mut new = edge.says(get("/empty"));
+    assert_eq!(new.reply().status, 200);
+    assert!(older.is_closed());
+    oldest.send(get("/empty"));
+    assert_eq!(oldest.reply().status, 200);
+
+    // With every connection busy, nobody is closed and the new client is asked to come again.
+    oldest.send(get("/wait"));
+    new.send(get("/wait"));
+    edge.until_waiting(3);
+    let mut refused = edge.connect();
+    let reply = refused.reply();
+    assert_eq!(
+        (reply.status, reply.header("retry-after")),
+        (503, Some("1"))
+    );
+    assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+    assert!(!reply.message().is_empty());
+    assert!(refused.is_closed());
+
+    drop(edge.gate.take());
+    for mut client in [busy, oldest, new] {
+        assert_eq!(client.reply().text(), "waited");
+    }
+}
+
+#[test]
+fn many_connections_that_come_and_go_leave_nothing() {
+    let edge = edge();
+    for _ in 0..20 {
+        let clients: Vec<Client> = (0..50).map(|_| edge.connect()).collect();
+        drop(clients);
+    }
+    edge.is_alive();
+    assert_eq!(edge.server.stop(PATIENCE), 0);
+}
+
+#[test]
+fn stop_closes_the_idle_at_once_and_lets_the_busy_answer() {
+    let mut edge = edge();
+    let address = edge.server.local_addr();
+    let mut fresh = edge.connect();
+    let mut idle = edge.says(get("/empty"));
+    idle.reply();
+    let mut slow = edge.says("GET /emp");
+    let mut busy = edge.says(get("/wait") + &get("/empty"));
+    edge.until_waiting(1);
+
+    let gate = edge.gate.take();
+    thread::scope(|scope| {
+        let stopping = scope.spawn(|| edge.server.stop(PATIENCE));
+        for client in [&mut fresh, &mut idle, &mut slow] {
+            assert!(client.is_closed());
+        }
+        assert!(!stopping.is_finished());
+        assert!(TcpStream::connect(address).is_err());
+        drop(gate);
+        let reply = busy.reply();
+        assert_eq!(reply.text(), "waited");
+        assert_eq!(reply.header("connection"), Some("close"));
+        assert!(busy.is_closed());
+        assert_eq!(stopping.join().unwrap(), 0);
+    });
+    assert_eq!(edge.server.stop(PATIENCE), 0);
+}
+
+#[test]
+fn stop_does_not_wait_longer_than_it_was_told() {
+    let mut edge = edge();
+    let mut busy = edge.says(get("/wait"));
+    edge.until_waiting(1);
+    let begun = Instant::now();
+    assert_eq!(edge.server.stop(Duration::from_millis(50)), 1);
+    assert!(begun.elapsed() < PATIENCE / 2);
+    assert!(busy.is_closed());
+    drop(edge.gate.take());
+}
+
+/// The server of the next test, in a process that may have few descriptors.
+#[test]
+#[ignore = "only for out_of_descriptors_the_server_goes_on_accepting"]
+fn serve_until_stdin_ends() {
+    let edge = edge();
+    println!("\nlistening on {}", edge.server.local_addr());
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    assert_eq!(edge.server.stop(PATIENCE), 0);
+    println!("\nstopped");
+}
+
+#[cfg(unix)]
+#[test]
+fn out_of_descriptors_the_server_goes_on_accepting() {
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -n 40 && exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "limits::serve_until_stdin_ends",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let address: SocketAddr = lines
+        .find_map(|line| {
+            Some(
+                line.unwrap()
+                    .strip_prefix("listening on ")?
+                    .parse()
+                    .unwrap(),
+            )
+        })
+        .unwrap();
+
+    let hoard: Vec<Client> = (0..100).map(|_| Client::to(address)).collect();
+    // Idle connections make room for those who ask, even now.
+    let mut client = Client::to(address);
+    client.send("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.reply().status, 200);
+    drop(hoard);
+    for _ in 0..10 {
+        let mut client = Client::to(address);
+        client.send("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(client.reply().status, 200);
+    }
+
+    drop(child.stdin.take());
+    assert!(lines.any(|line| line.unwrap() == "stopped"));
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(
+        log.matches("a connection could not be taken").count(),
+        1,
+        "{log}"
+    );
+}

@@ -1,0 +1,679 @@
+//! The Streamable HTTP transport against a scripted server: what it sends, what it delivers, and
+//! that it ends in time whatever the server does.
+
+#[path = "support/http_client.rs"]
+mod http_client;
+#[path = "support/http_peer.rs"]
+mod http_peer;
+
+use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
+use gosling::mcp::transport::{Receiver, Transport, TransportError};
+use http_client::{Client, threads, wait_until};
+use http_peer::{
+    PATIENCE, Peer, Seen, Then, accepted, answer, begin_events, chunk, json, send, silence,
+};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn result(id: impl std::fmt::Display) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+fn event(data: &str) -> String {
+    format!("event: message\ndata: {data}\n\n")
+}
+
+/// Answers as most servers do: 405 to GET, 202 to what needs no answer, a result to the rest.
+fn usual(seen: &Seen, stream: &mut TcpStream) -> Then {
+    match (seen.method.as_str(), seen.id().as_str()) {
+        ("POST", "null") => accepted(stream),
+        ("POST", id) => json(stream, &result(id)),
+        _ => answer(stream, "405 Method Not Allowed", ""),
+    }
+}
+
+#[test]
+fn a_json_answer_is_delivered_and_the_request_is_as_it_should_be() {
+    let peer = Peer::new(usual);
+    let client = Client::with(HttpOptions {
+        headers: vec![("Authorization".into(), "Bearer abc".into())],
+        ..HttpOptions::new("json", &peer.url)
+    });
+    assert_eq!(client.call(7, "initialize"), result(7));
+
+    let seen = &peer.seen()[0];
+    assert_eq!((seen.method.as_str(), seen.path.as_str()), ("POST", "/"));
+    assert_eq!(
+        seen.body,
+        r#"{"jsonrpc":"2.0","id":7,"method":"initialize"}"#
+    );
+    for (name, value) in [
+        ("accept", Some("application/json, text/event-stream")),
+        ("content-type", Some("application/json")),
+        ("authorization", Some("Bearer abc")),
+        (
+            "user-agent",
+            Some(concat!("gosling/", env!("CARGO_PKG_VERSION"))),
+        ),
+        ("host", peer.url.strip_prefix("http://")),
+        ("accept-encoding", None),
+        ("mcp-session-id", None),
+        ("mcp-protocol-version", None),
+    ] {
+        assert_eq!(seen.header(name), value, "{name}");
+    }
+}
+
+#[test]
+fn an_event_stream_is_delivered_as_it_comes_however_it_is_cut() {
+    for end in ["\n", "\r\n", "\r"] {
+        let peer = Peer::new(move |seen, stream| {
+            begin_events(stream);
+            let text = format!(
+                "\u{feff}: hello\n\nid: 1\ndata:\n\n{}event: other\ndata: no\n\n{}",
+                event(r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#),
+                event(&result(seen.id())),
+            );
+            for c in text.replace('\n', end).chars() {
+                chunk(stream, &c.to_string());
+            }
+            chunk(stream, "")
+        });
+        let client = Client::of(&peer, "sse");
+        assert_eq!(client.call(1, "tools/call"), result(1));
+        assert_eq!(
+            client.log.messages(),
+            [
+                r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#.to_owned(),
+                result(1)
+            ]
+        );
+        assert_eq!(client.log.failures(), 0);
+    }
+}
+
+#[test]
+fn session_and_version_are_sent_once_they_are_known_and_the_session_is_ended() {
+    let peer = Peer::new(|seen, stream| match seen.body.contains("\"initialize\"") {
+        true => answer(
+            stream,
+            "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s-1",
+            &result(0),
+        ),
+        false => usual(seen, stream),
+    });
+    let client = Client::of(&peer, "session");
+    client.initialize();
+    client.call(1, "tools/list");
+    let get = peer.wait_for("GET", |seen| seen.method == "GET");
+    assert_eq!(get.header("accept"), Some("text/event-stream"));
+    client.transport.close();
+    client.transport.close();
+
+    let seen = peer.seen();
+    assert_eq!(seen[0].header("mcp-session-id"), None);
+    assert_eq!(seen[0].header("mcp-protocol-version"), None);
+    for later in &seen[1..] {
+        assert_eq!(later.header("mcp-session-id"), Some("s-1"), "{later:?}");
+        assert_eq!(later.header("mcp-protocol-version"), Some("2025-11-25"));
+    }
+    let deletes = seen.iter().filter(|seen| seen.method == "DELETE").count();
+    assert_eq!(deletes, 1);
+    assert_eq!(threads("mcp session"), 0);
+    assert_eq!(
+        client.transport.send(b"{}".to_vec(), None),
+        Err(TransportError::Closed)
+    );
+}
+
+#[test]
+fn a_session_id_that_is_not_visible_ascii_is_an_error() {
+    let peer = Peer::new(|_, stream| {
+        let head = "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: a b";
+        answer(stream, head, &result(0))
+    });
+    let client = Client::of(&peer, "badid");
+    client.request(0, "initialize");
+    assert!(client.log.failure(0).to_string().contains("visible ASCII"));
+}
+
+#[test]
+fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
+    let cases: [(&str, &str, &str); 14] = [
+        (
+            "404 Not Found",
+            "nope",
+            "HTTP 404: no MCP server is at this path; check the uri: nope",
+        ),
+        (
+            "401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"https://a.b/c\"",
+            r#"{"error":"invalid_token","error_description":"expired"}"#,
+            "HTTP 401: it needs a sign-in, or a header that lets this client in \
+             (WWW-Authenticate: Bearer resource_metadata=\"https://a.b/c\"): expired",
+        ),
+        (
+            "403 Forbidden",
+            "",
+            "HTTP 403: it needs a sign-in, or a header that lets this client in",
+        ),
+        (
+            "302 Found\r\nLocation: https://other.example:8443/x?token=1",
+            "",
+            "HTTP 302: it redirects to https://other.example:8443, which is not followed",
+        ),
+        (
+            "307 Temporary Redirect\r\nLocation: /mcp/",
+            "",
+            "redirects to another path of http://127.0.0.1",
+        ),
+        (
+            "500 Internal Server Error",
+            "\u{1b}[31mboom\r\n",
+            "HTTP 500: \\u{1b}[31mboom",
+        ),
+        (
+            "400 Bad Request\r\nContent-Type: application/json",
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session"}}"#,
+            "HTTP 400: No valid session",
+        ),
+        ("202 Accepted", "", "gave no answer"),
+        ("204 No Content", "", "gave no answer"),
+        (
+            "200 OK\r\nContent-Type: text/html",
+            "<html>",
+            "text/html, neither JSON nor an event stream",
+        ),
+        (
+            "200 OK\r\nContent-Type: application/json",
+            "garbage",
+            "not JSON-RPC: garbage",
+        ),
+        (
+            "200 OK\r\nContent-Type: application/json",
+            r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+            "no answer to the request",
+        ),
+        (
+            "200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip",
+            "x",
+            "compressed",
+        ),
+        (
+            "200 OK\r\nContent-Type: text/event-stream",
+            ": nothing\n\n",
+            "ended its event stream without an answer",
+        ),
+    ];
+    for (head, body, expected) in cases {
+        let peer = Peer::new(move |_, stream| answer(stream, head, body));
+        let client = Client::with(HttpOptions {
+            headers: vec![("X-Key".into(), "hunter2".into())],
+            ..HttpOptions::new("status", format!("{}/mcp?key=hunter2", peer.url))
+        });
+        client.request(1, "ping");
+        let error = client.log.failure(1).to_string();
+        assert!(error.contains(expected), "{head}: {error}");
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_repeats_a_secret_does_not_get_it_shown() {
+    let peer = Peer::new(|seen, stream| {
+        let given = seen.header("authorization").unwrap();
+        let head = format!("401 Unauthorized\r\nWWW-Authenticate: Bearer error=\"{given}\"");
+        answer(stream, &head, &format!("bad key {given} for {}", seen.path))
+    });
+    let client = Client::with(HttpOptions {
+        headers: vec![("Authorization".into(), "Bearer hunter2hunter2".into())],
+        ..HttpOptions::new("echo", format!("{}/mcp?key=12345678", peer.url))
+    });
+    client.request(1, "ping");
+    assert_eq!(
+        client.log.failure(1).to_string(),
+        "the server answered HTTP 401: it needs a sign-in, or a header that lets this client in \
+         (WWW-Authenticate: Bearer error=\"Bearer ***\"): bad key Bearer *** for /mcp?key=***"
+    );
+}
+
+#[test]
+fn a_long_explanation_is_shortened_and_one_without_end_is_cut_off() {
+    let peer = Peer::new(|_, stream| {
+        send(stream, "HTTP/1.1 503 Busy\r\n\r\n");
+        while let Then::Keep = send(stream, &"x".repeat(1000)) {}
+        Then::Close
+    });
+    let client = Client::of(&peer, "long");
+    client.request(1, "ping");
+    match client.log.failure(1) {
+        TransportError::Status { code: 503, detail } => assert!(detail.chars().count() <= 520),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_error_response_to_the_request_is_delivered_whatever_the_status() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#;
+    let peer = Peer::new(|_, stream| answer(stream, "404 Not Found", body));
+    let client = Client::of(&peer, "rpcerror");
+    assert_eq!(client.call(1, "ping"), body);
+    assert_eq!(client.log.failures(), 0);
+}
+
+#[test]
+fn a_404_with_a_session_says_that_the_server_forgot_it() {
+    let peer = Peer::new(|seen, stream| match seen.id().as_str() {
+        "0" => answer(
+            stream,
+            "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s",
+            &result(0),
+        ),
+        "null" => accepted(stream),
+        id => answer(
+            stream,
+            "404 Not Found",
+            &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32001,"message":"?"}}}}"#),
+        ),
+    });
+    let client = Client::of(&peer, "forgot");
+    client.initialize();
+    client.request(1, "ping");
+    let error = client.log.failure(1);
+    assert!(matches!(error, TransportError::Status { code: 404, .. }));
+    assert!(error.to_string().contains("forgot the session"), "{error}");
+}
+
+#[test]
+fn what_is_larger_than_allowed_is_cut_off() {
+    let endless: [(&str, &str); 4] = [
+        ("application/json", " "),
+        ("text/event-stream", "data: x\n"),
+        ("text/event-stream", "data: "),
+        ("text/event-stream", ":"),
+    ];
+    for (kind, piece) in endless {
+        let peer = Peer::new(move |_, stream| {
+            send(
+                stream,
+                &format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n"),
+            );
+            while let Then::Keep = send(stream, &piece.repeat(100)) {}
+            Then::Close
+        });
+        let client = Client::with(HttpOptions {
+            max_message: 10_000,
+            ..HttpOptions::new("large", &peer.url)
+        });
+        client.request(1, "ping");
+        let expected = TransportError::TooLarge { limit: 10_000 };
+        assert_eq!(client.log.failure(1), expected, "{kind} {piece}");
+    }
+}
+
+#[test]
+fn a_body_that_announces_too_much_is_not_read() {
+    let peer = Peer::new(|_, stream| {
+        send(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 30000000000\r\n\r\n",
+        );
+        silence(stream)
+    });
+    let client = Client::of(&peer, "announce");
+    client.request(1, "ping");
+    let error = client.log.failure(1);
+    assert!(matches!(error, TransportError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn a_server_that_hangs_up_is_an_error_of_that_request_only() {
+    let halves = [
+        "",
+        "HTTP/1.1 200 OK\r\nContent-Ty",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"jsonrpc\"",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{",
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\":\"2.0\",",
+        "SSH-2.0-OpenSSH\r\n",
+    ];
+    for half in halves {
+        let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
+            "1" => {
+                send(stream, half);
+                Then::Close
+            }
+            _ => usual(seen, stream),
+        });
+        let client = Client::of(&peer, "hangup");
+        client.request(1, "tools/call");
+        client.log.failure(1);
+        assert_eq!(client.call(2, "ping"), result(2), "{half:?}");
+    }
+}
+
+#[test]
+fn nobody_there_is_an_error_that_names_the_origin() {
+    let url = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}", listener.local_addr().unwrap())
+    };
+    let client = Client::with(HttpOptions::new("nobody", format!("{url}/secret")));
+    client.request(1, "ping");
+    let error = client.log.failure(1);
+    assert!(matches!(error, TransportError::Unreachable(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.contains(&url) && text.contains("refused"), "{text}");
+    assert!(!text.contains("secret"), "{text}");
+}
+
+#[test]
+fn forgetting_a_request_frees_its_thread_and_leaves_the_others_alone() {
+    let go = Arc::new(Barrier::new(2));
+    let gate = go.clone();
+    let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
+        "1" => silence(stream),
+        "2" => {
+            begin_events(stream);
+            chunk(stream, &event(r#"{"jsonrpc":"2.0","method":"x"}"#));
+            silence(stream)
+        }
+        "3" => {
+            gate.wait();
+            json(stream, &result(3))
+        }
+        _ => usual(seen, stream),
+    });
+    let client = Client::of(&peer, "forget");
+    for id in [1, 2, 3] {
+        client.request(id, "tools/call");
+        peer.wait_for("request", |seen| seen.id() == id.to_string());
+    }
+    client.log.message("\"x\"");
+    client.transport.forget(1);
+    client.transport.forget(2);
+    client.transport.forget(99);
+    wait_until("one thread left", || threads("mcp forget") <= 1);
+    go.wait();
+    assert_eq!(client.log.message("\"id\":3"), result(3));
+    assert_eq!(client.log.failures(), 0);
+    wait_until("no thread left", || threads("mcp forget") == 0);
+}
+
+#[test]
+fn calls_at_the_same_time_may_be_answered_in_any_order() {
+    const CALLS: i64 = 16;
+    let turn = Arc::new((Mutex::new(CALLS), Condvar::new()));
+    let peer = Peer::new(move |seen, stream| {
+        let id: i64 = seen.id().parse().unwrap();
+        let (next, changed) = &*turn;
+        let mut next = next.lock().unwrap();
+        while *next != id {
+            next = changed.wait(next).unwrap();
+        }
+        let then = json(stream, &result(id));
+        *next -= 1;
+        changed.notify_all();
+        then
+    });
+    let client = Client::of(&peer, "order");
+    for id in 1..=CALLS {
+        client.request(id, "tools/call");
+    }
+    for id in 1..=CALLS {
+        client.log.message(&format!("\"id\":{id},"));
+    }
+    assert_eq!(client.log.messages().len(), CALLS as usize);
+    wait_until("no thread left", || threads("mcp order") == 0);
+}
+
+#[test]
+fn closing_ends_open_streams_and_reports_what_was_under_way() {
+    let peer = Peer::new(
+        |seen, stream| match (seen.method.as_str(), seen.id().as_str()) {
+            ("GET", _) | ("POST", "1") => {
+                begin_events(stream);
+                silence(stream)
+            }
+            ("POST", "2") => silence(stream),
+            _ => usual(seen, stream),
+        },
+    );
+    let client = Client::of(&peer, "closing");
+    client.initialize();
+    client.request(1, "tools/call");
+    client.request(2, "tools/call");
+    peer.wait_for("GET", |seen| seen.method == "GET");
+    peer.wait_for("second call", |seen| seen.id() == "2");
+    let before = Instant::now();
+    client.transport.close();
+    assert!(before.elapsed() < PATIENCE / 2);
+    assert_eq!(threads("mcp closing"), 0);
+    assert_eq!(client.log.failure(1), TransportError::Closed);
+    assert_eq!(client.log.failure(2), TransportError::Closed);
+}
+
+#[test]
+fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
+    let peer = Peer::new(|seen, stream| match seen.method.as_str() {
+        "DELETE" => silence(stream),
+        "GET" => answer(stream, "405 Method Not Allowed", ""),
+        _ => answer(
+            stream,
+            "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s",
+            &result(0),
+        ),
+    });
+    let client = Client::of(&peer, "silent");
+    client.call(0, "initialize");
+    let before = Instant::now();
+    drop(client.transport);
+    assert!(before.elapsed() < PATIENCE / 2);
+    assert_eq!(threads("mcp silent"), 0);
+}
+
+#[test]
+fn a_receiver_may_close_from_within() {
+    struct Closer(Mutex<Option<Arc<HttpTransport>>>, Condvar);
+    impl Receiver for Closer {
+        fn message(&self, _: &[u8]) {
+            let transport = self.0.lock().unwrap().take();
+            transport.unwrap().close();
+            self.1.notify_all();
+        }
+        fn failed(&self, _: i64, _: TransportError) {}
+        fn closed(&self, _: TransportError) {}
+    }
+    let peer = Peer::new(usual);
+    let options = HttpOptions::new("within", &peer.url);
+    let transport = Arc::new(HttpTransport::new(options).unwrap());
+    let closer = Arc::new(Closer(Mutex::new(Some(transport.clone())), Condvar::new()));
+    transport.start(closer.clone()).unwrap();
+    let message = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    transport.send(message.to_vec(), Some(1)).unwrap();
+    wait_until("no thread left", || {
+        closer.0.lock().unwrap().is_none() && threads("mcp within") == 0
+    });
+}
+
+#[test]
+fn connections_are_used_again() {
+    let peer = Peer::new(|seen, stream| match seen.id().as_str() {
+        "null" => accepted(stream),
+        // One in JSON, one in events, one with an error.
+        id => match id.parse::<i64>().unwrap() % 3 {
+            0 => json(stream, &result(id)),
+            1 => {
+                begin_events(stream);
+                chunk(stream, &event(&result(id)));
+                chunk(stream, "")
+            }
+            _ => answer(stream, "500 Oops", &result(id)),
+        },
+    });
+    let client = Client::of(&peer, "again");
+    for id in 1..=30 {
+        client.call(id, "tools/call");
+        client.notify("cancelled");
+        wait_until("all threads done", || threads("mcp again") == 0);
+    }
+    assert_eq!(peer.seen().iter().filter(|s| s.id() != "null").count(), 30);
+    assert!(peer.connections() <= 8, "{}", peer.connections());
+}
+
+#[test]
+fn a_connection_that_the_server_closed_meanwhile_is_replaced_unless_a_tool_might_run_twice() {
+    let peer = Peer::new(|seen, stream| match seen.nth {
+        1 => usual(seen, stream),
+        _ => Then::Close,
+    });
+    let client = Client::of(&peer, "stale");
+    let settled = || wait_until("thread done", || threads("mcp stale") == 0);
+    client.call(1, "ping");
+    settled();
+    assert_eq!(client.call(2, "tools/list"), result(2));
+    settled();
+    client.request(3, "tools/call");
+    client.log.failure(3);
+    let calls = peer.seen().into_iter().filter(|seen| seen.id() == "3");
+    assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn an_answer_on_a_stream_that_stays_open_does_not_hold_its_thread() {
+    let peer = Peer::new(|seen, stream| {
+        begin_events(stream);
+        chunk(stream, &event(&result(seen.id())));
+        silence(stream)
+    });
+    let client = Client::of(&peer, "lingers");
+    client.call(1, "ping");
+    wait_until("no thread left", || threads("mcp lingers") == 0);
+    assert_eq!(client.log.failures(), 0);
+}
+
+#[test]
+fn requests_wait_until_the_server_has_accepted_that_the_client_is_ready() {
+    let ready = AtomicBool::new(false);
+    let peer = Peer::new(move |seen, stream| {
+        if seen.body.contains("initialized") {
+            thread::sleep(Duration::from_millis(200));
+            ready.store(true, Ordering::SeqCst);
+            return accepted(stream);
+        }
+        match seen.id() == "1" && !ready.load(Ordering::SeqCst) {
+            true => answer(stream, "400 Bad Request", "too early"),
+            false => usual(seen, stream),
+        }
+    });
+    let client = Client::of(&peer, "ready");
+    client.initialize();
+    client.request(1, "tools/list");
+    client.request(2, "tools/list");
+    client.log.message("\"id\":1");
+    client.log.message("\"id\":2");
+    assert_eq!(client.log.failures(), 0);
+    let order: Vec<String> = (peer.seen().into_iter())
+        .filter(|seen| seen.method == "POST")
+        .map(|seen| seen.body)
+        .collect();
+    assert!(order[1].contains("initialized"), "{order:?}");
+}
+
+#[test]
+fn what_needs_no_answer_goes_out_in_order_and_after_the_requests_before_it() {
+    let peer = Peer::new(|seen, stream| match seen.id().as_str() {
+        "null" => accepted(stream),
+        _ => silence(stream),
+    });
+    let client = Client::of(&peer, "inorder");
+    for round in 0..20 {
+        client.request(round, "tools/call");
+        client.notify(&format!("cancelled{round}"));
+        client.notify(&format!("after{round}"));
+        let last = format!("after{round}\"");
+        peer.wait_for("last of the round", |seen| seen.body.contains(&last));
+        client.transport.forget(round);
+    }
+    let position = |part: String| {
+        let seen = peer.seen();
+        seen.iter().position(|seen| seen.body.contains(&part))
+    };
+    for round in 0..20 {
+        let cancelled = position(format!("cancelled{round}\""));
+        assert!(cancelled < position(format!("after{round}\"")), "{round}");
+    }
+}
+
+#[test]
+fn any_success_will_do_for_what_needs_no_answer() {
+    for head in [
+        "200 OK\r\nContent-Type: text/html",
+        "202 Accepted",
+        "204 No Content",
+    ] {
+        let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
+            "null" if head.starts_with("204") => send(stream, "HTTP/1.1 204 No Content\r\n\r\n"),
+            "null" if seen.method == "POST" => answer(stream, head, r#"{"ok":true}"#),
+            _ => usual(seen, stream),
+        });
+        let client = Client::of(&peer, "success");
+        client.initialize();
+        assert_eq!(client.call(1, "ping"), result(1), "{head}");
+        assert_eq!(client.log.messages().len(), 2, "{head}");
+    }
+}
+
+#[test]
+fn the_servers_own_stream_is_opened_and_resumed_until_it_is_not_offered_any_more() {
+    let peer = Peer::new(|seen, stream| {
+        if seen.method != "GET" {
+            return usual(seen, stream);
+        }
+        match seen.header("last-event-id") {
+            None => {
+                begin_events(stream);
+                chunk(stream, "id: 5\nretry: 120\ndata: {\"n\":1}\n\ndata: torn");
+                chunk(stream, "")
+            }
+            Some("5") => {
+                begin_events(stream);
+                chunk(stream, "id: 6\ndata: {\"n\":2}\n\n");
+                Then::Close
+            }
+            Some(_) => answer(stream, "405 Method Not Allowed", ""),
+        }
+    });
+    let client = Client::of(&peer, "events");
+    client.initialize();
+    client.log.message("\"n\":1");
+    client.log.message("\"n\":2");
+    peer.wait_for("last GET", |seen| seen.header("last-event-id") == Some("6"));
+    wait_until("no thread left", || threads("mcp events") == 0);
+    assert_eq!(client.log.messages().len(), 3);
+    assert_eq!(client.log.failures(), 0);
+}
+
+#[test]
+fn a_server_that_does_not_offer_its_own_stream_is_not_asked_again() {
+    for status in [
+        "405 Method Not Allowed",
+        "404 Not Found",
+        "400 Bad Request",
+        "501 No",
+    ] {
+        let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
+            "GET" => answer(stream, status, "no"),
+            _ => usual(seen, stream),
+        });
+        let client = Client::of(&peer, "notoffer");
+        client.initialize();
+        peer.wait_for("GET", |seen| seen.method == "GET");
+        wait_until("no thread left", || threads("mcp notoffer") == 0);
+        assert_eq!(client.call(1, "ping"), result(1));
+        assert_eq!(client.log.failures(), 0);
+    }
+}

@@ -1,0 +1,130 @@
+//! Resources, prompts and pages: SERVER_REQUIREMENTS §5.2, §5.3 and §6.
+
+use crate::client::*;
+use crate::lab::*;
+use gosling::builtin::demo;
+use serde_json::{Value, json};
+
+#[test]
+fn resources_are_read_as_text_as_bytes_and_by_template() {
+    let client = Client::ready(demo::server(false), "2025-11-25");
+    client.table(&[
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"demo://welcome"}}"#, result(1, json!({"contents": [{"uri": "demo://welcome", "mimeType": "text/plain", "text": "Welcome! This text is a resource of gosling's demo server.\nIf you can read it, your client, the server and everything between them work.\n"}]}))),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"demo://greeting/J%C3%BCrgen%20B","_meta":{"progressToken":1}}}"#, result(2, json!({"contents": [{"uri": "demo://greeting/J%C3%BCrgen%20B", "mimeType": "text/plain", "text": "Hello, Jürgen B!\n"}]}))),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"demo://nope"}}"#, json!({"jsonrpc": "2.0", "id": 3, "error": {"code": -32002, "message": "Resource not found: demo://nope", "data": {"uri": "demo://nope"}}})),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{}}"#, error(4, -32602, "Invalid `params` of `resources/read`: missing field `uri`")),
+    ]);
+    let picture = client.ask(r#"{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"demo://gosling.png"}}"#);
+    let item = &picture["result"]["contents"][0];
+    assert_eq!(item["mimeType"], "image/png");
+    assert!(
+        item["blob"]
+            .as_str()
+            .is_some_and(|blob| blob.starts_with("iVBORw0KGgo"))
+    );
+    assert!(item.get("text").is_none());
+
+    Client::ready(lab().server, "2025-11-25").table(&[
+        (r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"lab://gone"}}"#, json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32002, "message": "Resource not found: lab://gone", "data": {"uri": "lab://gone"}}})),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"lab://broken"}}"#, error(2, -32603, "The disk is on fire")),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"lab://x/y"}}"#, result(3, json!({"contents": [{"uri": "lab://x/y", "mimeType": "text/plain", "text": "{\"a\":\"x\",\"b\":\"y\"}"}]}))),
+    ]);
+}
+
+#[test]
+fn a_prompt_needs_its_required_argument() {
+    Client::ready(demo::server(false), "2025-11-25").table(&[
+        (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"explain","arguments":{"topic":"tides"}}}"#, result(1, json!({"description": "A request for a short explanation", "messages": [{"role": "user", "content": {"type": "text", "text": "Explain tides in three short sentences, as if to a curious friend."}}]}))),
+        (r#"{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"explain"}}"#, error(2, -32602, "The prompt `explain` needs the argument `topic`")),
+        (r#"{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"explain","arguments":{"topic":5}}}"#, error(3, -32602, "Invalid `params` of `prompts/get`: invalid type: integer `5`, expected a string")),
+        (r#"{"jsonrpc":"2.0","id":4,"method":"prompts/get","params":{"name":"nope"}}"#, error(4, -32602, "Unknown prompt: nope")),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"prompts/list"}"#, result(5, json!({"prompts": [{"name": "explain", "title": "Explain a topic", "description": "Asks for a short explanation.", "arguments": [{"name": "topic", "description": "What to explain", "required": true}]}]}))),
+    ]);
+}
+
+#[test]
+fn lists_come_in_pages_whose_cursors_work_twice_and_everything_listed_works() {
+    let client = Client::ready(demo::server(true), "2025-11-25");
+    for (method, key) in [
+        ("tools/list", "tools"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        let page = |cursor: Value| {
+            let params = json!({"cursor": cursor, "_meta": {}});
+            client.ask(
+                &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(),
+            )
+        };
+        let (mut items, mut sizes, mut cursor) = (Vec::new(), Vec::new(), Value::Null);
+        loop {
+            let answer = page(cursor.clone());
+            assert_eq!(answer, page(cursor));
+            let part = answer["result"][key].as_array().expect("a list").clone();
+            sizes.push(part.len());
+            items.extend(part);
+            match answer["result"].get("nextCursor") {
+                Some(next) => cursor = next.clone(),
+                None => break,
+            }
+        }
+        assert_eq!(sizes, [10, 10, 5], "{method}");
+        assert_eq!(page(json!("bogus"))["error"]["code"], -32602, "{method}");
+        assert_eq!(page(json!(10))["error"]["code"], -32602, "{method}");
+        for item in items {
+            works(&client, method, &item);
+        }
+    }
+    let foreign =
+        client.ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)["result"]["nextCursor"]
+            .clone();
+    let answer = client.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {"cursor": foreign}}).to_string());
+    assert_eq!(
+        answer["error"]["code"], -32602,
+        "a cursor belongs to one list"
+    );
+}
+
+/// What a list of the demo server names can be called, read or got.
+fn works(client: &Client, listed_by: &str, item: &Value) {
+    let (method, params, part) = match listed_by {
+        "tools/list" => {
+            assert_eq!(item["inputSchema"]["type"], "object");
+            let arguments = json!({"message": "m", "a": 1, "b": 2, "steps": 1, "step_ms": 0});
+            (
+                "tools/call",
+                json!({"name": item["name"], "arguments": arguments}),
+                "content",
+            )
+        }
+        "prompts/list" => {
+            let mut arguments = serde_json::Map::new();
+            for argument in item["arguments"].as_array().into_iter().flatten() {
+                let name = argument["name"].as_str().expect("a name");
+                arguments.insert(name.to_owned(), json!("something"));
+            }
+            (
+                "prompts/get",
+                json!({"name": item["name"], "arguments": arguments}),
+                "messages",
+            )
+        }
+        "resources/list" => ("resources/read", json!({"uri": item["uri"]}), "contents"),
+        _ => {
+            let uri = item["uriTemplate"]
+                .as_str()
+                .expect("a template")
+                .replace("{name}", "Ada");
+            ("resources/read", json!({"uri": uri}), "contents")
+        }
+    };
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string());
+    let mut answer = client.next();
+    while answer.get("method").is_some() {
+        answer = client.next();
+    }
+    let parts = answer["result"][part].as_array().map(Vec::len);
+    assert_eq!(parts, Some(1), "{item} gave {answer}");
+}

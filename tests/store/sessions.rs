@@ -1,0 +1,386 @@
+//! Sessions and their messages.
+
+use std::collections::HashSet;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use gosling::store::{Error, NewSession};
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn a_session_comes_back_as_it_was_made() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let made = sessions
+        .create(NewSession {
+            working_dir: "/work".into(),
+            extensions: vec![json!({"type": "builtin", "name": "dev"})],
+            recipe: Some(json!({"title": "T"})),
+            ..NewSession::default()
+        })
+        .unwrap();
+    assert!(made.id.ends_with("_1"), "{}", made.id);
+    assert_eq!(made.name, "New Chat");
+    assert_eq!(sessions.load(&made.id).unwrap().unwrap(), made);
+    assert_eq!(
+        sessions.conversation(&made.id).unwrap().unwrap(),
+        Vec::<Value>::new()
+    );
+    let second = sessions.create(NewSession::default()).unwrap();
+    assert!(second.id.ends_with("_2"), "{}", second.id);
+    assert!(sessions.load("20000101_1").unwrap().is_none());
+    assert!(sessions.conversation("20000101_1").unwrap().is_none());
+}
+
+#[test]
+fn an_update_keeps_unknown_fields_and_derives_the_rest() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let id = sessions.create(NewSession::default()).unwrap().id;
+    let path = session_dir(&dir, &id).join("session.json");
+    let mut stored: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    stored["from_the_future"] = json!({"a": [1]});
+    stored["updated_at"] = json!("2020-01-01T00:00:00Z");
+    assert!(stored.get("message_count").is_none() && stored.get("conversation").is_none());
+    fs::write(&path, stored.to_string()).unwrap();
+
+    sessions
+        .append_messages(&id, &[json!({"n": 1}), json!({"n": 2})])
+        .unwrap();
+    let updated = sessions
+        .update(&id, |session| {
+            assert_eq!(session.message_count, 2);
+            session.name = "renamed".into();
+            session.id = "../../evil".into();
+            session.message_count = 99;
+            session.conversation = Some(vec![]);
+        })
+        .unwrap();
+    assert_eq!(
+        (updated.name.as_str(), updated.id.as_str()),
+        ("renamed", id.as_str())
+    );
+    assert_eq!(
+        (updated.message_count, updated.conversation.as_ref()),
+        (2, None)
+    );
+    assert!(updated.updated_at.as_str() > "2026");
+    assert_eq!(sessions.load(&id).unwrap().unwrap(), updated);
+    let stored: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert_eq!(stored["from_the_future"], json!({"a": [1]}));
+    assert!(stored.get("message_count").is_none() && stored.get("conversation").is_none());
+    assert!(matches!(
+        sessions.update("20000101_1", |_| ()),
+        Err(Error::SessionNotFound { .. })
+    ));
+}
+
+#[test]
+fn a_broken_session_is_told_and_left_alone() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let good = sessions.create(NewSession::default()).unwrap().id;
+    let bad = sessions.create(NewSession::default()).unwrap().id;
+    let path = session_dir(&dir, &bad).join("session.json");
+    fs::write(&path, "{\n \"id\": oops").unwrap();
+    assert!(matches!(
+        sessions.load(&bad),
+        Err(Error::Broken { line: 2, .. })
+    ));
+    assert!(matches!(
+        sessions.update(&bad, |_| ()),
+        Err(Error::Broken { line: 2, .. })
+    ));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{\n \"id\": oops");
+    let listing = sessions.list().unwrap();
+    assert_eq!(listing.sessions.len(), 1);
+    assert_eq!(listing.sessions[0].id, good);
+    assert_eq!(listing.broken.len(), 1);
+    assert!(sessions.delete(&bad).unwrap());
+}
+
+#[test]
+fn ids_escape_nowhere() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    sessions.create(NewSession::default()).unwrap();
+    let outside = dir.path().join("data/outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("session.json"), "{}").unwrap();
+    let absolute = outside.to_str().unwrap();
+    for id in [
+        "",
+        ".",
+        "..",
+        "../outside",
+        "../../data/outside",
+        "/",
+        absolute,
+        "20261121_1/../../outside",
+        "20261121_1/.",
+        "20261121_",
+        "_1",
+        "2026112_1",
+        "20261121_1234567890",
+        "20261121_-1",
+        "20261121_+1",
+        "20261121_1 ",
+        " 20261121_1",
+        "20261121_1\0",
+        "20261121_1\n",
+        "20261121-1",
+        "２０２６１１２１_１",
+        "20261121_1_1",
+        "..\\outside",
+        "%2e%2e",
+        ".deleted-20261121_1",
+        "CON",
+    ] {
+        assert!(sessions.load(id).unwrap().is_none(), "{id:?}");
+        assert!(sessions.conversation(id).unwrap().is_none(), "{id:?}");
+        assert!(!sessions.delete(id).unwrap(), "{id:?}");
+        let updated = sessions.update(id, |_| ());
+        assert!(
+            matches!(updated, Err(Error::SessionNotFound { .. })),
+            "{id:?}"
+        );
+        let appended = sessions.append_messages(id, &[json!({})]);
+        assert!(
+            matches!(appended, Err(Error::SessionNotFound { .. })),
+            "{id:?}"
+        );
+    }
+    assert_eq!(names(&outside), ["session.json"]);
+    assert_eq!(sessions.list().unwrap().sessions.len(), 1);
+}
+
+#[test]
+fn a_torn_last_message_is_ignored_and_then_cut_off() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let id = sessions.create(NewSession::default()).unwrap().id;
+    let path = session_dir(&dir, &id).join("messages.jsonl");
+    let whole = [json!({"text": "line\nbreak"}), json!({"text": "é 😀"})];
+    sessions.append_messages(&id, &whole).unwrap();
+    let written = fs::read(&path).unwrap();
+    let second = written.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+
+    for end in second..=written.len() {
+        fs::write(&path, &written[..end]).unwrap();
+        let survives = if end >= written.len() - 1 { 2 } else { 1 };
+        assert_eq!(
+            sessions.conversation(&id).unwrap().unwrap(),
+            whole[..survives],
+            "{end}"
+        );
+        assert_eq!(
+            sessions.load(&id).unwrap().unwrap().message_count,
+            survives,
+            "{end}"
+        );
+        sessions.append_messages(&id, &[json!({"n": end})]).unwrap();
+        let mut expected = whole[..survives].to_vec();
+        expected.push(json!({"n": end}));
+        assert_eq!(
+            sessions.conversation(&id).unwrap().unwrap(),
+            expected,
+            "{end}"
+        );
+        assert_eq!(
+            sessions.load(&id).unwrap().unwrap().message_count,
+            survives + 1,
+            "{end}"
+        );
+    }
+
+    fs::write(&path, [&written[..], &[0; 512]].concat()).unwrap();
+    assert_eq!(sessions.conversation(&id).unwrap().unwrap(), whole);
+    sessions.append_messages(&id, &[]).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), written);
+
+    fs::write(&path, "{\"a\":1}\ngarbage\n{\"b\":2}\n").unwrap();
+    assert!(matches!(
+        sessions.conversation(&id),
+        Err(Error::Broken { line: 2, .. })
+    ));
+}
+
+#[test]
+fn appends_of_many_threads_stay_whole_and_counted() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let id = sessions.create(NewSession::default()).unwrap().id;
+    thread::scope(|scope| {
+        for t in 0..4 {
+            let (sessions, id) = (&sessions, &id);
+            scope.spawn(move || {
+                for n in 0..20 {
+                    let text = "x".repeat(n * 97);
+                    sessions
+                        .append_messages(id, &[json!({"t": t, "n": n, "text": text})])
+                        .unwrap();
+                    sessions.load(id).unwrap().unwrap();
+                    sessions
+                        .update(id, |session| {
+                            let sum = session.accumulated_total_tokens.unwrap_or(0);
+                            session.accumulated_total_tokens = Some(sum + 1);
+                        })
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(sessions.conversation(&id).unwrap().unwrap().len(), 80);
+    let session = sessions.load(&id).unwrap().unwrap();
+    assert_eq!(
+        (session.message_count, session.accumulated_total_tokens),
+        (80, Some(80))
+    );
+}
+
+#[test]
+fn a_deleted_session_is_gone_and_its_number_is_not_given_again() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let ids: Vec<_> = (0..3)
+        .map(|_| sessions.create(NewSession::default()).unwrap().id)
+        .collect();
+    assert!(sessions.delete(&ids[1]).unwrap());
+    assert!(!sessions.delete(&ids[1]).unwrap());
+    assert!(sessions.load(&ids[1]).unwrap().is_none());
+    let next = sessions.create(NewSession::default()).unwrap().id;
+    assert!(next.ends_with("_4"), "{next}");
+    sessions.delete(&next).unwrap();
+    assert!(
+        sessions
+            .create(NewSession::default())
+            .unwrap()
+            .id
+            .ends_with("_5")
+    );
+
+    let left_over = session_dir(&dir, ".deleted-20261121_9-1-1");
+    fs::create_dir(&left_over).unwrap();
+    fs::write(left_over.join("session.json"), "{}").unwrap();
+    sessions.create(NewSession::default()).unwrap();
+    assert!(!left_over.exists());
+    assert_eq!(sessions.list().unwrap().sessions.len(), 4);
+}
+
+#[test]
+fn another_store_on_the_same_folder_numbers_on() {
+    let dir = temp_dir();
+    let (one, two) = (sessions_in(&dir), sessions_in(&dir));
+    one.create(NewSession::default()).unwrap();
+    let ids: Vec<_> = (0..5)
+        .map(|_| two.create(NewSession::default()).unwrap().id)
+        .collect();
+    assert!(two.delete(&ids[0]).unwrap());
+    let next = one.create(NewSession::default()).unwrap().id;
+    assert!(
+        next.ends_with("_7"),
+        "{next} reuses a number below a higher one"
+    );
+}
+
+#[test]
+fn processes_and_threads_never_get_the_same_id() {
+    let dir = temp_dir();
+    let children: Vec<_> = (0..3)
+        .map(|_| another_process("create", dir.path()))
+        .collect();
+    let store = sessions_in(&dir);
+    let mine: Vec<String> = thread::scope(|scope| {
+        let create = || {
+            let made = (0..20).map(|_| store.create(NewSession::default()).unwrap().id);
+            made.collect::<Vec<_>>()
+        };
+        let threads = [scope.spawn(create), scope.spawn(create)];
+        threads
+            .into_iter()
+            .flat_map(|it| it.join().unwrap())
+            .collect()
+    });
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let mut ids: Vec<_> = names(dir.path())
+        .iter()
+        .filter_map(|name| Some(name.strip_prefix("made-")?.split('-').next()?.to_owned()))
+        .collect();
+    ids.extend(mine);
+    assert_eq!(ids.len(), 3 * 40 + 40);
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+    assert_eq!(store.list().unwrap().sessions.len(), ids.len());
+}
+
+#[test]
+fn the_list_has_the_latest_first() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    assert!(sessions.list().unwrap().sessions.is_empty());
+    let ids: Vec<_> = (0..12)
+        .map(|_| sessions.create(NewSession::default()).unwrap().id)
+        .collect();
+    for id in &ids {
+        let path = session_dir(&dir, id).join("session.json");
+        let mut stored: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        stored["updated_at"] = json!("2026-01-01T00:00:00Z");
+        fs::write(&path, stored.to_string()).unwrap();
+    }
+    sessions.update(&ids[3], |_| ()).unwrap();
+    let listed: Vec<_> = sessions
+        .list()
+        .unwrap()
+        .sessions
+        .into_iter()
+        .map(|it| it.id)
+        .collect();
+    let mut expected: Vec<_> = ids
+        .iter()
+        .rev()
+        .filter(|id| **id != ids[3])
+        .cloned()
+        .collect();
+    expected.insert(0, ids[3].clone());
+    assert_eq!(listed, expected);
+}
+
+/// Figures for people, with `--nocapture`; only absurd ones fail.
+#[test]
+fn making_a_session_is_quick() {
+    let dir = temp_dir();
+    let sessions = sessions_in(&dir);
+    let time = |what: &str, mut work: Box<dyn FnMut() + '_>| {
+        let mut times: Vec<_> = (0..200)
+            .map(|_| {
+                let start = Instant::now();
+                work();
+                start.elapsed()
+            })
+            .collect();
+        times.sort();
+        println!("{what}: p50 {:?}, p90 {:?}", times[100], times[180]);
+        assert!(times[100] < Duration::from_secs(1));
+    };
+    let id = sessions.create(NewSession::default()).unwrap().id;
+    time(
+        "create",
+        Box::new(|| drop(sessions.create(NewSession::default()).unwrap())),
+    );
+    time("load", Box::new(|| drop(sessions.load(&id).unwrap())));
+    time(
+        "append",
+        Box::new(|| sessions.append_messages(&id, &[json!({"a": 1})]).unwrap()),
+    );
+    time(
+        "update",
+        Box::new(|| drop(sessions.update(&id, |_| ()).unwrap())),
+    );
+    let start = Instant::now();
+    assert_eq!(sessions.list().unwrap().sessions.len(), 201);
+    println!("list of 201: {:?}", start.elapsed());
+}

@@ -1,0 +1,274 @@
+//! Holds `vendor-notes/` against `Cargo.lock` and `Cargo.toml`, and the tree of crates within its budget.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The most crates that the normal dependency tree may have on Linux, gosling itself included.
+const BUDGET: usize = 65;
+
+/// The arguments of cargo that print that tree.
+const TREE: &str =
+    "tree --locked --offline -e normal --prefix none --target x86_64-unknown-linux-gnu";
+
+/// Crates that would bring an async runtime.
+const RUNTIMES: [&str; 5] = ["tokio", "async-std", "smol", "futures-executor", "hyper"];
+
+/// All that gosling takes from `tiny_http`: its vocabulary, neither its server nor its responses.
+const TINY_HTTP: [&str; 5] = [
+    "HTTPVersion",
+    "Header",
+    "HeaderField",
+    "Method",
+    "StatusCode",
+];
+
+const COLUMNS: &str =
+    "| crate | version | licence | why it is there | build script | `unsafe` | checksum |";
+
+/// A package of `Cargo.lock`, or the row of the table that describes it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Package {
+    name: String,
+    version: String,
+    checksum: String,
+}
+
+#[test]
+fn table_lists_every_locked_package_exactly_once() {
+    let locked: BTreeSet<Package> = locked_packages().into_iter().collect();
+    let mut listed = BTreeSet::new();
+    for cells in table_rows() {
+        let package = Package {
+            name: cells[0].clone(),
+            version: cells[1].clone(),
+            checksum: cells[6].trim_matches('`').to_owned(),
+        };
+        assert!(
+            cells.iter().all(|cell| !cell.is_empty()),
+            "the row of {} {} in vendor-notes/README.md has an empty cell; fill it in",
+            package.name,
+            package.version
+        );
+        assert!(
+            listed.insert(package.clone()),
+            "vendor-notes/README.md has two rows for {} {}; remove one",
+            package.name,
+            package.version
+        );
+    }
+    let missing: Vec<_> = locked.difference(&listed).collect();
+    let stale: Vec<_> = listed.difference(&locked).collect();
+    assert!(
+        missing.is_empty() && stale.is_empty(),
+        "vendor-notes/README.md differs from Cargo.lock.\n\
+         In Cargo.lock and not in the table: {missing:#?}\n\
+         In the table and not in Cargo.lock: {stale:#?}\n\
+         Audit what changed and correct the table."
+    );
+}
+
+#[test]
+fn every_direct_dependency_has_a_page_of_its_version() {
+    let titles: BTreeSet<String> = locked_packages()
+        .into_iter()
+        .map(|package| format!("# {} {}", package.name, package.version))
+        .collect();
+    let direct = direct_dependencies();
+    assert!(!direct.is_empty(), "found no dependencies in Cargo.toml");
+    for name in direct {
+        let page = format!("vendor-notes/{name}.md");
+        let text = read(&page);
+        let title = text.lines().next().unwrap_or_default();
+        assert!(
+            title.starts_with(&format!("# {name} ")) && titles.contains(title),
+            "{page} is titled {title:?}, which is not a version of {name} in Cargo.lock; renew the page"
+        );
+    }
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "the packages of Linux are not downloaded here")]
+fn tree_on_linux_stays_within_the_budget() {
+    let output = Command::new(env!("CARGO"))
+        .args(TREE.split(' '))
+        .current_dir(root())
+        .output()
+        .expect("cannot run cargo, which built this test");
+    assert!(
+        output.status.success(),
+        "cargo tree failed: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tree = String::from_utf8(output.stdout).expect("cargo tree prints UTF-8");
+    let crates: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?, words.next()?))
+        })
+        .collect();
+    assert!(
+        crates.len() > 1,
+        "cargo tree printed no dependencies:\n{tree}"
+    );
+    assert!(
+        crates.len() <= BUDGET,
+        "{} crates in the normal tree, {BUDGET} are allowed; remove a dependency or a feature:\n{tree}",
+        crates.len()
+    );
+}
+
+#[test]
+fn no_async_runtime_is_locked() {
+    let found: Vec<_> = locked_packages()
+        .into_iter()
+        .filter(|package| RUNTIMES.contains(&package.name.as_str()))
+        .collect();
+    assert!(
+        found.is_empty(),
+        "gosling is synchronous, but Cargo.lock has {found:#?}; `cargo tree -i NAME` says who brings it"
+    );
+}
+
+#[test]
+fn only_the_vocabulary_of_tiny_http_is_used() {
+    for file in rust_files(&root().join("src")) {
+        let text = fs::read_to_string(&file).expect("source files are UTF-8");
+        let code: String = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        for name in names_after(&code, "tiny_http::") {
+            assert!(
+                TINY_HTTP.contains(&name.as_str()),
+                "{} uses tiny_http::{name}; vendor-notes/tiny_http.md says why only {TINY_HTTP:?} may be used",
+                file.display()
+            );
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name))
+        .unwrap_or_else(|error| panic!("cannot read {name}: {error}"))
+}
+
+/// The packages of `Cargo.lock` that come from a registry, which is all but gosling itself.
+fn locked_packages() -> Vec<Package> {
+    let lock = read("Cargo.lock");
+    let packages: Vec<Package> = lock
+        .split("[[package]]")
+        .skip(1)
+        .map(|block| Package {
+            name: quoted(block, "name"),
+            version: quoted(block, "version"),
+            checksum: quoted(block, "checksum"),
+        })
+        .filter(|package| package.name != env!("CARGO_PKG_NAME"))
+        .collect();
+    assert!(!packages.is_empty(), "found no packages in Cargo.lock");
+    packages
+}
+
+/// The value of `key = "value"` in a block of `Cargo.lock`, empty if there is none.
+fn quoted(block: &str, key: &str) -> String {
+    block
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .find(|(name, _)| *name == key)
+        .map(|(_, value)| value.trim_matches('"').to_owned())
+        .unwrap_or_default()
+}
+
+/// The cells of each row of the table of crates.
+fn table_rows() -> Vec<Vec<String>> {
+    let readme = read("vendor-notes/README.md");
+    let mut lines = readme.lines().skip_while(|line| *line != COLUMNS);
+    assert!(
+        lines.next().is_some() && lines.next().is_some(),
+        "vendor-notes/README.md has no table with the columns {COLUMNS}"
+    );
+    lines
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<String> = line
+                .trim_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().to_owned())
+                .collect();
+            assert_eq!(
+                cells.len(),
+                7,
+                "a row of vendor-notes/README.md has not seven cells: {line}"
+            );
+            cells
+        })
+        .collect()
+}
+
+/// The names under the headings of `Cargo.toml` that list dependencies, those of one platform and of tests included.
+fn direct_dependencies() -> BTreeSet<String> {
+    let manifest = read("Cargo.toml");
+    let mut names = BTreeSet::new();
+    let mut listing = false;
+    for line in manifest.lines().map(str::trim) {
+        if let Some(heading) = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
+            listing = heading.ends_with("dependencies");
+            names.extend(
+                heading
+                    .split_once("dependencies.")
+                    .map(|(_, name)| name.to_owned()),
+            );
+        } else if listing && !line.starts_with('#') {
+            names.extend(
+                line.split_once([' ', '.', '='])
+                    .map(|(name, _)| name.to_owned()),
+            );
+        }
+    }
+    names
+}
+
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).expect("src can be listed");
+    entries
+        .map(|entry| entry.expect("src can be listed").path())
+        .flat_map(|path| match path {
+            path if path.is_dir() => rust_files(&path),
+            path if path.extension().is_some_and(|extension| extension == "rs") => vec![path],
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// The first name of each path that begins with `prefix`, from lists in braces too.
+fn names_after(code: &str, prefix: &str) -> Vec<String> {
+    code.split(prefix)
+        .skip(1)
+        .flat_map(|rest| {
+            let list = match rest.strip_prefix('{') {
+                Some(list) => list.split('}').next().unwrap_or(list),
+                None => rest
+                    .split_once(|c: char| !is_word(c))
+                    .map_or(rest, |(name, _)| name),
+            };
+            list.split(',')
+                .map(|item| item.trim().chars().take_while(|c| is_word(*c)).collect())
+        })
+        .filter(|name: &String| !name.is_empty())
+        .collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
