@@ -144,10 +144,13 @@ impl Agent {
     /// When `cancel` fires first.
     pub fn wait(&self, cancel: &Cancel) -> Result<&[ExtensionResult], Error> {
         loop {
+            if let Some(results) = self.results.get() {
+                return Ok(results);
+            }
             match self.ready.recv_timeout(LOOK) {
                 Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Nothing is ever sent: the channel closes when the work is done.
+                // Nothing is ever sent: the channel closes when the work is done, well or not.
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => {
                     return Ok(self.results.get().map_or(&[], Vec::as_slice));
                 }

@@ -2,6 +2,7 @@
 
 use super::with;
 use crate::agent::Registry;
+use crate::extension::platform;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,7 +30,8 @@ struct KeyAndValue {
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let config = registry.stores().config.all()?;
+    let mut config = registry.stores().config.all()?;
+    platform::complete(&mut config);
     Ok(Response::json(&json!({ "config": config })))
 }
 

@@ -2,10 +2,11 @@
 
 use super::with;
 use crate::agent::Registry;
-use crate::extension::{ExtensionConfig, config};
+use crate::extension::{ExtensionConfig, config, platform};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 const PATH: &str = "/config/extensions";
@@ -29,7 +30,10 @@ struct Entry {
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let found = registry.stores().config.extensions()?;
     let (mut extensions, mut warnings) = (Vec::new(), found.warnings);
-    for (key, mut entry) in found.entries {
+    let mut entries = found.entries;
+    let present: HashSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
+    entries.extend(platform::absent(|key| present.contains(key)));
+    for (key, mut entry) in entries {
         let enabled = entry
             .as_object_mut()
             .and_then(|e| e.shift_remove("enabled"));

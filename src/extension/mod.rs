@@ -7,6 +7,7 @@ pub mod config;
 pub mod environment;
 mod error;
 mod manager;
+pub mod platform;
 
 pub use config::ExtensionConfig;
 pub use error::{Error, Phase};

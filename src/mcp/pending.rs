@@ -187,6 +187,8 @@ impl Slot {
             return false;
         }
         state.outcome = Some(outcome);
+        // Woken under the lock, the waiter would only run into it.
+        drop(state);
         self.changed.notify_one();
         true
     }
