@@ -11,6 +11,7 @@ use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::env;
 use std::io::{IsTerminal, stdout};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -77,7 +78,12 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
         "args": server[1..], "timeout": 60,
     });
-    let body = json!({"working_dir": gosling.root(), "extension_overrides": [config]});
+    // What CMD names may be relative to where the user is.
+    let working_dir = match ours {
+        true => gosling.root().to_owned(),
+        false => env::current_dir().map_err(failed("no working directory"))?,
+    };
+    let body = json!({"working_dir": working_dir, "extension_overrides": [config]});
     let what = "start a session with an MCP server";
     let session = show.exchange(&gosling, what, "POST", "/agent/start", Some(body))?;
     let id = session["id"].as_str().unwrap_or_default().to_owned();
@@ -90,7 +96,7 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
     }
     let path = format!("/agent/tools?session_id={id}");
     let tools = show.exchange(&gosling, "list its tools", "GET", &path, None)?;
-    let offer = ask(server, &gosling).map_err(failed("cannot ask the server itself"))?;
+    let offer = ask(server, &working_dir).map_err(failed("cannot ask the server itself"))?;
     match offer.choose_tool(&tools, ours) {
         None => show.note("call a tool", "the server has none", Duration::ZERO, true),
         Some((name, arguments, invented)) => {
@@ -132,15 +138,22 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
 /// What the server offers, asked by the library without HTTP in between: the API has no listing of
 /// resources and no schemas.
 struct Offer {
-    schemas: Vec<(String, Json)>,
+    tools: Vec<OfferedTool>,
     resources: Vec<String>,
 }
 
-fn ask(server: &[String], gosling: &OwnServer) -> Result<Offer, String> {
+struct OfferedTool {
+    name: String,
+    schema: Json,
+    /// Whether it may change something, for all that the server says.
+    changes: bool,
+}
+
+fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let folders = command::search_path();
-    let program = command::find(&server[0], gosling.root(), &folders)?;
+    let program = command::find(&server[0], working_dir, &folders)?;
     let mut command = Command::new(program);
-    command.args(&server[1..]).current_dir(gosling.root());
+    command.args(&server[1..]).current_dir(working_dir);
     command.envs(command::child_path(&folders).map(|path| ("PATH", path)));
     let options = StdioOptions {
         name: "demo".to_owned(),
@@ -159,11 +172,12 @@ fn ask(server: &[String], gosling: &OwnServer) -> Result<Offer, String> {
     let tools = client.list_tools(&cancel).map_err(|e| e.to_string())?;
     let resources = client.list_resources(&cancel).map_err(|e| e.to_string())?;
     Ok(Offer {
-        schemas: tools
+        tools: tools
             .into_iter()
-            .map(|tool| {
-                let schema = serde_json::from_str(tool.input_schema.get());
-                (tool.name, schema.unwrap_or_default())
+            .map(|tool| OfferedTool {
+                name: tool.name,
+                schema: serde_json::from_str(tool.input_schema.get()).unwrap_or_default(),
+                changes: tool.annotations.and_then(|a| a.read_only_hint) != Some(true),
             })
             .collect(),
         resources: resources.into_iter().map(|resource| resource.uri).collect(),
@@ -171,8 +185,8 @@ fn ask(server: &[String], gosling: &OwnServer) -> Result<Offer, String> {
 }
 
 impl Offer {
-    /// A tool to call, its arguments, and whether these are no more than a guess. One that needs no
-    /// arguments is preferred.
+    /// A tool to call, its arguments, and whether these are no more than a guess. One that changes
+    /// nothing and needs no arguments is preferred.
     fn choose_tool(&self, listed: &Json, ours: bool) -> Option<(String, Json, bool)> {
         if ours {
             let arguments = json!({"message": "hello from the demo"});
@@ -183,22 +197,30 @@ impl Offer {
             .iter()
             .filter_map(|tool| tool["name"].as_str())
             .collect();
-        let required = |schema: &Json| schema["required"].as_array().map_or(0, Vec::len);
-        let (tool, schema) = self
-            .schemas
+        let listed_as = |tool: &OfferedTool| {
+            let name = format!("demo__{}", tool.name);
+            names.contains(&name.as_str()).then_some(name)
+        };
+        let required = |tool: &OfferedTool| tool.schema["required"].as_array().map_or(0, Vec::len);
+        let tool = self
+            .tools
             .iter()
-            .filter(|(tool, _)| names.iter().any(|name| name.ends_with(tool.as_str())))
-            .min_by_key(|(_, schema)| required(schema))?;
-        let name = names.iter().find(|name| name.ends_with(tool.as_str()))?;
-        let arguments: serde_json::Map<_, _> = schema["required"]
+            .filter(|tool| listed_as(tool).is_some())
+            // What is said on a screen should not be somebody's environment.
+            .min_by_key(|tool| (tool.changes, tool.name.contains("env"), required(tool)))?;
+        let name = listed_as(tool)?;
+        let arguments: serde_json::Map<_, _> = tool.schema["required"]
             .as_array()
             .into_iter()
             .flatten()
             .filter_map(Json::as_str)
-            .map(|field| (field.to_owned(), guess(&schema["properties"][field])))
+            .map(|field| {
+                let schema = &tool.schema["properties"][field];
+                (field.to_owned(), guess(schema))
+            })
             .collect();
         let invented = !arguments.is_empty();
-        Some(((*name).to_owned(), arguments.into(), invented))
+        Some((name, arguments.into(), invented))
     }
 }
 
