@@ -465,9 +465,14 @@ impl Client {
                         let sent = inner.transport.send(bytes, Some(id));
                         sent.map_err(Outcome::Failed)
                     });
-                if let Err(outcome) = sent {
+                match sent {
+                    Ok(()) => inner
+                        .transport
+                        .lend(&|| slot.is_finished() || cancel.is_cancelled()),
                     // What ended the connection, if it has, explains more and was there first.
-                    inner.pending.complete(id, outcome);
+                    Err(outcome) => {
+                        inner.pending.complete(id, outcome);
+                    }
                 }
                 let outcome = inner.pending.wait(id, &slot, cancel);
                 inner.after(method, id, &outcome);
@@ -623,6 +628,10 @@ impl Receiver for Inner {
                 .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
             Err(reason) => self.malformed(&reason, bytes),
         }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty()
     }
 
     fn failed(&self, request: i64, error: TransportError) {

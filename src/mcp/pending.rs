@@ -180,6 +180,11 @@ impl Pending {
 }
 
 impl Slot {
+    /// Whether there is an outcome.
+    pub fn is_finished(&self) -> bool {
+        lock(&self.state).outcome.is_some()
+    }
+
     /// False when there is an outcome already: the first one counts.
     fn finish(&self, outcome: Outcome) -> bool {
         let mut state = lock(&self.state);

@@ -77,6 +77,11 @@ impl PipeReader {
         }
     }
 
+    /// Waits until there is something to read, or the end; false when the limit passes first.
+    pub fn wait_readable(&self, limit: Duration) -> bool {
+        unix::wait_readable(self.file.as_raw_fd(), limit)
+    }
+
     /// Makes the thread that reads see the end, even if some process that nobody can find still
     /// holds the pipe open: on Linux a pipe can be opened for writing through its read end, so the
     /// reader is woken by a byte. Elsewhere it stops when the pipe ends, and this says false: do
@@ -93,7 +98,7 @@ impl PipeReader {
     }
 }
 
-impl Read for PipeReader {
+impl Read for &PipeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stopped.load(Ordering::SeqCst) {
             return Ok(0);
@@ -116,8 +121,8 @@ mod tests {
     fn a_reader_is_woken_though_the_pipe_stays_open() {
         let (read, write) = io::pipe().unwrap();
         let reader = PipeReader::new(read);
-        let mut reading = reader.clone();
-        let thread = thread::spawn(move || reading.read(&mut [0; 16]).unwrap());
+        let reading = reader.clone();
+        let thread = thread::spawn(move || (&reading).read(&mut [0; 16]).unwrap());
         assert!(reader.stop());
         assert_eq!(thread.join().unwrap(), 0);
         drop(write);

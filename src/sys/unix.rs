@@ -191,14 +191,7 @@ mod linux {
 
         /// False when the limit passes before the process has exited.
         pub(super) fn wait(&self, limit: Duration) -> bool {
-            let mut poll = libc::pollfd {
-                fd: self.0.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
-            // SAFETY: one valid pollfd that outlives the call.
-            unsafe { libc::poll(&raw mut poll, 1, millis) == 1 }
+            super::wait_readable(self.0.as_raw_fd(), limit)
         }
 
         pub(super) fn kill(&self) {
@@ -272,9 +265,18 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
 
 /// Waits until a pipe can be written to, or its reader is gone. False when the limit passes first.
 pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
+    wait_for(fd, libc::POLLOUT, limit)
+}
+
+/// Waits until a pipe can be read from, or its writer is gone. False when the limit passes first.
+pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
+    wait_for(fd, libc::POLLIN, limit)
+}
+
+fn wait_for(fd: i32, events: libc::c_short, limit: Duration) -> bool {
     let mut poll = libc::pollfd {
         fd,
-        events: libc::POLLOUT,
+        events,
         revents: 0,
     };
     let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);

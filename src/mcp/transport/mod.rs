@@ -27,6 +27,10 @@ pub trait Transport: Send + Sync {
     /// When the message certainly does not reach the server.
     fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError>;
 
+    /// The caller is about to wait until `done`: a transport may use its thread meanwhile to read
+    /// what the server sends, for a short while. `done` is cheap and may be asked at any time.
+    fn lend(&self, _done: &dyn Fn() -> bool) {}
+
     /// The request is no longer waited for: what it alone holds may be freed.
     fn forget(&self, _request: i64) {}
 
@@ -43,6 +47,11 @@ pub trait Transport: Send + Sync {
 pub trait Receiver: Send + Sync {
     /// The bytes of one message or batch, without framing.
     fn message(&self, bytes: &[u8]);
+
+    /// Whether nobody waits for an answer, so that reading may pause for a moment.
+    fn is_idle(&self) -> bool {
+        false
+    }
 
     /// The exchange of this request failed; others may go on.
     fn failed(&self, request: i64, error: TransportError);

@@ -1,0 +1,125 @@
+//! Bytes into lines.
+
+use crate::mcp::transport::TransportError;
+use std::io::{self, Read};
+
+/// What the buffer holds when nothing is in it, in bytes.
+const SMALL_BUFFER: usize = 4 << 10;
+/// A buffer that has grown beyond this is given back once it is empty.
+const LARGE_BUFFER: usize = 256 << 10;
+
+/// Splits what is read into lines, in one buffer that is only as large as the longest of them.
+pub(super) struct Lines {
+    buffer: Vec<u8>,
+    /// How much of the buffer is known to hold no line end.
+    searched: usize,
+    limit: usize,
+}
+
+impl Lines {
+    pub(super) fn new(limit: usize) -> Self {
+        Lines {
+            buffer: Vec::new(),
+            searched: 0,
+            limit,
+        }
+    }
+
+    /// Reads once and hands over the lines that are complete by then. False at the end.
+    pub(super) fn read(
+        &mut self,
+        from: &mut impl Read,
+        mut line: impl FnMut(&[u8]),
+    ) -> Result<bool, TransportError> {
+        let filled = self.buffer.len();
+        self.buffer.resize(filled + SMALL_BUFFER.max(filled / 2), 0);
+        let n = loop {
+            match from.read(&mut self.buffer[filled..]) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(TransportError::Io(format!("the server's output: {e}"))),
+                Ok(n) => break n,
+            }
+        };
+        self.buffer.truncate(filled + n);
+        let mut start = 0;
+        while let Some(length) = self.buffer[self.searched..]
+            .iter()
+            .position(|b| *b == b'\n')
+        {
+            let end = self.searched + length;
+            let text = self.buffer[start..end].trim_ascii();
+            if !text.is_empty() {
+                line(text);
+            }
+            start = end + 1;
+            self.searched = start;
+        }
+        self.buffer.drain(..start);
+        self.searched = self.buffer.len();
+        if self.buffer.len() > self.limit {
+            return Err(TransportError::TooLarge { limit: self.limit });
+        }
+        if self.buffer.capacity() > LARGE_BUFFER && self.buffer.len() < SMALL_BUFFER {
+            self.buffer.shrink_to(SMALL_BUFFER);
+        }
+        Ok(n > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    fn lines_of(chunks: &[&[u8]], limit: usize) -> (Vec<String>, Result<bool, TransportError>) {
+        struct Chunks<'a>(VecDeque<&'a [u8]>);
+        impl Read for Chunks<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let chunk = self.0.pop_front().unwrap_or_default();
+                let n = chunk.len().min(buffer.len());
+                buffer[..n].copy_from_slice(&chunk[..n]);
+                if n < chunk.len() {
+                    self.0.push_front(&chunk[n..]);
+                }
+                Ok(n)
+            }
+        }
+        let (mut from, mut lines, mut out) = (
+            Chunks(chunks.iter().copied().collect()),
+            Lines::new(limit),
+            Vec::new(),
+        );
+        loop {
+            let line = |line: &[u8]| out.push(String::from_utf8_lossy(line).into_owned());
+            match lines.read(&mut from, line) {
+                Ok(true) => {}
+                end => return (out, end),
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_cut() {
+        let text = b"{\"a\":1}\r\n\n  \nsecond\nthird, without end";
+        for cut in 0..text.len() {
+            let (lines, end) = lines_of(&[&text[..cut], &text[cut..]], 1 << 20);
+            let expected = ["{\"a\":1}", "second"];
+            // An empty read is the end.
+            if cut > 0 {
+                assert_eq!(lines, expected, "cut at {cut}");
+            }
+            assert!(matches!(end, Ok(false)));
+        }
+        let single: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(lines_of(&single, 1 << 20).0, ["{\"a\":1}", "second"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused_at_the_limit() {
+        let chunk = [b'x'; 1000];
+        let chunks: Vec<&[u8]> = std::iter::repeat_n(&chunk[..], 100).collect();
+        let (lines, end) = lines_of(&chunks, 50_000);
+        assert!(lines.is_empty());
+        assert_eq!(end, Err(TransportError::TooLarge { limit: 50_000 }));
+    }
+}
