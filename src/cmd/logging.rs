@@ -1,6 +1,8 @@
 //! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
 
+use crate::mcp::client::printable;
 use crate::store::Paths;
+use crate::sys::fs::private;
 use crate::sys::{clock, lock};
 use log::{LevelFilter, Log, Metadata, Record};
 use std::fs::{self, File, OpenOptions};
@@ -10,6 +12,8 @@ use std::sync::Mutex;
 
 /// A log file that has grown to this size takes no more records, in bytes.
 const MAX_FILE: u64 = 16 << 20;
+/// The longest record, in characters; what is not printable in it is escaped, so it is one line.
+const MAX_RECORD: usize = 4_000;
 /// How many days of log files are kept.
 const KEEP_DAYS: usize = 14;
 
@@ -69,12 +73,8 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let line = format!(
-            "{} {} {}\n",
-            clock::now_rfc3339(),
-            record.level(),
-            record.args()
-        );
+        let said = printable(&record.args().to_string(), MAX_RECORD);
+        let line = format!("{} {} {said}\n", clock::now_rfc3339(), record.level());
         // Nobody is left to tell if stderr is gone.
         let _ = io::stderr().write_all(line.as_bytes());
         lock(&self.file).write(&self.folder, &line);
@@ -115,7 +115,7 @@ fn open(folder: &PathBuf) -> io::Result<File> {
         let _ = fs::remove_dir_all(old);
     }
     let file = day.join(format!("gosling-{}.log", std::process::id()));
-    OpenOptions::new().create(true).append(true).open(file)
+    private(OpenOptions::new().create(true).append(true)).open(file)
 }
 
 #[cfg(test)]
