@@ -1,12 +1,14 @@
 //! One live agent: the extensions of one session, activated in the background, side by side.
 
 use super::Error;
-use crate::extension::{Context, ExtensionConfig, Manager};
+use crate::extension::{Context, ExtensionConfig, ListedTool, Manager};
+use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
@@ -29,8 +31,7 @@ pub struct ExtensionResult {
 
 /// A session at work.
 pub struct Agent {
-    /// Its extensions.
-    pub extensions: Manager,
+    pub(super) extensions: Manager,
     cancel: Cancel,
     results: OnceLock<Vec<ExtensionResult>>,
     /// Closed when the activation is over.
@@ -156,6 +157,54 @@ impl Agent {
                 }
             }
         }
+    }
+
+    /// Calls `key__tool`; waits for the activation only if no active extension owns the tool yet.
+    ///
+    /// # Errors
+    /// As [`Manager::call`]; when `cancel` fires.
+    pub fn call(
+        &self,
+        name: &str,
+        arguments: &RawValue,
+        cancel: &Cancel,
+    ) -> Result<CallToolResult, Error> {
+        if !self.extensions.owns(name) {
+            self.wait(cancel)?;
+        }
+        Ok(self.extensions.call(name, arguments, cancel)?)
+    }
+
+    /// Reads a resource; waits for the activation only if the extension is not active yet.
+    ///
+    /// # Errors
+    /// As [`Manager::read_resource`]; when `cancel` fires.
+    pub fn read_resource(
+        &self,
+        extension: &str,
+        uri: &str,
+        cancel: &Cancel,
+    ) -> Result<ReadResourceResult, Error> {
+        if !self.extensions.has(extension) {
+            self.wait(cancel)?;
+        }
+        Ok(self.extensions.read_resource(extension, uri, cancel)?)
+    }
+
+    /// The tools of all extensions, or of one; waits until the activation is over, so that none is
+    /// missing.
+    ///
+    /// # Errors
+    /// When `cancel` fires.
+    pub fn tools(
+        &self,
+        extension: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<Vec<ListedTool>, Error> {
+        if !extension.is_some_and(|name| self.extensions.has(name)) {
+            self.wait(cancel)?;
+        }
+        Ok(self.extensions.tools(extension, cancel))
     }
 
     /// Stops what runs and ends every extension; returns when they are gone.

@@ -3,7 +3,7 @@
 
 use super::{Agent, Error, ExtensionResult};
 use crate::conversation::Session;
-use crate::extension::{Context, ExtensionConfig, config};
+use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use std::{env, thread};
 
 /// The files that sessions need.
@@ -96,7 +97,7 @@ impl Registry {
             recipe: start.recipe.map(Recipe::into_value),
             ..NewSession::default()
         })?;
-        self.launch(&session, None)?;
+        self.launch(&session, false)?;
         Ok(session)
     }
 
@@ -135,7 +136,7 @@ impl Registry {
         if !load {
             return Ok((session, None));
         }
-        let agent = self.launch(&session, None)?;
+        let agent = self.launch(&session, false)?;
         let results = agent.wait(cancel)?.to_vec();
         Ok((session, Some(results)))
     }
@@ -146,8 +147,7 @@ impl Registry {
     /// When there is no such session.
     pub fn restart(&self, id: &str, cancel: &Cancel) -> Result<Vec<ExtensionResult>, Error> {
         let session = self.session(id)?;
-        let before = self.take(id);
-        let agent = self.launch(&session, before)?;
+        let agent = self.launch(&session, true)?;
         Ok(agent.wait(cancel)?.to_vec())
     }
 
@@ -183,17 +183,14 @@ impl Registry {
         self.stores.sessions.load(id)?.ok_or(Error::NoSession)
     }
 
-    /// The running agent of a session, its extensions ready. Never makes one.
+    /// The running agent of a session; its extensions may still be starting. Never makes one.
     ///
     /// # Errors
     /// When there is no such session, or its agent does not run.
-    pub fn agent(&self, id: &str, cancel: &Cancel) -> Result<Arc<Agent>, Error> {
+    pub fn agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
         let agent = lock(&self.live).get(id).cloned();
         match agent {
-            Some(agent) => {
-                agent.wait(cancel)?;
-                Ok(agent)
-            }
+            Some(agent) => Ok(agent),
             None => {
                 self.session(id)?;
                 Err(Error::NotRunning { id: id.to_owned() })
@@ -211,8 +208,7 @@ impl Registry {
         extension: &ExtensionConfig,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let agent = self.agent(id, cancel)?;
-        agent.extensions.add(extension, cancel)?;
+        self.agent(id)?.extensions.add(extension, cancel)?;
         let key = extension.key();
         self.change_extensions(id, |enabled| {
             let value = extension.to_value();
@@ -228,7 +224,9 @@ impl Registry {
     /// # Errors
     /// When the agent does not run.
     pub fn remove_extension(&self, id: &str, name: &str, cancel: &Cancel) -> Result<(), Error> {
-        let agent = self.agent(id, cancel)?;
+        let agent = self.agent(id)?;
+        // What is still being started could not be removed.
+        agent.wait(cancel)?;
         agent.extensions.remove(name);
         let key = config::key(name);
         self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
@@ -273,17 +271,31 @@ impl Registry {
         });
     }
 
+    /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
+    fn bounds(&self) -> Bounds {
+        let setting = |key| self.stores.config.get(key).ok().flatten()?.as_u64();
+        let mut bounds = Bounds::default();
+        if let Some(seconds) = setting("GOOSE_MCP_MAX_TIMEOUT") {
+            bounds.total = Duration::from_secs(seconds);
+        }
+        if let Some(bytes) = setting("GOOSE_MCP_MAX_MESSAGE") {
+            bounds.message = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        bounds
+    }
+
     fn take(&self, id: &str) -> Option<Arc<Agent>> {
         lock(&self.live).remove(id)
     }
 
-    /// The session's agent: the running one, else a new one that takes the place of `before`.
-    fn launch(&self, session: &Session, before: Option<Arc<Agent>>) -> Result<Arc<Agent>, Error> {
+    /// The session's agent: the running one, or a new one that takes its place if it is to be `anew`.
+    fn launch(&self, session: &Session, anew: bool) -> Result<Arc<Agent>, Error> {
         let mut live = lock(&self.live);
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        if let Some(agent) = live.get(&session.id) {
+        let before = live.get(&session.id).cloned();
+        if let (Some(agent), false) = (&before, anew) {
             return Ok(agent.clone());
         }
         let secrets = self.stores.secrets.clone();
@@ -295,6 +307,7 @@ impl Registry {
                 Err(error) => Err(error.to_string()),
             }),
             offline: self.offline,
+            bounds: self.bounds(),
         };
         let configs = session.enabled_extensions().to_vec();
         let agent = Agent::launch(context, configs, before, &self.cancel)?;

@@ -216,15 +216,10 @@ fn remove_extension(registry: &Registry, request: &Request) -> Result<Response, 
 
 fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let cancel = cancel_of(registry, request);
-    let agent = registry.agent(required_session(request)?, &cancel)?;
-    let extension = request.query("extension_name");
-    let listed = agent.extensions.tools(extension, &cancel);
+    let agent = registry.agent(request.required_query("session_id")?)?;
+    let listed = agent.tools(request.query("extension_name"), &cancel)?;
     let infos: Vec<ToolInfo> = listed.into_iter().map(tool_info).collect();
     Ok(Response::json(&infos))
-}
-
-fn required_session(request: &Request) -> Result<&str, Error> {
-    request.required_query("session_id")
 }
 
 fn tool_info(listed: ListedTool) -> ToolInfo {
@@ -247,11 +242,8 @@ fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> 
     let body: CallToolRequest = request.json()?;
     let arguments = arguments(&body.arguments)?;
     let cancel = cancel_of(registry, request);
-    let agent = registry.agent(&body.session_id, &cancel)?;
-    let result = agent
-        .extensions
-        .call(&body.name, arguments, &cancel)
-        .map_err(agent::Error::from)?;
+    let agent = registry.agent(&body.session_id)?;
+    let result = agent.call(&body.name, arguments, &cancel)?;
     Ok(Response::json(&CallToolResponse {
         content: result.content,
         structured_content: result.structured_content,
@@ -274,11 +266,8 @@ fn arguments(sent: &RawValue) -> Result<&RawValue, Error> {
 fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: ReadResourceRequest = request.json()?;
     let cancel = cancel_of(registry, request);
-    let agent = registry.agent(&body.session_id, &cancel)?;
-    let result = agent
-        .extensions
-        .read_resource(&body.extension_name, &body.uri, &cancel)
-        .map_err(agent::Error::from)?;
+    let agent = registry.agent(&body.session_id)?;
+    let result = agent.read_resource(&body.extension_name, &body.uri, &cancel)?;
     let contents = result.contents.into_iter().next().ok_or_else(|| {
         let (name, uri) = (&body.extension_name, &body.uri);
         Error::internal(format!("extension {name:?} gave no content for {uri:?}"))

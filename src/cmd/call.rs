@@ -1,7 +1,7 @@
 //! `gosling call`: one tool of one MCP server, without a server of our own.
 
 use super::{Failure, print, text, words};
-use crate::extension::{Context, ExtensionConfig, Manager};
+use crate::extension::{Bounds, Context, ExtensionConfig, Manager};
 use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
 use lexopt::prelude::*;
@@ -86,6 +86,7 @@ fn connect(config: &ExtensionConfig) -> Result<Manager, Failure> {
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
         offline: false,
+        bounds: Bounds::default(),
     });
     match manager.add(config, &Cancel::new()) {
         Ok(()) => Ok(manager),

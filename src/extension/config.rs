@@ -64,7 +64,7 @@ pub struct Stdio {
     /// Environment variables whose values are secrets of the same name.
     #[serde(default, deserialize_with = "null_is_default")]
     pub env_keys: Vec<String>,
-    /// How long a request may take, in seconds; 300 if absent.
+    /// How long a request may take, in seconds; 300 if absent or 0.
     #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
@@ -89,7 +89,7 @@ pub struct Builtin {
     /// For people.
     #[serde(default)]
     pub display_name: Option<String>,
-    /// How long a request may take, in seconds; 300 if absent.
+    /// How long a request may take, in seconds; 300 if absent or 0.
     #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
@@ -144,7 +144,7 @@ pub struct StreamableHttp {
     /// Sent with every request; `$VAR` and `${VAR}` are filled in.
     #[serde(default, deserialize_with = "null_is_default")]
     pub headers: Envs,
-    /// How long a request may take, in seconds; 300 if absent.
+    /// How long a request may take, in seconds; 300 if absent or 0.
     #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
@@ -192,7 +192,7 @@ pub struct InlinePython {
     pub description: String,
     /// The program.
     pub code: String,
-    /// How long a request may take, in seconds; 300 if absent.
+    /// How long a request may take, in seconds; 300 if absent or 0.
     #[serde(default)]
     pub timeout: Option<u64>,
     /// Packages that the program needs.
@@ -321,7 +321,11 @@ impl ExtensionConfig {
             ExtensionConfig::InlinePython(c) => c.timeout,
             _ => None,
         };
-        seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs)
+        match seconds {
+            // Nobody means "do not wait at all".
+            None | Some(0) => DEFAULT_TIMEOUT,
+            Some(seconds) => Duration::from_secs(seconds),
+        }
     }
 
     /// Whether a tool of this name may be listed and called.

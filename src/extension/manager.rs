@@ -2,7 +2,7 @@
 //! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
 
 use super::command;
-use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
+use super::config::{Envs, ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::{Error, Phase};
 use crate::mcp;
@@ -21,6 +21,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 /// Looks a secret up by name; `None` if there is none.
 pub type SecretLookup = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
@@ -36,6 +37,27 @@ pub struct Context {
     pub secrets: Arc<SecretLookup>,
     /// No connection may leave this machine.
     pub offline: bool,
+    /// What bounds the patience with a server and the size of what it says.
+    pub bounds: Bounds,
+}
+
+/// Bounds that a user may set for all extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// How long a request may take in all, however much progress is reported. A longer `timeout` of
+    /// an extension counts nevertheless.
+    pub total: Duration,
+    /// The largest message of a server, in bytes.
+    pub message: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            total: MAX_TIMEOUT,
+            message: MAX_LINE,
+        }
+    }
 }
 
 /// The active extensions of one session.
@@ -149,7 +171,7 @@ impl Manager {
         let mut options = Options::new(name);
         options.patience = Patience {
             quiet: config.timeout(),
-            total: config.timeout().max(MAX_TIMEOUT),
+            total: config.timeout().max(self.context.bounds.total),
         };
         let meta = [
             ("agent-session-id", self.context.session_id.clone()),
@@ -182,12 +204,19 @@ impl Manager {
         })
     }
 
+    fn environment(
+        &self,
+        name: &str,
+        envs: &Envs,
+        env_keys: &[String],
+    ) -> Result<Environment, Error> {
+        Environment::merge(envs, env_keys, &*self.context.secrets)
+            .map_err(|reason| Error::new(name, Phase::Config, reason))
+    }
+
     fn stdio(&self, config: &Stdio) -> Result<StdioTransport, Error> {
         let name = &config.name;
-        let wrong = |reason: String| Error::new(name, Phase::Config, reason);
-        let environment =
-            Environment::merge(&config.envs, &config.env_keys, &*self.context.secrets)
-                .map_err(wrong)?;
+        let environment = self.environment(name, &config.envs, &config.env_keys)?;
         let folders = command::search_path();
         let program = command::find(&config.cmd, &self.context.working_dir, &folders)
             .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
@@ -210,7 +239,7 @@ impl Manager {
         }
         let options = StdioOptions {
             name: key(name),
-            max_line: MAX_LINE,
+            max_line: self.context.bounds.message,
             secrets: environment.secrets().to_vec(),
         };
         StdioTransport::spawn(command, options).map_err(|e| {
@@ -222,9 +251,7 @@ impl Manager {
     fn http(&self, config: &StreamableHttp) -> Result<HttpTransport, Error> {
         let name = &config.name;
         let wrong = |reason: String| Error::new(name, Phase::Config, reason);
-        let environment =
-            Environment::merge(&config.envs, &config.env_keys, &*self.context.secrets)
-                .map_err(wrong)?;
+        let environment = self.environment(name, &config.envs, &config.env_keys)?;
         let mut options = HttpOptions::new(key(name), &config.uri);
         for (header, value) in config.headers.iter() {
             let value = environment
@@ -233,6 +260,7 @@ impl Manager {
             options.headers.push((header.to_owned(), value));
         }
         options.offline = self.context.offline;
+        options.max_message = self.context.bounds.message;
         HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
     }
 
@@ -291,6 +319,16 @@ impl Manager {
         }
         listed.sort_by(|a, b| a.name.cmp(&b.name));
         listed
+    }
+
+    /// Whether an active extension owns the tool of this name.
+    pub fn owns(&self, name: &str) -> bool {
+        self.owner(name).is_ok()
+    }
+
+    /// Whether an extension of this name is active.
+    pub fn has(&self, extension: &str) -> bool {
+        lock(&self.table).active.contains_key(&key(extension))
     }
 
     /// Calls `key__tool`. `arguments` is the JSON text of an object.

@@ -11,4 +11,4 @@ pub mod platform;
 
 pub use config::ExtensionConfig;
 pub use error::{Error, Phase};
-pub use manager::{Context, ListedTool, Manager};
+pub use manager::{Bounds, Context, ListedTool, Manager};

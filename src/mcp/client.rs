@@ -123,6 +123,20 @@ struct Params<'a, P> {
     meta: &'a serde_json::Map<String, serde_json::Value>,
 }
 
+/// One page of any listing; each names its items after what they are.
+#[derive(Deserialize)]
+struct Page<T> {
+    #[serde(
+        rename = "tools",
+        alias = "resources",
+        alias = "resourceTemplates",
+        alias = "prompts"
+    )]
+    items: Vec<T>,
+    #[serde(rename = "nextCursor")]
+    next: Option<String>,
+}
+
 #[derive(Serialize)]
 struct CallParams<'a> {
     name: &'a str,
@@ -217,16 +231,10 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            tools: Vec<Tool>,
-            #[serde(rename = "nextCursor")]
-            next: Option<String>,
+        match self.server().capabilities.tools {
+            Some(_) => self.list("tools/list", cancel),
+            None => Ok(Vec::new()),
         }
-        if self.server().capabilities.tools.is_none() {
-            return Ok(Vec::new());
-        }
-        self.list("tools/list", cancel, |page: Page| (page.tools, page.next))
     }
 
     /// All resources, as [`list_tools`](Self::list_tools).
@@ -234,18 +242,10 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            resources: Vec<Resource>,
-            #[serde(rename = "nextCursor")]
-            next: Option<String>,
+        match self.server().capabilities.resources {
+            Some(_) => self.list("resources/list", cancel),
+            None => Ok(Vec::new()),
         }
-        if self.server().capabilities.resources.is_none() {
-            return Ok(Vec::new());
-        }
-        self.list("resources/list", cancel, |page: Page| {
-            (page.resources, page.next)
-        })
     }
 
     /// All resource templates; none if the server does not know the method, which is optional.
@@ -253,20 +253,10 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_resource_templates(&self, cancel: &Cancel) -> Result<Vec<ResourceTemplate>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            #[serde(rename = "resourceTemplates")]
-            templates: Vec<ResourceTemplate>,
-            #[serde(rename = "nextCursor")]
-            next: Option<String>,
-        }
         if self.server().capabilities.resources.is_none() {
             return Ok(Vec::new());
         }
-        let all = self.list("resources/templates/list", cancel, |page: Page| {
-            (page.templates, page.next)
-        });
-        match all {
+        match self.list("resources/templates/list", cancel) {
             Err(Error::Rpc { error, .. }) if error.code == jsonrpc::METHOD_NOT_FOUND => {
                 Ok(Vec::new())
             }
@@ -279,18 +269,10 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            prompts: Vec<Prompt>,
-            #[serde(rename = "nextCursor")]
-            next: Option<String>,
+        match self.server().capabilities.prompts {
+            Some(_) => self.list("prompts/list", cancel),
+            None => Ok(Vec::new()),
         }
-        if self.server().capabilities.prompts.is_none() {
-            return Ok(Vec::new());
-        }
-        self.list("prompts/list", cancel, |page: Page| {
-            (page.prompts, page.next)
-        })
     }
 
     /// Calls a tool. `arguments` is the JSON text of an object, passed on as it is.
@@ -391,6 +373,7 @@ impl Client {
     pub fn close(&self) {
         self.inner.pending.fail(TransportError::Closed);
         self.inner.transport.close();
+        self.inner.say_what_was_odd();
     }
 
     fn require(&self, declared: bool, capability: &'static str) -> Result<(), Error> {
@@ -407,11 +390,10 @@ impl Client {
         })
     }
 
-    fn list<P: DeserializeOwned, T>(
+    fn list<T: DeserializeOwned>(
         &self,
         method: &'static str,
         cancel: &Cancel,
-        split: impl Fn(P) -> (Vec<T>, Option<String>),
     ) -> Result<Vec<T>, Error> {
         #[derive(Serialize)]
         struct Own<'a> {
@@ -423,19 +405,19 @@ impl Client {
             let own = Own {
                 cursor: cursor.as_deref(),
             };
-            let page: P = self.request(method, |_| self.params(&own), cancel)?;
-            let (items, next) = split(page);
-            all.extend(items);
-            match next {
-                None => return Ok(all),
-                Some(next) if !seen.insert(next.clone()) => {
-                    return Err(Error::Protocol {
-                        method,
-                        reason: format!("the cursor {:?} came twice", printable(&next, 64)),
-                    });
-                }
-                next => cursor = next,
+            let page: Page<T> = self.request(method, |_| self.params(&own), cancel)?;
+            all.extend(page.items);
+            // An empty cursor is how some servers say that there is no more.
+            let Some(next) = page.next.filter(|next| !next.is_empty()) else {
+                return Ok(all);
+            };
+            if !seen.insert(next.clone()) {
+                return Err(Error::Protocol {
+                    method,
+                    reason: format!("the cursor {:?} came twice", printable(&next, 64)),
+                });
             }
+            cursor = Some(next);
         }
         Err(Error::Protocol {
             method,
@@ -588,6 +570,26 @@ impl Inner {
         };
         if let Ok(bytes) = bytes {
             let _ = self.transport.send(bytes, None);
+        }
+    }
+
+    /// Only the first bad lines were logged as they came.
+    fn say_what_was_odd(&self) {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let Counters {
+            malformed,
+            unexpected,
+            notifications,
+            refused,
+        } = &self.counters;
+        let (malformed, unexpected, refused) = (take(malformed), take(unexpected), take(refused));
+        if malformed + unexpected + refused > 0 {
+            log::info!(
+                "skipped in all extension={:?} malformed={malformed} unexpected={unexpected} \
+                 refused={refused} notifications={}",
+                self.options.name,
+                take(notifications)
+            );
         }
     }
 

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How often a waiter asks a token that has a probe whether anybody still waits.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
 
+/// Longer than anybody waits, and short enough to be added to any clock.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// What came of a request.
 #[derive(Debug)]
 pub enum Outcome {
@@ -86,6 +89,7 @@ impl Pending {
     /// The reason why the connection is over, if it is.
     pub fn register(&self, patience: Patience) -> Result<(i64, Arc<Slot>), Outcome> {
         let now = Instant::now();
+        let quiet = patience.quiet.min(LONGEST);
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
             return Err(over.clone().into());
@@ -94,9 +98,9 @@ impl Pending {
         let slot = Arc::new(Slot {
             state: Mutex::new(State {
                 outcome: None,
-                quiet: patience.quiet,
-                deadline: now + patience.quiet.min(patience.total),
-                last_deadline: now + patience.total,
+                quiet,
+                deadline: now + quiet.min(patience.total),
+                last_deadline: now + patience.total.min(LONGEST),
             }),
             changed: Condvar::new(),
         });
@@ -300,6 +304,17 @@ mod tests {
         });
         assert!(begin.elapsed() >= Duration::from_millis(80));
         assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn patience_without_end_is_no_overflow() {
+        let endless = Patience {
+            quiet: Duration::MAX,
+            total: Duration::MAX,
+        };
+        let pending = Pending::default();
+        let (id, _) = pending.register(endless).unwrap();
+        assert!(pending.extend(id));
     }
 
     #[test]
