@@ -122,7 +122,7 @@ fn session_and_version_are_sent_once_they_are_known_and_the_session_is_ended() {
     }
     let deletes = seen.iter().filter(|seen| seen.method == "DELETE").count();
     assert_eq!(deletes, 1);
-    assert_eq!(threads("mcp session"), 0);
+    wait_until("no thread left", || threads("mcp session") == 0);
     assert_eq!(
         client.transport.send(b"{}".to_vec(), None),
         Err(TransportError::Closed)
@@ -451,7 +451,7 @@ fn closing_ends_open_streams_and_reports_what_was_under_way() {
     let before = Instant::now();
     client.transport.close();
     assert!(before.elapsed() < PATIENCE / 2);
-    assert_eq!(threads("mcp closing"), 0);
+    wait_until("no thread left", || threads("mcp closing") == 0);
     assert_eq!(client.log.failure(1), TransportError::Closed);
     assert_eq!(client.log.failure(2), TransportError::Closed);
 }
@@ -472,7 +472,7 @@ fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
     let before = Instant::now();
     drop(client.transport);
     assert!(before.elapsed() < PATIENCE / 2);
-    assert_eq!(threads("mcp silent"), 0);
+    wait_until("no thread left", || threads("mcp silent") == 0);
 }
 
 #[test]
