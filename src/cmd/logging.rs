@@ -1,6 +1,6 @@
 //! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
 
-use crate::mcp::client::printable;
+use crate::mcp::text::printable;
 use crate::store::Paths;
 use crate::sys::fs::private;
 use crate::sys::{clock, lock};

@@ -6,6 +6,7 @@
 use super::error::Error;
 use super::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
 use super::pending::{Outcome, Patience, Pending};
+use super::text::printable;
 use super::transport::{Receiver, Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
@@ -655,35 +656,4 @@ fn decode<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
         return Err("it is not an object".to_owned());
     }
     serde_json::from_str(result.get()).map_err(|e| e.to_string())
-}
-
-/// Text from outside, fit for a log or an error: at most `limit` characters, control characters
-/// and terminal escapes made visible.
-pub fn printable(text: &str, limit: usize) -> String {
-    let mut out = String::new();
-    for (n, c) in text.chars().enumerate() {
-        if n == limit {
-            out.push('…');
-            break;
-        }
-        match c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_from_outside_loses_its_teeth() {
-        assert_eq!(
-            printable("a\x1b[31mb\u{202e}", 20),
-            "a\\u{1b}[31mb\\u{202e}"
-        );
-        assert_eq!(printable("abcdef", 3), "abc…");
-    }
 }

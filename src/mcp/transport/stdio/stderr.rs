@@ -1,7 +1,7 @@
 //! What a server complains about: the end is kept for errors, the first lines are logged.
 
 use super::StdioOptions;
-use crate::mcp::client::printable;
+use crate::mcp::text::printable;
 use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
 use std::collections::VecDeque;

@@ -1,0 +1,45 @@
+//! Text from outside, made fit to be shown.
+
+/// Fit for a log or an error: at most `limit` characters of the text, on one line, with control
+/// characters, terminal escapes and everything else that cannot be seen written out.
+pub fn printable(text: &str, limit: usize) -> String {
+    let mut out = String::new();
+    for (n, c) in text.chars().enumerate() {
+        if n == limit {
+            out.push('…');
+            break;
+        }
+        match is_invisible(c) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Control characters, and those that change how the text around them looks: directions, joiners,
+/// tags.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_loses_its_teeth() {
+        for (text, shown) in [
+            ("a\x1b[31mb\u{202e}", "a\\u{1b}[31mb\\u{202e}"),
+            ("one\r\ntwo\u{2028}", "one\\u{d}\\u{a}two\\u{2028}"),
+            ("tag\u{e0041}", "tag\\u{e0041}"),
+            ("naïve — ok", "naïve — ok"),
+        ] {
+            assert_eq!(printable(text, 50), shown);
+        }
+        assert_eq!(printable("abcdef", 3), "abc…");
+    }
+}
