@@ -1,0 +1,152 @@
+//! The client over stdio with a real server process: many callers, slow calls, ends.
+
+use gosling::mcp::client::{Client, Listener, Options};
+use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
+use gosling::mcp::{Error, jsonrpc::RawJson};
+use gosling::sys::cancel::Cancel;
+use serde_json::value::RawValue;
+use std::process::Command;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Heard(Mutex<Sender<(String, Option<i64>)>>);
+
+impl Listener for Heard {
+    fn notification(&self, method: &str, _: Option<&RawValue>, request: Option<i64>) {
+        let _ = self.0.lock().unwrap().send((method.to_owned(), request));
+    }
+}
+
+/// The demo server, what it notifies, and its process id.
+fn demo() -> (
+    Client,
+    std::sync::mpsc::Receiver<(String, Option<i64>)>,
+    i32,
+) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gosling"));
+    command.args(["mcp", "demo"]);
+    let options = StdioOptions {
+        name: "demo".into(),
+        max_line: MAX_LINE,
+        secrets: Vec::new(),
+    };
+    let transport = StdioTransport::spawn(command, options).unwrap();
+    let pid = transport.pid();
+    let (sender, heard) = channel();
+    let listener = Arc::new(Heard(Mutex::new(sender)));
+    let options = Options::new("demo");
+    let client = Client::connect(Arc::new(transport), options, listener, &Cancel::new()).unwrap();
+    (client, heard, pid)
+}
+
+fn arguments(value: serde_json::Value) -> RawJson {
+    serde_json::value::to_raw_value(&value).unwrap()
+}
+
+fn echo(client: &Client, message: &str) -> String {
+    let arguments = arguments(serde_json::json!({ "message": message }));
+    let result = client
+        .call_tool("echo", &arguments, &Cancel::new())
+        .unwrap();
+    let part: serde_json::Value = serde_json::from_str(result.content[0].as_json()).unwrap();
+    part["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn callers_that_read_for_themselves_never_miss_or_mix_up_an_answer() {
+    let (client, ..) = demo();
+    thread::scope(|scope| {
+        for caller in 0..12 {
+            let client = &client;
+            scope.spawn(move || {
+                for n in 0..250 {
+                    let message = format!("{caller}:{n}");
+                    assert_eq!(echo(client, &message), message);
+                    // Some leave gaps, so that the reader thread and the callers take turns.
+                    if caller % 4 == 0 && n % 25 == 0 {
+                        thread::sleep(Duration::from_millis(3 * (n % 7)));
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_slow_call_hears_its_progress_and_does_not_hold_up_quick_ones() {
+    let (client, heard, _) = demo();
+    let slow = arguments(serde_json::json!({"steps": 4, "step_ms": 150}));
+    thread::scope(|scope| {
+        let call = scope.spawn(|| client.call_tool("slow", &slow, &Cancel::new()).unwrap());
+        let mut quick = 0;
+        while !call.is_finished() {
+            echo(&client, "quick");
+            quick += 1;
+        }
+        assert!(quick > 4, "only {quick} quick calls beside a slow one");
+    });
+    let progress = heard
+        .try_iter()
+        .filter(|(method, request)| method == "notifications/progress" && request.is_some());
+    assert_eq!(progress.count(), 4);
+}
+
+#[test]
+fn cancelling_is_prompt_whoever_reads() {
+    let (client, ..) = demo();
+    echo(&client, "so that the next caller reads for itself");
+    for wait in [0, 5, 100] {
+        let cancel = Cancel::new();
+        let slow = arguments(serde_json::json!({"steps": 20, "step_ms": 500}));
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(wait));
+                cancel.cancel();
+            });
+            let error = client.call_tool("slow", &slow, &cancel).unwrap_err();
+            assert!(matches!(error, Error::Cancelled { .. }), "{error}");
+        });
+        assert!(begin.elapsed() < PATIENCE / 10, "{:?}", begin.elapsed());
+        assert_eq!(echo(&client, "still there"), "still there");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
+    for calls_before in [0, 50] {
+        let (client, _, pid) = demo();
+        for _ in 0..calls_before {
+            echo(&client, "busy");
+        }
+        let kill = || {
+            let status = Command::new("kill").args(["-9", &pid.to_string()]).status();
+            assert!(status.unwrap().success());
+        };
+        if calls_before == 0 {
+            kill();
+        } else {
+            let slow = arguments(serde_json::json!({"steps": 20, "step_ms": 500}));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(5));
+                    kill();
+                });
+                let error = client.call_tool("slow", &slow, &Cancel::new()).unwrap_err();
+                assert!(error.to_string().contains("signal: 9"), "{error}");
+            });
+        }
+        let begin = Instant::now();
+        while client.is_open() {
+            assert!(begin.elapsed() < PATIENCE, "the end was not seen");
+            thread::sleep(Duration::from_millis(5));
+        }
+        let error = client.ping(&Cancel::new()).unwrap_err();
+        assert!(error.to_string().contains("signal: 9"), "{error}");
+    }
+}
