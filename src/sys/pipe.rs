@@ -4,6 +4,7 @@ use super::unix;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::ChildStdin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,17 +85,19 @@ impl PipeReader {
 
     /// Makes the thread that reads see the end, even if some process that nobody can find still
     /// holds the pipe open: on Linux a pipe can be opened for writing through its read end, so the
-    /// reader is woken by a byte. Elsewhere it stops when the pipe ends, and this says false: do
-    /// not wait for that thread.
+    /// reader is woken by a byte, which a full pipe does not need. Elsewhere it stops when the pipe
+    /// ends, and this says false: do not wait for that thread.
     pub fn stop(&self) -> bool {
         self.stopped.store(true, Ordering::SeqCst);
         let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let woken = || {
+            let mut options = OpenOptions::new();
+            // Nobody may be reading any more: this must not wait for room.
+            options.write(true).custom_flags(libc::O_NONBLOCK);
+            options.open(path)?.write(b"\n")
+        };
         cfg!(target_os = "linux")
-            && OpenOptions::new()
-                .write(true)
-                .open(path)
-                .and_then(|mut writer| writer.write(b"\n"))
-                .is_ok()
+            && woken().map_or_else(|e| e.kind() == io::ErrorKind::WouldBlock, |_| true)
     }
 }
 
@@ -126,5 +129,16 @@ mod tests {
         assert!(reader.stop());
         assert_eq!(thread.join().unwrap(), 0);
         drop(write);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_pipe_that_nobody_reads_does_not_hold_up_its_end() {
+        let (read, write) = io::pipe().unwrap();
+        unix::set_nonblocking(write.as_raw_fd()).unwrap();
+        while (&write).write(&[0; 4096]).is_ok() {}
+        let mut reader = PipeReader::new(read);
+        assert!(reader.stop());
+        assert_eq!(reader.read(&mut [0; 16]).unwrap(), 0);
     }
 }
