@@ -375,11 +375,12 @@ impl Manager {
     /// tool names may hold `__` themselves, so the longest key that fits counts.
     fn owner<'n>(&self, name: &'n str) -> Result<(Arc<Extension>, &'n str), Error> {
         let table = lock(&self.table);
-        let ends = name.match_indices("__").map(|(at, _)| at);
-        for end in ends.collect::<Vec<_>>().into_iter().rev() {
-            if let Some(extension) = table.active.get(&name[..end]) {
-                return Ok((extension.clone(), &name[end + 2..]));
-            }
+        let owners = table.active.iter().filter_map(|(key, extension)| {
+            let tool = name.strip_prefix(key.as_str())?.strip_prefix("__")?;
+            Some((extension, tool))
+        });
+        if let Some((extension, tool)) = owners.min_by_key(|(_, tool)| tool.len()) {
+            return Ok((extension.clone(), tool));
         }
         let prefix = name.split("__").next().unwrap_or_default();
         let reason = format!(
