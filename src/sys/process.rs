@@ -104,7 +104,7 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         unix::lead_a_group_and_die_with_us(&mut command);
-        let spawner = Spawner::get();
+        let spawner = Spawner::get()?;
         let (reply, answer) = bounded(1);
         let gone = || io::Error::other("the thread that starts processes is gone");
         spawner
@@ -168,14 +168,6 @@ impl Process {
         }
         unix::kill_marked(&self.mark);
     }
-
-    /// Takes note of how the child ended, if it has, without waiting.
-    pub fn try_reap(&self) -> Option<ExitStatus> {
-        if self.status.get().is_none() && self.wait_exit(Duration::ZERO) {
-            self.end(Grace::SHORT);
-        }
-        self.status()
-    }
 }
 
 impl Drop for Process {
@@ -188,18 +180,19 @@ impl Drop for Process {
 }
 
 impl Spawner {
-    fn get() -> Arc<Spawner> {
+    /// The one spawner; where its thread could not be made, the next child tries again.
+    fn get() -> io::Result<Arc<Spawner>> {
         static SPAWNER: Mutex<Option<Arc<Spawner>>> = Mutex::new(None);
         let mut spawner = lock(&SPAWNER);
         if let Some(spawner) = &*spawner {
-            return spawner.clone();
+            return Ok(spawner.clone());
         }
         let (jobs, inbox) = unbounded();
-        let _ = thread::Builder::new()
+        thread::Builder::new()
             .name("spawner".into())
             .stack_size(super::SMALL_STACK)
-            .spawn(move || spawn_children(&inbox));
-        spawner.insert(Arc::new(Spawner { jobs })).clone()
+            .spawn(move || spawn_children(&inbox))?;
+        Ok(spawner.insert(Arc::new(Spawner { jobs })).clone())
     }
 }
 
