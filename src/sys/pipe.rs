@@ -137,8 +137,8 @@ mod tests {
         let (read, write) = io::pipe().unwrap();
         unix::set_nonblocking(write.as_raw_fd()).unwrap();
         while (&write).write(&[0; 4096]).is_ok() {}
-        let mut reader = PipeReader::new(read);
+        let reader = PipeReader::new(read);
         assert!(reader.stop());
-        assert_eq!(reader.read(&mut [0; 16]).unwrap(), 0);
+        assert_eq!((&reader).read(&mut [0; 16]).unwrap(), 0);
     }
 }

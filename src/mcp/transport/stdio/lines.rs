@@ -5,6 +5,8 @@ use std::io::{self, Read};
 
 /// What the buffer holds when nothing is in it, in bytes.
 const SMALL_BUFFER: usize = 4 << 10;
+/// What one read may bring, in bytes: a full pipe.
+const LARGE_READ: usize = 64 << 10;
 /// A buffer that has grown beyond this is given back once it is empty.
 const LARGE_BUFFER: usize = 256 << 10;
 
@@ -32,7 +34,9 @@ impl Lines {
         mut line: impl FnMut(&[u8]),
     ) -> Result<bool, TransportError> {
         let filled = self.buffer.len();
-        self.buffer.resize(filled + SMALL_BUFFER.max(filled / 2), 0);
+        // What is added is cleared first: were it in proportion, small writes would make it quadratic.
+        let room = filled.clamp(SMALL_BUFFER, LARGE_READ);
+        self.buffer.resize(filled + room, 0);
         let n = loop {
             match from.read(&mut self.buffer[filled..]) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
