@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -61,10 +61,16 @@ impl Default for Bounds {
     }
 }
 
+/// How long the end of a session waits for extensions that are being started to give up.
+const GIVE_UP: Duration = Duration::from_secs(5);
+
 /// The active extensions of one session.
 pub struct Manager {
     context: Context,
+    cancel: Cancel,
     table: Mutex<Table>,
+    /// A key has left `starting`.
+    settled: Condvar,
 }
 
 #[derive(Default)]
@@ -73,6 +79,19 @@ struct Table {
     /// Keys of extensions that are being started.
     starting: HashSet<String>,
     closed: bool,
+}
+
+/// A key's place among those that are being started.
+struct Starting<'m> {
+    manager: &'m Manager,
+    key: String,
+}
+
+impl Drop for Starting<'_> {
+    fn drop(&mut self) {
+        lock(&self.manager.table).starting.remove(&self.key);
+        self.manager.settled.notify_all();
+    }
 }
 
 /// One active extension.
@@ -98,12 +117,15 @@ impl Manager {
     pub fn new(context: Context) -> Self {
         Manager {
             context,
+            cancel: Cancel::new(),
             table: Mutex::default(),
+            settled: Condvar::new(),
         }
     }
 
     /// Activates an extension and waits until it is ready. One that is active already, with the
-    /// same configuration and alive, is left as it is; otherwise the new one replaces it.
+    /// same configuration and alive, is left as it is; otherwise the new one replaces it. `cancel`
+    /// is cancelled too if [`close`](Self::close) is called meanwhile.
     ///
     /// # Errors
     /// Why it did not come up. Nothing of it is left then.
@@ -113,7 +135,7 @@ impl Manager {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
-        {
+        let _starting = {
             let mut table = lock(&self.table);
             if let Some(active) = table.active.get(&key)
                 && active.config == *config
@@ -125,24 +147,25 @@ impl Manager {
                 let reason = format!("another extension with the key `{key}` is being started");
                 return Err(Error::new(name, Phase::Config, reason));
             }
-        }
-        let started = self.start(config, cancel);
-        let (result, replaced) = {
-            let mut table = lock(&self.table);
-            table.starting.remove(&key);
-            match started {
-                Err(error) => (Err(error), None),
-                Ok(extension) if table.closed => {
-                    let reason = "the session was stopped meanwhile";
-                    (
-                        Err(Error::new(name, Phase::Cancelled, reason)),
-                        Some(Arc::new(extension)),
-                    )
-                }
-                Ok(extension) => (Ok(()), table.active.insert(key, Arc::new(extension))),
+            Starting {
+                manager: self,
+                key: key.clone(),
             }
         };
-        if let Some(extension) = replaced {
+        let stop = cancel.clone();
+        let _stop = self.cancel.on_cancel(move || stop.cancel());
+        let extension = Arc::new(self.start(config, cancel)?);
+        let (result, unwanted) = {
+            let mut table = lock(&self.table);
+            if table.closed {
+                let reason = "the session was stopped meanwhile";
+                let stopped = Error::new(name, Phase::Cancelled, reason);
+                (Err(stopped), Some(extension))
+            } else {
+                (Ok(()), table.active.insert(key, extension))
+            }
+        };
+        if let Some(extension) = unwanted {
             extension.client.close();
         }
         result
@@ -274,7 +297,8 @@ impl Manager {
         })
     }
 
-    /// Ends all of them, side by side, and lets none in any more.
+    /// Ends all of them, side by side, those that are being started included, and lets none in any
+    /// more.
     pub fn close(&self) {
         let all: Vec<_> = {
             let mut table = lock(&self.table);
@@ -285,6 +309,7 @@ impl Manager {
                 .map(|(_, extension)| extension)
                 .collect()
         };
+        self.cancel.cancel();
         thread::scope(|scope| {
             for extension in &all {
                 let end = || extension.client.close();
@@ -296,6 +321,10 @@ impl Manager {
                 }
             }
         });
+        let starting = |table: &mut Table| !table.starting.is_empty();
+        let _ = self
+            .settled
+            .wait_timeout_while(lock(&self.table), GIVE_UP, starting);
     }
 
     /// The tools of all extensions, or of one, sorted by name, without those that the configuration
