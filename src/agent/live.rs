@@ -207,11 +207,17 @@ impl Agent {
         Ok(self.extensions.tools(extension, cancel))
     }
 
-    /// Stops what runs and ends every extension; returns when they are gone.
+    /// Whether [`close`](Self::close) was called, or the server stops.
+    pub fn is_ending(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Stops what runs and ends every extension; returns when they are gone. A second call waits
+    /// for the first.
     pub fn close(&self) {
         self.cancel.cancel();
-        let activation = lock(&self.activation).take();
-        if let Some(activation) = activation {
+        let mut activation = lock(&self.activation);
+        if let Some(activation) = activation.take() {
             let _ = activation.join();
         }
         self.extensions.close();

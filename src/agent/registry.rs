@@ -36,6 +36,13 @@ pub struct Start {
     pub extension_overrides: Option<Vec<Value>>,
 }
 
+/// What becomes of an agent that runs already.
+#[derive(Clone, Copy)]
+enum Running {
+    Stays,
+    Goes,
+}
+
 /// All live agents.
 pub struct Registry {
     stores: Stores,
@@ -97,7 +104,10 @@ impl Registry {
             recipe: start.recipe.map(Recipe::into_value),
             ..NewSession::default()
         })?;
-        self.launch(&session, false)?;
+        if let Err(error) = self.launch(&session, Running::Stays) {
+            let _ = self.stores.sessions.delete(&session.id);
+            return Err(error);
+        }
         Ok(session)
     }
 
@@ -131,14 +141,15 @@ impl Registry {
         load: bool,
         cancel: &Cancel,
     ) -> Result<(Session, Option<Vec<ExtensionResult>>), Error> {
-        let mut session = self.session(id)?;
+        let (mut session, results) = match load {
+            true => {
+                let (session, agent) = self.run(id, Running::Stays)?;
+                (session, Some(agent.wait(cancel)?.to_vec()))
+            }
+            false => (self.session(id)?, None),
+        };
         session.conversation = self.stores.sessions.conversation(id)?;
-        if !load {
-            return Ok((session, None));
-        }
-        let agent = self.launch(&session, false)?;
-        let results = agent.wait(cancel)?.to_vec();
-        Ok((session, Some(results)))
+        Ok((session, results))
     }
 
     /// Ends the session's agent, if it runs, and starts it anew.
@@ -146,15 +157,18 @@ impl Registry {
     /// # Errors
     /// When there is no such session.
     pub fn restart(&self, id: &str, cancel: &Cancel) -> Result<Vec<ExtensionResult>, Error> {
-        let session = self.session(id)?;
-        let agent = self.launch(&session, true)?;
+        let (_, agent) = self.run(id, Running::Goes)?;
         Ok(agent.wait(cancel)?.to_vec())
     }
 
-    /// Ends the session's agent and all that it started; does nothing if it does not run.
+    /// Ends the session's agent and all that it started; does nothing if it does not run. The agent
+    /// stays in the table until it is gone, so that the next one knows what to wait for.
     pub fn stop(&self, id: &str) {
-        if let Some(agent) = self.take(id) {
-            agent.close();
+        let Some(agent) = self.live(id) else { return };
+        agent.close();
+        let mut live = lock(&self.live);
+        if live.get(id).is_some_and(|now| Arc::ptr_eq(now, &agent)) {
+            live.remove(id);
         }
     }
 
@@ -188,14 +202,13 @@ impl Registry {
     /// # Errors
     /// When there is no such session, or its agent does not run.
     pub fn agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
-        let agent = lock(&self.live).get(id).cloned();
-        match agent {
-            Some(agent) => Ok(agent),
-            None => {
-                self.session(id)?;
-                Err(Error::NotRunning { id: id.to_owned() })
-            }
+        if let Some(agent) = self.live(id)
+            && !agent.is_ending()
+        {
+            return Ok(agent);
         }
+        self.session(id)?;
+        Err(Error::NotRunning { id: id.to_owned() })
     }
 
     /// Activates an extension in a running session and remembers it with the session.
@@ -208,14 +221,16 @@ impl Registry {
         extension: &ExtensionConfig,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        self.agent(id)?.extensions.add(extension, cancel)?;
         let key = extension.key();
-        self.change_extensions(id, |enabled| {
-            let value = extension.to_value();
-            match enabled.iter_mut().find(|other| has_key(other, &key)) {
-                Some(other) => *other = value,
-                None => enabled.push(value),
-            }
+        self.with_agent(id, |agent| {
+            agent.extensions.add(extension, cancel)?;
+            self.change_extensions(id, |enabled| {
+                let value = extension.to_value();
+                match enabled.iter_mut().find(|other| has_key(other, &key)) {
+                    Some(other) => *other = value,
+                    None => enabled.push(value),
+                }
+            })
         })
     }
 
@@ -224,12 +239,30 @@ impl Registry {
     /// # Errors
     /// When the agent does not run.
     pub fn remove_extension(&self, id: &str, name: &str, cancel: &Cancel) -> Result<(), Error> {
-        let agent = self.agent(id)?;
-        // What is still being started could not be removed.
-        agent.wait(cancel)?;
-        agent.extensions.remove(name);
         let key = config::key(name);
-        self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
+        self.with_agent(id, |agent| {
+            // What is still being started could not be removed.
+            agent.wait(cancel)?;
+            agent.extensions.remove(name);
+            self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
+        })
+    }
+
+    /// Changes the running agent and what is stored of it; once more if another agent took its
+    /// place meanwhile, which may have read what was stored before.
+    fn with_agent(
+        &self,
+        id: &str,
+        change: impl Fn(&Agent) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        loop {
+            let agent = self.agent(id)?;
+            change(&agent)?;
+            match self.live(id) {
+                Some(now) if !Arc::ptr_eq(&now, &agent) => {}
+                _ => return Ok(()),
+            }
+        }
     }
 
     fn change_extensions(
@@ -250,8 +283,10 @@ impl Registry {
     /// # Errors
     /// When there is no such session.
     pub fn delete(&self, id: &str) -> Result<(), Error> {
+        // In this order: an agent that starts now finds either us or its session gone.
+        let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);
-        match self.stores.sessions.delete(id)? {
+        match deleted {
             true => Ok(()),
             false => Err(Error::NoSession),
         }
@@ -284,19 +319,41 @@ impl Registry {
         bounds
     }
 
-    fn take(&self, id: &str) -> Option<Arc<Agent>> {
-        lock(&self.live).remove(id)
+    fn live(&self, id: &str) -> Option<Arc<Agent>> {
+        lock(&self.live).get(id).cloned()
     }
 
-    /// The session's agent: the running one, or a new one that takes its place if it is to be `anew`.
-    fn launch(&self, session: &Session, anew: bool) -> Result<Arc<Agent>, Error> {
+    /// The session as it is stored, and an agent that works accordingly. No lock is held while the
+    /// session is read, so it is read again once the agent can be found by whoever changes it.
+    fn run(&self, id: &str, mut running: Running) -> Result<(Session, Arc<Agent>), Error> {
+        let mut session = self.session(id)?;
+        loop {
+            let (agent, new) = self.launch(&session, running)?;
+            if !new {
+                return Ok((session, agent));
+            }
+            let now = self.session(id).inspect_err(|_| self.stop(id))?;
+            if now.working_dir == session.working_dir
+                && now.enabled_extensions() == session.enabled_extensions()
+            {
+                return Ok((now, agent));
+            }
+            (session, running) = (now, Running::Goes);
+        }
+    }
+
+    /// The session's agent, and whether it is new: the one that runs, if it stays, else another,
+    /// which ends it first.
+    fn launch(&self, session: &Session, running: Running) -> Result<(Arc<Agent>, bool), Error> {
         let mut live = lock(&self.live);
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let before = live.get(&session.id).cloned();
-        if let (Some(agent), false) = (&before, anew) {
-            return Ok(agent.clone());
+        if let (Some(agent), Running::Stays) = (&before, running)
+            && !agent.is_ending()
+        {
+            return Ok((agent.clone(), false));
         }
         let secrets = self.stores.secrets.clone();
         let context = Context {
@@ -312,7 +369,7 @@ impl Registry {
         let configs = session.enabled_extensions().to_vec();
         let agent = Agent::launch(context, configs, before, &self.cancel)?;
         live.insert(session.id.clone(), agent.clone());
-        Ok(agent)
+        Ok((agent, true))
     }
 }
 
