@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -63,6 +63,9 @@ impl Default for Bounds {
 
 /// How long the end of a session waits for extensions that are being started to give up.
 const GIVE_UP: Duration = Duration::from_secs(5);
+
+/// How often somebody who waits for another's start looks whether the client is still there.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// The active extensions of one session.
 pub struct Manager {
@@ -124,7 +127,8 @@ impl Manager {
     }
 
     /// Activates an extension and waits until it is ready. One that is active already, with the
-    /// same configuration and alive, is left as it is; otherwise the new one replaces it. `cancel`
+    /// same configuration and alive, is left as it is; otherwise the new one replaces it. One that is
+    /// being started is waited for first. `cancel`
     /// is cancelled too if [`close`](Self::close) is called meanwhile.
     ///
     /// # Errors
@@ -137,16 +141,21 @@ impl Manager {
         }
         let _starting = {
             let mut table = lock(&self.table);
+            while table.starting.contains(&key) {
+                if cancel.probe() || table.closed {
+                    let reason = "it was being started already, and nobody waits any more";
+                    return Err(Error::new(name, Phase::Cancelled, reason));
+                }
+                let waited = self.settled.wait_timeout(table, LOOK);
+                table = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
             if let Some(active) = table.active.get(&key)
                 && active.config == *config
                 && active.client.is_open()
             {
                 return Ok(());
             }
-            if !table.starting.insert(key.clone()) {
-                let reason = format!("another extension with the key `{key}` is being started");
-                return Err(Error::new(name, Phase::Config, reason));
-            }
+            table.starting.insert(key.clone());
             Starting {
                 manager: self,
                 key: key.clone(),
