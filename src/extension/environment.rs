@@ -56,6 +56,10 @@ const SHELL: &str = "it makes a shell run other code";
 const WINDOWS: &str = "programs look for their files and libraries there";
 const OURS: &str = "gosling sets it itself";
 
+/// From this length on, in bytes, a value in plain text may well be a key, unless it is a path: many
+/// users write their keys into `envs`. What is shorter may be part of any word.
+const LIKELY_SECRET: usize = 8;
+
 /// Why a configuration may not set this variable, if it may not.
 pub fn refusal(variable: &str) -> Option<&'static str> {
     let matches = |pattern: &str| match pattern.strip_suffix('*') {
@@ -88,6 +92,9 @@ impl Environment {
         let mut environment = Environment::default();
         for (name, value) in envs.iter() {
             check(name, value)?;
+            if value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~']) {
+                environment.secrets.push(value.to_owned());
+            }
             environment
                 .variables
                 .insert(name.to_owned(), value.to_owned());
@@ -223,5 +230,11 @@ mod tests {
         }
         assert!(e.expand("${NOPE}").unwrap_err().contains("NOPE"));
         assert_eq!(e.secrets(), ["s3cret"]);
+    }
+
+    #[test]
+    fn what_may_be_a_key_is_a_secret_wherever_it_stands() {
+        let envs = json!({"KEY": "sk-12345678", "DIR": "/home/someone", "MODE": "fast"});
+        assert_eq!(environment(envs, &[]).unwrap().secrets(), ["sk-12345678"]);
     }
 }

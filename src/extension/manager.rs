@@ -2,7 +2,7 @@
 //! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
 
 use super::command;
-use super::config::{Envs, ExtensionConfig, Stdio, StreamableHttp, key};
+use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::{Error, Phase};
 use crate::mcp;
@@ -182,9 +182,19 @@ impl Manager {
 
     fn start(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Extension, Error> {
         let name = config.name();
-        let transport: Arc<dyn Transport> = match config {
-            ExtensionConfig::Stdio(stdio) => Arc::new(self.stdio(stdio)?),
-            ExtensionConfig::StreamableHttp(http) => Arc::new(self.http(http)?),
+        let merged = |envs, keys| {
+            let merged = Environment::merge(envs, keys, &*self.context.secrets);
+            merged.map_err(|reason| Error::new(name, Phase::Config, reason))
+        };
+        let (transport, environment): (Arc<dyn Transport>, _) = match config {
+            ExtensionConfig::Stdio(stdio) => {
+                let environment = merged(&stdio.envs, &stdio.env_keys)?;
+                (Arc::new(self.stdio(stdio, &environment)?), environment)
+            }
+            ExtensionConfig::StreamableHttp(http) => {
+                let environment = merged(&http.envs, &http.env_keys)?;
+                (Arc::new(self.http(http, &environment)?), environment)
+            }
             ExtensionConfig::Sse(_) => {
                 let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
                               `streamable_http` and `uri` to the server's MCP endpoint";
@@ -217,6 +227,7 @@ impl Manager {
             .map(|(k, v)| (k.to_owned(), v.into()))
             .into_iter()
             .collect();
+        options.secrets = environment.secrets().to_vec();
         let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
@@ -237,19 +248,8 @@ impl Manager {
         })
     }
 
-    fn environment(
-        &self,
-        name: &str,
-        envs: &Envs,
-        env_keys: &[String],
-    ) -> Result<Environment, Error> {
-        Environment::merge(envs, env_keys, &*self.context.secrets)
-            .map_err(|reason| Error::new(name, Phase::Config, reason))
-    }
-
-    fn stdio(&self, config: &Stdio) -> Result<StdioTransport, Error> {
+    fn stdio(&self, config: &Stdio, environment: &Environment) -> Result<StdioTransport, Error> {
         let name = &config.name;
-        let environment = self.environment(name, &config.envs, &config.env_keys)?;
         let folders = command::search_path();
         let program = command::find(&config.cmd, &self.context.working_dir, &folders)
             .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
@@ -281,11 +281,13 @@ impl Manager {
         })
     }
 
-    fn http(&self, config: &StreamableHttp) -> Result<HttpTransport, Error> {
-        let name = &config.name;
-        let wrong = |reason: String| Error::new(name, Phase::Config, reason);
-        let environment = self.environment(name, &config.envs, &config.env_keys)?;
-        let mut options = HttpOptions::new(key(name), &config.uri);
+    fn http(
+        &self,
+        config: &StreamableHttp,
+        environment: &Environment,
+    ) -> Result<HttpTransport, Error> {
+        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
+        let mut options = HttpOptions::new(key(&config.name), &config.uri);
         for (header, value) in config.headers.iter() {
             let value = environment
                 .expand(value)

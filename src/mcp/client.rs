@@ -6,7 +6,7 @@
 use super::error::Error;
 use super::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
 use super::pending::{Outcome, Patience, Pending};
-use super::text::printable;
+use super::text::{printable, redact};
 use super::transport::{Receiver, Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
@@ -24,10 +24,12 @@ pub const MAX_PAGES: usize = 1_000;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How many bad lines of a server are logged; the rest is only counted.
-const LOGGED_LINES: u64 = 5;
+/// How many of each kind of a server's oddities are logged; the rest is only counted.
+const LOGGED: u64 = 5;
 /// How much of a bad line is logged, in characters.
 const LOGGED_CHARS: usize = 200;
+/// How much of it is searched for secrets before that, in bytes.
+const SEARCHED: usize = 16 << 10;
 
 /// How to behave on one connection.
 #[derive(Clone)]
@@ -42,6 +44,8 @@ pub struct Options {
     pub patience: Patience,
     /// Goes into the `_meta` of every request but `initialize` (SERVER §9.2).
     pub meta: serde_json::Map<String, serde_json::Value>,
+    /// Text that must never be shown, should the server say it.
+    pub secrets: Vec<String>,
 }
 
 impl Options {
@@ -60,6 +64,7 @@ impl Options {
                 total: MAX_TIMEOUT,
             },
             meta: serde_json::Map::new(),
+            secrets: Vec::new(),
         }
     }
 }
@@ -467,7 +472,10 @@ impl Client {
                 method,
                 reason: format!("the answer has the wrong shape: {reason}"),
             }),
-            Outcome::Refused(error) => Err(Error::Rpc { method, error }),
+            Outcome::Refused(mut error) => {
+                error.message = redact(&error.message, &inner.options.secrets);
+                Err(Error::Rpc { method, error })
+            }
             Outcome::Failed(error) => Err(Error::Transport(error)),
             Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
             Outcome::TimedOut => Err(Error::TimedOut {
@@ -530,7 +538,13 @@ impl Inner {
                     _ => false,
                 };
                 if !known {
-                    self.counters.unexpected.fetch_add(1, Ordering::Relaxed);
+                    self.note(&self.counters.unexpected, || {
+                        let id = id.map_or("none".to_owned(), |id| id.to_string());
+                        format!(
+                            "skipped an answer nobody waits for id={}",
+                            printable(&id, 64)
+                        )
+                    });
                 }
             }
             Message::Notification { method, params } => {
@@ -562,11 +576,12 @@ impl Inner {
         let bytes = if method == "ping" {
             jsonrpc::response(Some(id), Ok(&Empty {}))
         } else {
-            self.counters.refused.fetch_add(1, Ordering::Relaxed);
-            let error = ErrorObject::new(
-                jsonrpc::METHOD_NOT_FOUND,
-                format!("this client does not answer {:?}", printable(method, 64)),
-            );
+            let method = printable(method, 64);
+            self.note(&self.counters.refused, || {
+                format!("refused a request of the server method={method:?}")
+            });
+            let reason = format!("this client does not answer {method:?}");
+            let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason);
             jsonrpc::response(Some(id), Err::<&Empty, _>(&error))
         };
         if let Ok(bytes) = bytes {
@@ -595,14 +610,17 @@ impl Inner {
     }
 
     fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
-        let before = self.counters.malformed.fetch_add(1, Ordering::Relaxed);
-        if before < LOGGED_LINES {
-            let name = &self.options.name;
-            let head = &bytes[..bytes.len().min(4 * LOGGED_CHARS)];
-            let text = printable(&String::from_utf8_lossy(head), LOGGED_CHARS);
-            log::warn!(
-                "skipped what is no message extension={name:?} reason={reason:?} text={text:?}"
-            );
+        self.note(&self.counters.malformed, || {
+            let head = String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED)]);
+            let text = printable(&redact(&head, &self.options.secrets), LOGGED_CHARS);
+            format!("skipped what is no message reason={reason:?} text={text:?}")
+        });
+    }
+
+    /// Counts what should not have come, and logs the first few.
+    fn note(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
+        if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
+            log::warn!("{} extension={:?}", what(), self.options.name);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a server complains about: the end is kept for errors, the first lines are logged.
 
 use super::StdioOptions;
-use crate::mcp::text::printable;
+use crate::mcp::text::{printable, redact};
 use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
 use std::collections::VecDeque;
@@ -54,15 +54,6 @@ pub(super) fn last_words(tail: &Tail, secrets: &[String]) -> String {
     let text: String = text.chars().skip(skipped).collect();
     let lines = text.trim().lines().map(|line| printable(line, QUOTED));
     lines.collect::<Vec<_>>().join("\n")
-}
-
-fn redact(text: &str, secrets: &[String]) -> String {
-    secrets
-        .iter()
-        .filter(|secret| !secret.is_empty())
-        .fold(text.to_owned(), |text, secret| {
-            text.replace(secret, "[secret]")
-        })
 }
 
 #[cfg(test)]
