@@ -17,6 +17,9 @@ const MAX_RECORD: usize = 4_000;
 /// How many days of log files are kept.
 const KEEP_DAYS: usize = 14;
 
+/// What Goose Desktop takes for the death of a server that it starts.
+const ALARMS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
+
 struct Logger {
     folder: PathBuf,
     file: Mutex<Sink>,
@@ -73,7 +76,7 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let said = printable(&record.args().to_string(), MAX_RECORD);
+        let said = one_line(&record.args().to_string());
         let line = format!("{} {} {said}\n", clock::now_rfc3339(), record.level());
         // Nobody is left to tell if stderr is gone.
         let _ = io::stderr().write_all(line.as_bytes());
@@ -81,6 +84,16 @@ impl Log for Logger {
     }
 
     fn flush(&self) {}
+}
+
+/// A record must not look like two, whatever an MCP server has said, nor like the last words of this
+/// one.
+fn one_line(text: &str) -> String {
+    ALARMS
+        .iter()
+        .fold(printable(text, MAX_RECORD), |line, alarm| {
+            line.replace(alarm, &alarm.replace([' ', '_'], "-"))
+        })
 }
 
 impl Sink {
@@ -121,6 +134,14 @@ fn open(folder: &PathBuf) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_record_is_one_line_and_raises_no_alarm() {
+        assert_eq!(
+            one_line("reason=thread panicked at x\n2026 INFO forged\x1b[0m, \"é\""),
+            "reason=thread panicked-at x\\u{a}2026 INFO forged\\u{1b}[0m, \"é\""
+        );
+    }
 
     #[test]
     fn levels_are_read_as_users_write_them() {
