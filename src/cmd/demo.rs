@@ -91,8 +91,11 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
     let body = json!({"session_id": id, "load_model_and_extensions": true});
     let what = "wait until the server is active";
     let resumed = show.exchange(&gosling, what, "POST", "/agent/resume", Some(body))?;
-    if resumed["extension_results"][0]["success"] != true {
-        show.failed += 1;
+    let activated = &resumed["extension_results"][0];
+    if activated["success"] != true {
+        let reason = activated["error"].as_str().unwrap_or("no reason was given");
+        show.note("is it active?", reason, Duration::ZERO, false);
+        show.verdict();
         return Ok(());
     }
     let path = format!("/agent/tools?session_id={id}");

@@ -78,6 +78,15 @@ impl PipeReader {
         }
     }
 
+    /// Whether [`stop`](Self::stop) was called.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn fd(&self) -> i32 {
+        self.file.as_raw_fd()
+    }
+
     /// Waits until there is something to read, or the end; false when the limit passes first.
     pub fn wait_readable(&self, limit: Duration) -> bool {
         unix::wait_readable(self.file.as_raw_fd(), limit)
@@ -89,7 +98,7 @@ impl PipeReader {
     /// ends, and this says false: do not wait for that thread.
     pub fn stop(&self) -> bool {
         self.stopped.store(true, Ordering::SeqCst);
-        let path = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let path = format!("/proc/self/fd/{}", self.fd());
         let woken = || {
             let mut options = OpenOptions::new();
             // Nobody may be reading any more: this must not wait for room.
@@ -103,11 +112,11 @@ impl PipeReader {
 
 impl Read for &PipeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.stopped.load(Ordering::SeqCst) {
+        if self.is_stopped() {
             return Ok(0);
         }
         let n = (&*self.file).read(buffer)?;
-        match self.stopped.load(Ordering::SeqCst) {
+        match self.is_stopped() {
             true => Ok(0),
             false => Ok(n),
         }

@@ -10,6 +10,7 @@
 //! signal fires when the *thread* that made the child ends.
 
 use super::guardian::Guardian;
+use super::pipe::PipeReader;
 use super::{lock, unix};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use std::io;
@@ -54,6 +55,8 @@ pub struct Process {
     mark: String,
     child: Mutex<Option<std::process::Child>>,
     status: OnceLock<ExitStatus>,
+    /// It ended without being sent a signal.
+    by_itself: OnceLock<bool>,
     ending: Mutex<()>,
     spawner: Arc<Spawner>,
 }
@@ -66,6 +69,18 @@ pub struct Pipes {
     pub stdout: ChildStdout,
     /// What it complains about.
     pub stderr: ChildStderr,
+}
+
+/// Sees a child exit, also one that is reaped meanwhile. On Linux; elsewhere it sees nothing.
+pub struct ExitWatch(Option<unix::PidFd>);
+
+impl ExitWatch {
+    /// Waits until the child has exited or `output` has something to read, its end included; true
+    /// when the child has exited and there is nothing to read. False at once where nothing can be seen.
+    pub fn wait(&self, output: Option<&PipeReader>) -> bool {
+        let handle = self.0.as_ref();
+        handle.is_some_and(|handle| handle.wait_or_readable(output.map(PipeReader::fd)))
+    }
 }
 
 enum Job {
@@ -125,6 +140,7 @@ impl Process {
             mark,
             child: Mutex::new(Some(child)),
             status: OnceLock::new(),
+            by_itself: OnceLock::new(),
             ending: Mutex::new(()),
             spawner,
         };
@@ -134,6 +150,19 @@ impl Process {
     /// The child's process id, which is its group's too.
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// A way to see it exit for who reads its output.
+    pub fn watch(&self) -> ExitWatch {
+        ExitWatch(unix::PidFd::open(self.pid))
+    }
+
+    /// How it ended, if it did so before it was sent a signal.
+    pub fn own_status(&self) -> Option<ExitStatus> {
+        match self.by_itself.get() {
+            Some(true) => self.status(),
+            _ => None,
+        }
     }
 
     /// How it ended, if it was seen to.
@@ -155,7 +184,9 @@ impl Process {
         let Some(mut child) = lock(&self.child).take() else {
             return;
         };
-        if !self.wait_exit(grace.stdin) {
+        let by_itself = self.wait_exit(grace.stdin);
+        let _ = self.by_itself.set(by_itself);
+        if !by_itself {
             unix::signal_group(self.pid, unix::Signal::Terminate);
             self.wait_exit(grace.term);
         }

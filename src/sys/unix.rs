@@ -173,15 +173,34 @@ fn kill_if(pid: i32, still_meant: impl Fn() -> bool) {
 }
 
 #[cfg(target_os = "linux")]
+pub(super) use linux::PidFd;
+
+/// There are no handles on processes here.
+#[cfg(not(target_os = "linux"))]
+pub(super) enum PidFd {}
+
+#[cfg(not(target_os = "linux"))]
+impl PidFd {
+    pub(super) fn open(_: i32) -> Option<PidFd> {
+        None
+    }
+
+    pub(super) fn wait_or_readable(&self, _: Option<i32>) -> bool {
+        match *self {}
+    }
+}
+
+#[cfg(target_os = "linux")]
 mod linux {
     //! A handle on a process, so that its id cannot come to mean another one. Linux 5.3.
+    use std::io::{Error, ErrorKind};
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::time::Duration;
 
-    pub(super) struct PidFd(OwnedFd);
+    pub(in crate::sys) struct PidFd(OwnedFd);
 
     impl PidFd {
-        pub(super) fn open(pid: i32) -> Option<PidFd> {
+        pub(in crate::sys) fn open(pid: i32) -> Option<PidFd> {
             // SAFETY: a system call with plain integers; a descriptor that it returns is ours.
             unsafe {
                 let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
@@ -192,6 +211,25 @@ mod linux {
         /// False when the limit passes before the process has exited.
         pub(super) fn wait(&self, limit: Duration) -> bool {
             super::wait_readable(self.0.as_raw_fd(), limit)
+        }
+
+        /// Waits until the process has exited or `fd` can be read, which it can at its end too; true
+        /// when the process has and the other cannot.
+        pub(in crate::sys) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
+            let poll = |fd| libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // Negative descriptors are passed over.
+            let mut polls = [poll(fd.unwrap_or(-1)), poll(self.0.as_raw_fd())];
+            loop {
+                // SAFETY: two valid pollfds that outlive the call.
+                match unsafe { libc::poll(polls.as_mut_ptr(), 2, -1) } {
+                    -1 if Error::last_os_error().kind() == ErrorKind::Interrupted => {}
+                    _ => return polls[0].revents == 0,
+                }
+            }
         }
 
         pub(super) fn kill(&self) {

@@ -1,7 +1,19 @@
-//! What several test files need.
+//! What several test files need: folders of their own, a real server with a client that asserts in
+//! sentences, and MCP servers that misbehave by a script.
+#![allow(dead_code)] // Each test file uses its own part.
+
+pub mod client;
+pub mod process;
+pub mod scripted;
+pub mod server;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than anything here takes on a busy machine; only a test that fails waits for it.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A folder of its own for one test, removed with everything in it when dropped.
 pub struct TempDir(PathBuf);
@@ -24,4 +36,17 @@ pub fn temp_dir() -> TempDir {
     let path = std::env::temp_dir().join(format!("gosling-test-{}-{n}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
     TempDir(path)
+}
+
+/// Looks again and again until there is something to see.
+#[track_caller]
+pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        thread::sleep(Duration::from_millis(10));
+    }
 }

@@ -65,7 +65,7 @@ pub trait Receiver: Send + Sync {
 pub enum TransportError {
     /// This end closed the connection.
     Closed,
-    /// The server process ended or closed its output.
+    /// The server process ended or closed its input or output.
     Exited {
         /// How, for example `exit status: 3`; empty if it is not known.
         status: String,
@@ -103,7 +103,7 @@ impl fmt::Display for TransportError {
             TransportError::Closed => f.write_str("the connection is closed"),
             TransportError::Exited { status, stderr } => {
                 match status.as_str() {
-                    "" => f.write_str("the server closed its output")?,
+                    "" => f.write_str("the server closed its input or output")?,
                     status => write!(f, "the server process ended ({status})")?,
                 }
                 match stderr.as_str() {

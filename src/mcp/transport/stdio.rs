@@ -20,9 +20,10 @@ use incoming::{Incoming, Over};
 use outgoing::Outgoing;
 use std::io;
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use stderr::Keeper;
 
 /// The largest line that a server may send, in bytes, unless told otherwise.
 pub const MAX_LINE: usize = 64 << 20;
@@ -43,7 +44,8 @@ pub struct StdioOptions {
 pub struct StdioTransport {
     process: Arc<Process>,
     outgoing: Arc<Outgoing>,
-    incoming: OnceLock<Arc<Incoming>>,
+    /// From the start to the end: it holds the receiver, which holds this.
+    incoming: Mutex<Option<Arc<Incoming>>>,
     stdout: PipeReader,
     stderr: PipeReader,
     options: Arc<StdioOptions>,
@@ -59,10 +61,12 @@ impl StdioTransport {
     /// Whatever kept the program from starting.
     pub fn spawn(command: Command, options: StdioOptions) -> io::Result<Self> {
         let (process, pipes) = Process::spawn(command)?;
+        let process = Arc::new(process);
+        let stdin = PipeWriter::new(pipes.stdin)?;
         Ok(StdioTransport {
-            process: Arc::new(process),
-            outgoing: Arc::new(Outgoing::new(PipeWriter::new(pipes.stdin)?)),
-            incoming: OnceLock::new(),
+            process: process.clone(),
+            outgoing: Arc::new(Outgoing::new(stdin, process)),
+            incoming: Mutex::default(),
             stdout: PipeReader::new(pipes.stdout),
             stderr: PipeReader::new(pipes.stderr),
             options: Arc::new(options),
@@ -95,16 +99,19 @@ impl StdioTransport {
 
 impl Transport for StdioTransport {
     fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
-        let (stderr, tail, options) =
-            (self.stderr.clone(), self.tail.clone(), self.options.clone());
-        let (ended, stderr_end) = bounded(0);
-        self.thread("stderr", move || {
-            stderr::keep(&stderr, &tail, &options);
-            drop(ended);
-        })?;
         let max_line = self.options.max_line;
         let incoming = Incoming::new(self.stdout.clone(), receiver.clone(), max_line);
-        let incoming = self.incoming.get_or_init(|| Arc::new(incoming)).clone();
+        let incoming = Arc::new(incoming);
+        *lock(&self.incoming) = Some(incoming.clone());
+        let keeper = Keeper {
+            stderr: self.stderr.clone(),
+            exit: self.process.watch(),
+            incoming: incoming.clone(),
+            tail: self.tail.clone(),
+            options: self.options.clone(),
+        };
+        let (ended, stderr_end) = bounded(0);
+        self.thread("stderr", move || keeper.run(ended))?;
         let end = End {
             process: self.process.clone(),
             outgoing: self.outgoing.clone(),
@@ -119,7 +126,8 @@ impl Transport for StdioTransport {
     }
 
     fn lend(&self, done: &dyn Fn() -> bool) {
-        if let Some(incoming) = self.incoming.get() {
+        let incoming = lock(&self.incoming).clone();
+        if let Some(incoming) = incoming {
             incoming.lend(done);
         }
     }
@@ -136,10 +144,8 @@ impl Transport for StdioTransport {
         self.outgoing.close();
         let grace = *lock(&self.grace);
         self.process.end(grace);
-        let certain = self.stdout.stop() & self.stderr.stop();
-        if let Some(incoming) = self.incoming.get() {
-            incoming.hurry();
-        }
+        let incoming = lock(&self.incoming).take();
+        let certain = incoming.is_none_or(|incoming| incoming.end()) & self.stderr.stop();
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             // The last reference may be dropped by the reader itself.
             let own = thread.thread().id() == thread::current().id();
@@ -169,20 +175,15 @@ impl End {
     /// A server without output is of no use: it is ended, should it still run, and its last words
     /// are gathered.
     fn explain(&self, over: Over) -> TransportError {
-        self.outgoing.close();
+        self.outgoing.gone();
+        self.process.end(Grace::SHORT);
         if let Some(error) = over {
-            self.process.end(Grace::SHORT);
             return error;
         }
-        let by_itself = self.process.wait_exit(Grace::SHORT.stdin);
-        self.process.end(Grace::SHORT);
         let _ = self.stderr_end.recv_timeout(STDERR_ENDS);
-        let status = match (by_itself, self.process.status()) {
-            (true, Some(status)) => status.to_string(),
-            _ => String::new(),
-        };
+        let status = self.process.own_status();
         TransportError::Exited {
-            status,
+            status: status.map_or(String::new(), |status| status.to_string()),
             stderr: stderr::last_words(&self.tail, &self.options.secrets),
         }
     }

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long a caller reads for itself before it leaves that to the thread.
 const LEND: Duration = Duration::from_millis(20);
+/// How long stdout may go on after the server has exited: a descendant may hold it open.
+const LINGERS: Duration = Duration::from_millis(250);
 /// How long the thread holds back after a caller has read.
 const LEASE: Duration = Duration::from_millis(10);
 
@@ -26,6 +28,8 @@ pub(super) struct Incoming {
 }
 
 struct Desk {
+    /// The thread has seen the end.
+    ended: bool,
     /// With whoever reads; here when nobody does.
     lines: Option<Lines>,
     /// Until when the thread holds back, if nobody waits.
@@ -43,6 +47,7 @@ impl Incoming {
             stdout,
             receiver,
             desk: Mutex::new(Desk {
+                ended: false,
                 lines: Some(Lines::new(max_line)),
                 lease: Instant::now(),
                 over: None,
@@ -85,10 +90,23 @@ impl Incoming {
         self.put_back(lines, read);
     }
 
-    /// Wakes the thread, should it hold back: there is an end to be seen.
-    pub(super) fn hurry(&self) {
+    /// Makes reading end now. False when that cannot be promised: see [`PipeReader::stop`].
+    pub(super) fn end(&self) -> bool {
+        let certain = self.stdout.stop();
         lock(&self.desk).lease = Instant::now();
-        self.changed.notify_one();
+        self.changed.notify_all();
+        certain
+    }
+
+    /// The server has exited: makes reading end, should it not do so by itself in a moment.
+    pub(super) fn end_soon(&self) {
+        let going_on = |desk: &mut Desk| !desk.ended;
+        let desk = lock(&self.desk);
+        let waited = self.changed.wait_timeout_while(desk, LINGERS, going_on);
+        let still = !waited.unwrap_or_else(PoisonError::into_inner).0.ended;
+        if still {
+            self.end();
+        }
     }
 
     fn read_once(&self, lines: &mut Lines) -> Result<bool, TransportError> {
@@ -100,6 +118,8 @@ impl Incoming {
         let mut desk = lock(&self.desk);
         loop {
             if let Some(over) = desk.over.take() {
+                desk.ended = true;
+                self.changed.notify_all();
                 return Err(over);
             }
             let held_back = Instant::now() < desk.lease && self.receiver.is_idle();
@@ -126,7 +146,7 @@ impl Incoming {
         let wanted = desk.over.is_some() || !self.receiver.is_idle();
         drop(desk);
         if wanted {
-            self.changed.notify_one();
+            self.changed.notify_all();
         }
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::mcp::transport::TransportError;
 use crate::sys::pipe::PipeWriter;
+use crate::sys::process::{Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -19,21 +19,31 @@ const KEPT: usize = 4 << 10;
 
 /// What waits to be written, and the pipe.
 pub(super) struct Outgoing {
-    state: Mutex<OutgoingState>,
+    process: Arc<Process>,
+    state: Mutex<State>,
 }
 
-struct OutgoingState {
-    pipe: Option<PipeWriter>,
+struct State {
+    pipe: Pipe,
     backlog: VecDeque<u8>,
     /// A writer thread is at work on the backlog.
     draining: bool,
 }
 
+enum Pipe {
+    Open(PipeWriter),
+    /// The server does not listen any more. The reader of its output tells everybody who waits.
+    Gone,
+    /// This end closed it.
+    Closed,
+}
+
 impl Outgoing {
-    pub(super) fn new(pipe: PipeWriter) -> Self {
+    pub(super) fn new(pipe: PipeWriter, process: Arc<Process>) -> Self {
         Outgoing {
-            state: Mutex::new(OutgoingState {
-                pipe: Some(pipe),
+            process,
+            state: Mutex::new(State {
+                pipe: Pipe::Open(pipe),
                 backlog: VecDeque::new(),
                 draining: false,
             }),
@@ -51,11 +61,14 @@ impl Outgoing {
         if waiting > 0 && waiting + line.len() > MAX_BACKLOG {
             return Err(TransportError::NotReading { waiting });
         }
-        let Some(pipe) = &mut state.pipe else {
-            return Err(TransportError::Closed);
+        let pipe = match &mut state.pipe {
+            Pipe::Open(pipe) => pipe,
+            Pipe::Gone => return Ok(()),
+            Pipe::Closed => return Err(TransportError::Closed),
         };
+        // What is wrong with a pipe that takes nothing, the writer thread will see.
         let written = match waiting {
-            0 => pipe.write_some(&line).map_err(not_writable)?,
+            0 => pipe.write_some(&line).unwrap_or(0),
             _ => 0,
         };
         state.backlog.extend(&line[written..]);
@@ -76,14 +89,13 @@ impl Outgoing {
         loop {
             let room = {
                 let mut state = lock(&self.state);
-                let OutgoingState { pipe, backlog, .. } = &mut *state;
-                let Some(pipe) = pipe else { return };
-                let wrote = pipe.write_some(backlog.as_slices().0);
-                match wrote {
-                    Ok(n) => drop(backlog.drain(..n)),
-                    // The reader of stdout finds out why.
-                    Err(_) => backlog.clear(),
-                }
+                let State { pipe, backlog, .. } = &mut *state;
+                let Pipe::Open(pipe) = pipe else { return };
+                let Ok(wrote) = pipe.write_some(backlog.as_slices().0) else {
+                    drop(state);
+                    return self.give_up();
+                };
+                backlog.drain(..wrote);
                 if backlog.is_empty() {
                     backlog.shrink_to(KEPT);
                     state.draining = false;
@@ -95,15 +107,29 @@ impl Outgoing {
         }
     }
 
+    /// A server that takes no input is of no use, should it still run. What it has said by then is
+    /// read to its end, and the reader of stdout finds out why.
+    fn give_up(&self) {
+        self.gone();
+        self.process.end(Grace::SHORT);
+    }
+
+    /// The server is at its end: what is sent from now on gets no answer, and the reason comes from
+    /// the reader.
+    pub(super) fn gone(&self) {
+        self.end(Pipe::Gone);
+    }
+
+    /// Nothing may be sent from now on, and the server sees the end of its input.
     pub(super) fn close(&self) {
+        self.end(Pipe::Closed);
+    }
+
+    fn end(&self, pipe: Pipe) {
         let mut state = lock(&self.state);
-        state.pipe = None;
+        state.pipe = pipe;
         state.backlog = VecDeque::new();
     }
-}
-
-fn not_writable(error: io::Error) -> TransportError {
-    TransportError::Io(format!("the server does not take input: {error}"))
 }
 
 /// One message as one line. Line breaks inside JSON are white space (a string cannot hold one), so

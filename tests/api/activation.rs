@@ -1,0 +1,264 @@
+//! How extensions come up: in the background, side by side, once; and which types cannot.
+
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Record, Server};
+use crate::support::until;
+use serde_json::{Value, json};
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A server that takes its time before it answers `initialize`.
+fn slow(name: &str, record: &Record, ms: u64) -> Extension {
+    let result = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+        "serverInfo": {"name": name, "version": "1"},
+    });
+    let script = Script::new()
+        .recorded(&record.path())
+        .on("initialize", [Action::Sleep(ms), Action::Result(result)]);
+    Extension::scripted(name, &script)
+}
+
+#[test]
+fn start_does_not_wait_and_resume_does() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.begin_session([slow("slow", &record, 2_000)]);
+    assert!(record.all("tools/list").is_empty(), "start waited");
+    assert_eq!(session.resume(), [json!({"name": "slow", "success": true})]);
+    assert_eq!(record.all("tools/list").len(), 1);
+    session.echoes("slow");
+}
+
+#[test]
+fn a_call_waits_for_the_activation() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.begin_session([slow("slow", &record, 500)]);
+    session.echoes("slow");
+    assert_eq!(session.tools(), ["slow__echo"]);
+}
+
+#[test]
+fn extensions_come_up_side_by_side() {
+    let records: Vec<Record> = (0..5).map(|_| Record::new()).collect();
+    let server = Server::new().start();
+    let extensions = records
+        .iter()
+        .enumerate()
+        .map(|(n, record)| slow(&format!("s{n}"), record, 1_000));
+    let begin = Instant::now();
+    server.session(extensions);
+    assert!(
+        begin.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[test]
+fn stop_does_not_wait_for_the_activation() {
+    let record = Record::new();
+    let silent = Script::new().recorded(&record.path()).on("initialize", []);
+    let server = Server::new().start();
+    let session = server.begin_session([Extension::scripted("silent", &silent)]);
+    record.heard("initialize");
+    let results = thread::scope(|scope| {
+        let resume = scope.spawn(|| session.resume());
+        thread::sleep(Duration::from_millis(100));
+        session.stop();
+        resume.join().unwrap()
+    });
+    assert_eq!(results[0]["success"], false, "{results:?}");
+    let alive = || {
+        server
+            .descendants()
+            .into_iter()
+            .any(|p| p.name().starts_with("scripted"))
+    };
+    assert!(!alive());
+    session.call("silent__echo", json!({})).is(424);
+    assert!(
+        record.all("notifications/cancelled").is_empty(),
+        "initialize is never cancelled"
+    );
+}
+
+#[test]
+fn a_client_that_no_longer_waits_does_not_stop_the_activation() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.begin_session([slow("slow", &record, 1_000)]);
+    let body = json!({"session_id": session.id, "load_model_and_extensions": true});
+    drop(server.begin("/agent/resume", body));
+    assert_eq!(session.resume(), [json!({"name": "slow", "success": true})]);
+    assert_eq!(record.starts().len(), 1);
+}
+
+#[test]
+fn two_resumes_at_once_make_one_child() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.session([slow("slow", &record, 300)]);
+    session.stop();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let expected = json!({"name": "slow", "success": true});
+                assert_eq!(session.resume(), [expected]);
+            });
+        }
+    });
+    assert_eq!(record.starts().len(), 2);
+}
+
+#[test]
+fn two_restarts_at_once_leave_one_child() {
+    let record = Record::new();
+    let server = Server::new().start();
+    let session = server.session([slow("slow", &record, 200)]);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| session.restart());
+        }
+    });
+    session.resume();
+    session.echoes("slow");
+    if cfg!(target_os = "linux") {
+        let servers = server.descendants().into_iter();
+        assert_eq!(
+            servers.filter(|p| p.name().starts_with("scripted")).count(),
+            1
+        );
+    }
+}
+
+#[test]
+fn an_extension_is_added_once_and_remembered() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let extension = || Extension::scripted("one", &script);
+    let server = Server::new().start();
+    let session = server.session([]);
+    let stored = || {
+        let path = format!("/sessions/{}/extensions", session.id);
+        server.get(&path).is(200).body["extensions"].clone()
+    };
+    for _ in 0..2 {
+        session.add(extension()).is(200).says_nothing();
+        session.echoes("one");
+        assert_eq!(stored().as_array().unwrap().len(), 1);
+    }
+    assert_eq!(record.starts().len(), 1, "the same again is nothing new");
+    session.add(extension().with("timeout", 77)).is(200);
+    session.echoes("one");
+    assert_eq!(record.starts().len(), 2, "a changed one takes its place");
+    assert_eq!(stored()[0]["timeout"], 77);
+    session.stop();
+    assert_eq!(session.resume(), [json!({"name": "one", "success": true})]);
+    session.remove("One").is(200).says_nothing();
+    assert_eq!(stored(), json!([]));
+    session.stop();
+    assert_eq!(session.resume(), [Value::Null; 0]);
+}
+
+#[test]
+fn an_extension_that_fails_is_not_remembered() {
+    let server = Server::new().start();
+    let session = server.session([]);
+    let dies = Extension::shell("dies", "echo boom >&2; exit 3");
+    session
+        .add(dies)
+        .is(500)
+        .says("Failed to add extension: extension \"dies\", initialize")
+        .says("exit status: 3")
+        .says("boom");
+    let nothing = Extension::stdio("nocmd", "definitely-not-a-command", &[]);
+    session
+        .add(nothing)
+        .is(500)
+        .says("\"definitely-not-a-command\"");
+    let path = format!("/sessions/{}/extensions", session.id);
+    server.get(&path).is(200).gives(json!({"extensions": []}));
+}
+
+#[test]
+fn types_that_cannot_run_fail_at_once_and_say_why() {
+    let server = Server::new().start();
+    let file = server.root().join("file");
+    fs::write(&file, "").unwrap();
+    for (config, reason) in [
+        (
+            json!({"type": "sse", "name": "x", "uri": "http://127.0.0.1:9/sse"}),
+            "streamable_http",
+        ),
+        (
+            json!({"type": "frontend", "name": "x", "tools": []}),
+            "not available in this build",
+        ),
+        (
+            json!({"type": "builtin", "name": "x"}),
+            "not available in this build",
+        ),
+        (
+            json!({"type": "inline_python", "name": "x", "code": ""}),
+            "not available in this build",
+        ),
+        (
+            json!({"type": "stdio", "name": "x", "cmd": " "}),
+            "`cmd` is empty",
+        ),
+        (
+            json!({"type": "stdio", "name": "x", "cmd": file}),
+            "not an executable",
+        ),
+    ] {
+        let error = server.refuses(Extension(config.clone()));
+        assert!(
+            error.contains("extension \"x\"") && error.contains(reason),
+            "{error}"
+        );
+        let answer = server.session([]).add(Extension(config)).is(500);
+        answer.says("Failed to add extension: ").says(reason);
+    }
+}
+
+#[test]
+fn platform_entries_are_kept_and_skipped() {
+    let server = Server::new()
+        .config("extensions:\n  todo:\n    enabled: true\n    type: platform\n    name: todo\n")
+        .start();
+    let session = server.start(json!({"working_dir": server.work()}));
+    assert_eq!(session.resume(), [Value::Null; 0]);
+    let path = format!("/sessions/{}/extensions", session.id);
+    let kept = server.get(&path).is(200).body;
+    assert_eq!(kept["extensions"][0]["name"], "todo");
+    assert_eq!(kept["extensions"][0]["type"], "platform");
+}
+
+#[test]
+fn a_program_is_found_where_path_is_poor() {
+    let server = Server::new().env("PATH", "/nowhere").start();
+    // The shell is in one of the usual places, and finds its own programs there.
+    let error = server.refuses(Extension::shell("poor", "sleep 0; echo found >&2; exit 1"));
+    assert!(
+        error.contains("found") && !error.contains("not found"),
+        "{error}"
+    );
+}
+
+#[test]
+fn sessions_do_not_share_their_servers() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = Server::new().start();
+    let one = server.session([Extension::scripted("same", &script)]);
+    let two = server.session([Extension::scripted("same", &script)]);
+    assert_eq!(record.starts().len(), 2);
+    one.stop();
+    two.echoes("same");
+    until("both are recorded", || {
+        (record.all("initialize").len() == 2).then_some(())
+    });
+}

@@ -1,0 +1,147 @@
+//! What a child is given: variables, secrets, folders; and what of it never shows.
+
+use crate::support::client::KEY;
+use crate::support::scripted::Script;
+use crate::support::server::{Extension, Record, Server};
+use serde_json::{Value, json};
+use std::fs;
+
+const TOKEN: &str = "tr0ub4dor-and-3";
+
+/// How a scripted server was started that a session has as configured.
+fn started(server: Server, change: impl FnOnce(Extension) -> Extension) -> (Value, String) {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = server.start();
+    let session = server.session([change(Extension::scripted("one", &script))]);
+    (record.starts().remove(0), session.id)
+}
+
+#[test]
+fn a_child_knows_its_session_and_works_in_its_folder() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let child = record.starts().remove(0);
+    assert_eq!(
+        child["cwd"],
+        json!(fs::canonicalize(server.work()).unwrap())
+    );
+    assert_eq!(child["env"]["AGENT_SESSION_ID"], session.id);
+    let path = child["env"]["PATH"].as_str().unwrap();
+    assert!(path.starts_with(&std::env::var("PATH").unwrap()), "{path}");
+    assert!(path.split(':').any(|folder| folder == "/usr/bin"), "{path}");
+}
+
+#[test]
+fn a_child_never_sees_the_servers_own_key() {
+    let (child, _) = started(Server::new(), |extension| extension);
+    assert!(!child.to_string().contains(KEY), "{child}");
+}
+
+#[test]
+fn variables_come_from_the_configuration_and_the_secrets() {
+    let server = Server::new()
+        .secrets(&format!("TOKEN: {TOKEN}\nNUMBER: 7\nBOTH: secret\n"))
+        .env("FROM_ENV", "from the environment");
+    let (child, _) = started(server, |extension| {
+        extension
+            .with("envs", json!({"PLAIN": "a b=c", "BOTH": "plain"}))
+            .with("env_keys", ["TOKEN", "NUMBER", "BOTH", "FROM_ENV"])
+    });
+    for (name, value) in [
+        ("PLAIN", "a b=c"),
+        ("TOKEN", TOKEN),
+        ("NUMBER", "7"),
+        ("BOTH", "plain"),
+        ("FROM_ENV", "from the environment"),
+    ] {
+        assert_eq!(child["env"][name], value, "{name}");
+    }
+}
+
+#[test]
+fn a_secret_that_is_not_there_is_named() {
+    let server = Server::new().start();
+    let one = Extension::scripted("one", &Script::new());
+    let error = server.refuses(one.with("env_keys", ["ABSENT_TOKEN"]));
+    assert!(
+        error.contains("extension \"one\", config: ") && error.contains("`ABSENT_TOKEN`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn hijacks_are_refused() {
+    let record = Record::new();
+    let server = Server::new().secrets("LD_PRELOAD: /tmp/evil.so\n").start();
+    let one = || Extension::scripted("one", &Script::new().recorded(&record.path()));
+    for name in [
+        "PATH",
+        "Path",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "DYLD_INSERT_LIBRARIES",
+        "PYTHONPATH",
+        "NODE_OPTIONS",
+        "RUBYOPT",
+        "PERL5OPT",
+        "JAVA_TOOL_OPTIONS",
+        "BASH_ENV",
+        "APPINIT_DLLS",
+        "ComSpec",
+        "AGENT_SESSION_ID",
+        "GOSLING_PROCESS_MARK",
+    ] {
+        let error = server.refuses(one().with("envs", json!({name: "x"})));
+        assert!(error.contains(&format!("`{name}`")), "{error}");
+    }
+    let error = server.refuses(one().with("env_keys", ["LD_PRELOAD"]));
+    assert!(
+        error.contains("`LD_PRELOAD`") && !error.contains("evil"),
+        "{error}"
+    );
+    for name in ["", "A=B", "A\0B"] {
+        server.refuses(one().with("envs", json!({name: "x"})));
+    }
+    assert_eq!(record.starts(), [Value::Null; 0], "none was started");
+}
+
+#[test]
+fn a_secret_that_a_server_prints_is_shown_nowhere() {
+    let server = Server::new()
+        .secrets(&format!("TOKEN: {TOKEN}\n"))
+        .env("GOOSE_LOG", "trace")
+        .start();
+    let leak = |name: &str, command: &str| {
+        let extension = Extension::shell(name, command).with("env_keys", ["TOKEN"]);
+        let error = server.refuses(extension.impatient());
+        assert!(!error.contains(TOKEN), "{error}");
+    };
+    leak("stderr", "echo \"my token is $TOKEN\" >&2; exit 1");
+    leak("stdout", "echo \"my token is $TOKEN\"; sleep 0.1; exit 1");
+    leak(
+        "refusal",
+        r#"read l; printf '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"bad %s"}}\n' $TOKEN; read l"#,
+    );
+    leak(
+        "version",
+        r#"read l; printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"%s"}}\n' $TOKEN; read l"#,
+    );
+    server.logs("my token is [secret]");
+    server.never_logs(TOKEN);
+}
+
+#[test]
+fn a_secret_in_a_broken_file_is_not_quoted() {
+    let server = Server::new()
+        .secrets(&format!("TOKEN: {TOKEN}\n  broken: [{TOKEN}\n"))
+        .start();
+    let body = json!({"key": "TOKEN", "is_secret": true});
+    server.post("/config/read", body).is(422).never_says(TOKEN);
+    let one = Extension::scripted("one", &Script::new());
+    let error = server.refuses(one.with("env_keys", ["TOKEN"]));
+    assert!(!error.contains(TOKEN), "{error}");
+    server.never_logs(TOKEN);
+}

@@ -1,0 +1,11 @@
+//! Goose's HTTP API, spoken with a real server that runs real MCP servers.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod activation;
+mod calls;
+mod config;
+mod environment;
+mod sessions;
+mod tools;

@@ -1,0 +1,262 @@
+//! Tools and resources as a session shows them: names, filters, shapes.
+
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, GOSLING, Record, Server};
+use crate::support::until;
+use serde_json::json;
+
+#[test]
+fn tools_are_listed_in_the_recorded_shape() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo().with("name", "De Mo")]);
+    let path = format!("/agent/tools?session_id={}", session.id);
+    let all = server.get(&path).is(200);
+    let add = json!({
+        "name": "demo__add", "description": "Adds two numbers.", "parameters": ["a", "b"],
+        "permission": null,
+    });
+    assert_eq!(all.body[0], add);
+    let names = ["demo__add", "demo__echo", "demo__fail", "demo__slow"];
+    assert_eq!(session.tools(), names);
+    for name in ["demo", "De%20Mo"] {
+        let one = server.get(&format!("{path}&extension_name={name}"));
+        one.is(200).gives(all.body.clone());
+    }
+    server
+        .get(&format!("{path}&extension_name=absent"))
+        .is(200)
+        .gives(json!([]));
+}
+
+#[test]
+fn calls_are_answered_in_the_recorded_shape() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo()]);
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    session
+        .call("demo__echo", json!({"message": "x"}))
+        .is(200)
+        .gives(json!({"content": text("x"), "is_error": false}));
+    session
+        .call("demo__add", json!({"a": 2, "b": 3}))
+        .is(200)
+        .gives(json!({
+            "content": text(r#"{"sum":5}"#), "structured_content": {"sum": 5}, "is_error": false,
+        }));
+    session
+        .call("demo__fail", json!({"message": "on purpose"}))
+        .is(200)
+        .gives(json!({"content": text("on purpose"), "is_error": true}));
+    session.call("demo__fail", json!(null)).is(200);
+    for arguments in [json!([]), json!(5), json!("{}")] {
+        session
+            .call("demo__echo", arguments)
+            .is(422)
+            .says("`arguments`");
+    }
+    session
+        .call("demo__nothing", json!({}))
+        .is(500)
+        .says("extension \"demo\", tool");
+    session
+        .call("nothing__here", json!({}))
+        .is(500)
+        .says("\"nothing__here\"");
+    session
+        .call("noprefix", json!({}))
+        .is(500)
+        .says("extension__tool");
+    session.call("", json!({})).is(500);
+}
+
+#[test]
+fn arguments_and_results_pass_through_as_they_are() {
+    let record = Record::new();
+    let result = json!({
+        "content": [{"type": "image", "data": "AA==", "mimeType": "image/png", "of": "tomorrow"}],
+        "structuredContent": {"z": 1, "a": [null]}, "isError": true, "_meta": {"ui": {"x": 1}},
+    });
+    let script = Script::new()
+        .recorded(&record.path())
+        .tool("odd", [Action::Result(result.clone())]);
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let arguments = json!({"z": 1.5e300, "a": {"é\n": [true, null, "\u{1F9A2}"]}, "m": -0.0});
+    let answer = session.call("one__odd", arguments.clone()).is(200);
+    answer.gives(json!({
+        "content": result["content"], "structured_content": result["structuredContent"],
+        "is_error": true, "_meta": result["_meta"],
+    }));
+    let heard = record.heard("tools/call");
+    assert_eq!(heard["params"]["name"], "odd");
+    assert_eq!(
+        heard["params"]["arguments"].to_string(),
+        arguments.to_string()
+    );
+}
+
+#[test]
+fn requests_say_for_which_session_they_are() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    session.echoes("one");
+    for method in ["tools/list", "tools/call"] {
+        let meta = &record.heard(method)["params"]["_meta"];
+        assert_eq!(meta["agent-session-id"], session.id, "{method}");
+        assert_eq!(meta["agent-working-dir"], json!(server.work()), "{method}");
+    }
+    let initialize = record.heard("initialize");
+    assert_eq!(initialize["params"]["clientInfo"]["name"], "gosling");
+}
+
+#[test]
+fn tools_that_are_not_available_are_neither_listed_nor_called() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo().with("available_tools", ["echo", "absent"])]);
+    assert_eq!(session.tools(), ["demo__echo"]);
+    session.call("demo__echo", json!({"message": "x"})).is(200);
+    session
+        .call("demo__add", json!({"a": 1, "b": 2}))
+        .is(500)
+        .says("`available_tools`");
+}
+
+#[test]
+fn a_key_is_the_name_made_safe() {
+    let server = Server::new().start();
+    for (name, key) in [
+        ("My  Tools!", "mytools_"),
+        ("UPPER-case_9", "upper-case_9"),
+        ("Ünï.Cöde", "_n__c_de"),
+        ("a__b", "a__b"),
+        ("__", "__"),
+    ] {
+        let session = server.session([Extension::scripted(name, &Script::new())]);
+        assert_eq!(session.tools(), [format!("{key}__echo")]);
+        session.echoes(key);
+        session.remove(name).is(200).says_nothing();
+        assert_eq!(session.tools(), [""; 0]);
+    }
+    let error = server.refuses(Extension::scripted(" ", &Script::new()));
+    assert!(error.contains("identify"), "{error}");
+}
+
+#[test]
+fn underscores_in_names_lead_to_the_right_server() {
+    let say = |text: &str| [Action::text(text)];
+    let short = Script::new()
+        .tool("c__d", say("a"))
+        .tool("b_", say("a too"));
+    let long = Script::new()
+        .tool("c", say("a__b"))
+        .tool("_c", say("a__b too"));
+    let server = Server::new().start();
+    let session = server.session([
+        Extension::scripted("a", &short),
+        Extension::scripted("a__b", &long),
+    ]);
+    for (tool, text) in [
+        ("a__c__d", "a"),
+        ("a__b_", "a too"),
+        ("a__b__c", "a__b"),
+        ("a__b___c", "a__b too"),
+    ] {
+        assert_eq!(
+            session.call(tool, json!({})).is(200).content(),
+            text,
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn duplicates_are_reported() {
+    let server = Server::new().start();
+    let session = server.begin_session([
+        Extension::scripted("Same Name", &Script::new()),
+        Extension::scripted("samename", &Script::new()),
+    ]);
+    let results = session.resume();
+    assert_eq!(results[0], json!({"name": "Same Name", "success": true}));
+    assert_eq!(results[1]["success"], false);
+    assert!(
+        results[1]["error"].as_str().unwrap().contains("`samename`"),
+        "{results:?}"
+    );
+    session.echoes("samename");
+
+    let twice = Script::new()
+        .tool("dup", [Action::text("x")])
+        .tool("dup", []);
+    let session = server.session([Extension::scripted("two", &twice)]);
+    assert_eq!(session.tools(), ["two__dup", "two__echo"]);
+    server.logs("listed twice");
+}
+
+#[test]
+fn all_pages_are_listed() {
+    let server = Server::new().start();
+    let session = server.session([Extension::stdio(
+        "demo",
+        GOSLING,
+        &["mcp", "demo", "--pages"],
+    )]);
+    assert_eq!(session.tools().len(), 25);
+}
+
+#[test]
+fn a_list_that_has_changed_is_asked_for_again() {
+    let list = json!({"tools": [{"name": "tool{n}", "inputSchema": {"type": "object"}}]});
+    let script = Script::new().on("tools/list", [Action::Result(list)]).on(
+        "tools/call",
+        [
+            Action::notify("notifications/tools/list_changed", json!({})),
+            Action::text("changed"),
+        ],
+    );
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let before = session.tools();
+    assert_eq!(session.tools(), before);
+    session.call("one__any", json!({})).is(200);
+    until("the new list", || (session.tools() != before).then_some(()));
+}
+
+#[test]
+fn resources_are_text_where_they_can_be() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo()]);
+    let welcome = session.read("demo", "demo://welcome").is(200);
+    assert_eq!(welcome.body["mimeType"], "text/plain");
+    assert!(
+        welcome.body["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("Welcome!")
+    );
+    assert!(welcome.body.get("encoding").is_none());
+    let greeting = session.read("demo", "demo://greeting/Ada").is(200);
+    assert!(
+        greeting.body["text"].as_str().unwrap().contains("Ada"),
+        "{}",
+        greeting.text
+    );
+    let picture = session.read("demo", "demo://gosling.png").is(200);
+    assert_eq!(picture.body["encoding"], "base64");
+    assert!(
+        picture.body["text"]
+            .as_str()
+            .unwrap()
+            .starts_with("iVBORw0KGgo")
+    );
+    session
+        .read("demo", "demo://nope")
+        .is(500)
+        .says("demo://nope");
+    session
+        .read("absent", "x://y")
+        .is(500)
+        .says("extension \"absent\"");
+}

@@ -1,0 +1,425 @@
+//! The commands as a person and a shell script see them.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Output, Stdio};
+use std::{fs, thread};
+use support::server::{GOSLING, gosling, scripted_mcp};
+use support::{TempDir, temp_dir, until};
+
+/// What a command did.
+struct Done {
+    what: String,
+    output: Output,
+}
+
+fn run(arguments: &[&str]) -> Done {
+    let root = temp_dir();
+    let output = gosling()
+        .args(arguments)
+        .env("GOOSE_PATH_ROOT", root.path())
+        .env("HOME", root.path())
+        .stdin(Stdio::null())
+        .output()
+        .expect("gosling runs");
+    Done {
+        what: format!("gosling {arguments:?}"),
+        output,
+    }
+}
+
+impl Done {
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        let (out, err) = (self.stdout(), self.stderr());
+        let what = &self.what;
+        assert_eq!(
+            self.output.status.code(),
+            Some(code),
+            "{what}: {out}\n{err}"
+        );
+        self
+    }
+
+    #[track_caller]
+    fn prints(self, text: &str) -> Self {
+        assert!(
+            self.stdout().contains(text),
+            "{}: {}",
+            self.what,
+            self.stdout()
+        );
+        self
+    }
+
+    #[track_caller]
+    fn prints_exactly(self, text: &str) -> Self {
+        assert_eq!(self.stdout(), text, "{}", self.what);
+        self
+    }
+
+    #[track_caller]
+    fn complains(self, text: &str) -> Self {
+        assert!(
+            self.stderr().contains(text),
+            "{}: {}",
+            self.what,
+            self.stderr()
+        );
+        self
+    }
+
+    fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+}
+
+#[test]
+fn help_and_version() {
+    run(&["--help"]).exits(0).prints("usage: gosling COMMAND");
+    run(&["-h"]).exits(0).prints("usage: gosling COMMAND");
+    let version = concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n");
+    run(&["--version"]).exits(0).prints_exactly(version);
+    run(&["-V"]).exits(0).prints_exactly(version);
+    for command in ["agent", "demo", "call", "mcp"] {
+        let usage = format!("usage: gosling {command}");
+        run(&[command, "--help"]).exits(0).prints(&usage);
+        run(&[command, "-h"]).exits(0).prints(&usage);
+    }
+}
+
+#[test]
+fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
+    for (arguments, reason) in [
+        (&[][..], "no command"),
+        (&["nonsense"], "\"nonsense\""),
+        (&["--nonsense"], "--nonsense"),
+        (&["agent", "--nonsense"], "--nonsense"),
+        (&["agent", "stray"], "stray"),
+        (&["agent", "--port"], "--port"),
+        (&["agent", "--port", "many"], "\"many\""),
+        (&["agent", "--port", "65536"], "\"65536\""),
+        (&["agent", "--offline=yes"], "--offline"),
+        (&["mcp"], "which server"),
+        (&["mcp", "nonsense"], "\"nonsense\""),
+        (&["mcp", "demo", "more"], "more"),
+        (&["call", "echo"], "--server or --url"),
+        (
+            &["call", "--server", "a", "--url", "http://b"],
+            "--server or --url",
+        ),
+        (&["call", "--server", "'open"], "quote"),
+        (&["call", "--server", " "], "no command"),
+        (&["call", "--server", "a", "--header", "x"], "--header"),
+        (&["call", "--server", "a", "--timeout", "soon"], "soon"),
+        (&["call", "--server", "a", "one", "{}", "three"], "three"),
+        (&["demo", "--nonsense"], "--nonsense"),
+    ] {
+        let done = run(arguments).exits(2).prints_exactly("");
+        done.complains("gosling: ")
+            .complains(reason)
+            .complains("try `gosling --help`");
+    }
+}
+
+/// A `gosling agent` that is killed when dropped.
+struct Agent {
+    process: std::process::Child,
+    lines: BufReader<std::process::ChildStderr>,
+    root: TempDir,
+}
+
+impl Agent {
+    fn start(root: TempDir, arguments: &[&str]) -> Agent {
+        let mut process = gosling()
+            .args(["agent", "--port", "0"])
+            .args(arguments)
+            .env("GOOSE_PATH_ROOT", root.path())
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(process.stderr.take().unwrap());
+        Agent {
+            process,
+            lines,
+            root,
+        }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
+    }
+
+    fn address(&mut self) -> std::net::SocketAddr {
+        let line = self.line();
+        let (_, address) = line.split_once(" listens on http://").expect(&line);
+        address.parse().unwrap()
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn status_with(key: &str, address: std::net::SocketAddr) -> u16 {
+    let stream = support::client::send(address, "GET", "/config", Some(key), None);
+    support::client::Answer::read("GET /config".to_owned(), stream).status
+}
+
+#[test]
+fn the_key_may_come_from_a_file() {
+    let root = temp_dir();
+    let file = root.path().join("key");
+    fs::write(&file, " from a file \nsecond line\n").unwrap();
+    let path = file.to_str().unwrap().to_owned();
+    let mut agent = Agent::start(root, &["--secret-file", &path]);
+    let address = agent.address();
+    assert!(address.ip().is_loopback());
+    assert_eq!(status_with("from a file", address), 200);
+    assert_eq!(status_with("second line", address), 401);
+    let empty = agent.root.path().join("empty");
+    fs::write(&empty, "\n").unwrap();
+    run(&["agent", "--secret-file", empty.to_str().unwrap()])
+        .exits(1)
+        .complains("is empty");
+    run(&["agent", "--secret-file", "/no/such/file"])
+        .exits(1)
+        .complains("/no/such/file");
+}
+
+#[test]
+fn a_key_that_was_drawn_is_printed_once() {
+    let mut keys = Vec::new();
+    for _ in 0..2 {
+        let mut agent = Agent::start(temp_dir(), &[]);
+        let address = agent.address();
+        let line = agent.line();
+        let (_, key) = line.split_once("X-Secret-Key is ").expect(&line);
+        assert!(key.len() >= 32, "{line}");
+        assert_eq!(status_with(key, address), 200);
+        assert_eq!(status_with("", address), 401);
+        let logs = agent.root.path().join("state");
+        support::process::signal(agent.process.id(), "TERM");
+        let rest: Vec<String> = (&mut agent.lines).lines().map_while(Result::ok).collect();
+        assert!(!rest.iter().any(|line| line.contains(key)), "{rest:?}");
+        assert!(!contents(&logs).contains(key), "the key is in a log file");
+        keys.push(key.to_owned());
+    }
+    assert_ne!(keys[0], keys[1]);
+}
+
+/// Everything in all files below a folder.
+fn contents(folder: &std::path::Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.path() {
+            path if path.is_dir() => contents(&path),
+            path => fs::read_to_string(path).unwrap_or_default(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_port_in_use_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    run(&["agent", "--port", &port])
+        .exits(1)
+        .complains("cannot listen on 127.0.0.1");
+}
+
+#[test]
+fn the_demo_server_is_spoken_to_by_hand() {
+    let mut server = gosling()
+        .args(["mcp", "demo"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = server.stdin.take().unwrap();
+    let mut stdout = BufReader::new(server.stdout.take().unwrap());
+    let mut ask = |line: &str| -> Value {
+        writeln!(stdin, "{line}").unwrap();
+        let mut answer = String::new();
+        stdout.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).expect("one JSON message a line")
+    };
+    let early = ask(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert!(early["error"]["code"].is_i64(), "{early}");
+    let ping = ask(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    assert_eq!(ping, json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
+    let bad = ask("this is no JSON");
+    assert_eq!(bad["error"]["code"], -32700);
+    let initialized = ask(
+        r#"{"jsonrpc":"2.0","id":3,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"hand","version":"1"}}}"#,
+    );
+    assert_eq!(initialized["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(initialized["result"]["serverInfo"]["name"], "demo");
+    let echo = ask(concat!(
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        "\n",
+        r#"{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"echo","arguments":{"message":"hi"}}}"#,
+    ));
+    assert_eq!(echo["result"]["content"][0]["text"], "hi");
+    let unknown = ask(r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#);
+    assert_eq!(unknown["error"]["code"], -32601);
+    drop(stdin);
+    let mut rest = String::new();
+    stdout.read_line(&mut rest).unwrap();
+    assert_eq!(rest, "", "nothing but answers is on stdout");
+    let status = until("it leaves when its stdin ends", || {
+        server.try_wait().unwrap()
+    });
+    assert!(status.success(), "{status}");
+}
+
+/// `gosling call` of the demo server.
+fn call(arguments: &[&str]) -> Done {
+    let server = format!("'{GOSLING}' mcp demo");
+    run(&[&["call", "--server", &server], arguments].concat())
+}
+
+#[test]
+fn call_prints_what_a_tool_says() {
+    call(&["echo", r#"{"message":"hello there"}"#])
+        .exits(0)
+        .prints_exactly("hello there\n");
+    call(&["add", r#"{"a":2,"b":3}"#]).exits(0).prints("5");
+    let done = call(&["--json", "add", r#"{"a":2,"b":3}"#]).exits(0);
+    let answer: Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(answer["structuredContent"], json!({"sum": 5}));
+    call(&["fail"]).exits(1).prints("always fails");
+    call(&["slow", r#"{"steps":2,"step_ms":1}"#])
+        .exits(0)
+        .prints("Done: 2 steps");
+    call(&["nonsense"])
+        .exits(1)
+        .prints_exactly("")
+        .complains("nonsense");
+    for bad in ["{", "[]", "5", "message=x"] {
+        call(&["echo", bad]).exits(2).complains("not a JSON object");
+    }
+}
+
+#[test]
+fn call_without_a_tool_lists_them() {
+    call(&[])
+        .exits(0)
+        .prints("echo  Says back what it is told.\n")
+        .prints("slow  ");
+    let done = call(&["--json"]).exits(0);
+    let names: Vec<Value> = done
+        .stdout()
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["name"].clone())
+        .collect();
+    assert_eq!(names, ["add", "echo", "fail", "slow"]);
+}
+
+#[test]
+fn call_says_why_a_server_does_not_come_up() {
+    run(&["call", "--server", "definitely-not-a-command", "x"])
+        .exits(1)
+        .complains("\"definitely-not-a-command\"");
+    run(&["call", "--server", "sh -c 'echo boom >&2; exit 3'", "x"])
+        .exits(1)
+        .complains("exit status: 3")
+        .complains("boom");
+    let silent = support::scripted::Script::new().on("initialize", []);
+    let silent = support::server::as_argument(&silent);
+    let server = format!("'{}' '{silent}'", scripted_mcp());
+    run(&["call", "--timeout", "1", "--server", &server, "x"])
+        .exits(1)
+        .complains("within 1s");
+}
+
+#[test]
+fn the_demo_goes_well_and_says_so() {
+    run(&["demo"])
+        .exits(0)
+        .prints("all good")
+        .prints("/agent/call_tool");
+    let done = run(&["demo", "--json"]).exits(0);
+    let steps: Vec<Value> = done
+        .stdout()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a step a line"))
+        .collect();
+    assert!(steps.len() >= 7, "{steps:?}");
+    for step in &steps {
+        assert_eq!(step["ok"], true, "{step}");
+        assert!(step["step"].is_string() && step["ms"].is_number(), "{step}");
+    }
+    let paths: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| step["path"].as_str())
+        .collect();
+    for path in [
+        "/status",
+        "/agent/start",
+        "/agent/resume",
+        "/agent/call_tool",
+        "/agent/stop",
+    ] {
+        assert!(paths.contains(&path), "{paths:?}");
+    }
+}
+
+#[test]
+fn the_demo_shows_other_servers_too() {
+    let script = support::server::as_argument(&support::scripted::Script::new());
+    run(&["demo", "--", &scripted_mcp(), &script])
+        .exits(0)
+        .prints("demo__echo")
+        .prints("all good");
+}
+
+#[test]
+fn the_demo_fails_clearly() {
+    let done = run(&["demo", "--", "false"]).exits(1);
+    done.prints("FAILED").prints("exit status: 1");
+    run(&["demo", "--", "definitely-not-a-command"])
+        .exits(1)
+        .prints("definitely-not-a-command");
+    let done = run(&["demo", "--json", "--", "false"]).exits(1);
+    let text = done.stdout();
+    let steps = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(
+        steps.filter(|step| step["ok"] == false).count(),
+        1,
+        "{text}"
+    );
+}
+
+#[test]
+fn output_into_a_closed_pipe_is_no_crash() {
+    let mut process = gosling()
+        .args(["--help"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(process.stdout.take());
+    thread::yield_now();
+    let output = process.wait_with_output().unwrap();
+    assert!(
+        output.stderr.is_empty(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}

@@ -1,0 +1,104 @@
+//! Looking at processes from outside, through `/proc`. Where there is none, there is nothing to see.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// One process, told from a later one with the same id by when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Proc {
+    pub pid: u32,
+    born: u64,
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+    born: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+    Some(Stat {
+        state: fields[0].chars().next()?,
+        parent: fields[1].parse().ok()?,
+        born: fields[19].parse().ok()?,
+    })
+}
+
+impl Proc {
+    pub fn is_alive(&self) -> bool {
+        stat(self.pid).is_some_and(|stat| stat.born == self.born && stat.state != 'Z')
+    }
+
+    pub fn name(&self) -> String {
+        let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
+        name.trim().to_owned()
+    }
+}
+
+/// All living descendants of a process.
+pub fn descendants(of: u32) -> Vec<Proc> {
+    let mut children: HashMap<u32, Vec<Proc>> = HashMap::new();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        if let Some(stat) = stat(pid).filter(|stat| stat.state != 'Z') {
+            let born = stat.born;
+            children
+                .entry(stat.parent)
+                .or_default()
+                .push(Proc { pid, born });
+        }
+    }
+    let (mut all, mut parents) = (Vec::new(), vec![of]);
+    while let Some(parent) = parents.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            parents.push(child.pid);
+            all.push(child);
+        }
+    }
+    all
+}
+
+/// What a server calls the second process that cleans up after it.
+pub const GUARDIAN: &str = "goslingguardian";
+
+/// What a server holds, apart from its guardian, which lingers, and the pipe to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub struct Census {
+    pub threads: usize,
+    pub fds: usize,
+    pub descendants: usize,
+}
+
+pub fn census(of: u32) -> Census {
+    let count = |what: &str| {
+        let entries = fs::read_dir(format!("/proc/{of}/{what}")).expect("the process lives");
+        entries.count()
+    };
+    let processes = descendants(of);
+    let guardians = processes.iter().filter(|p| p.name() == GUARDIAN).count();
+    Census {
+        threads: count("task"),
+        fds: count("fd") - guardians,
+        descendants: processes.len() - guardians,
+    }
+}
+
+/// A size from `/proc/PID/status`, for example `VmRSS` or `VmHWM`, in bytes.
+pub fn memory(of: u32, field: &str) -> usize {
+    let status = fs::read_to_string(format!("/proc/{of}/status")).expect("the process lives");
+    let line = status.lines().find(|line| line.starts_with(field));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<usize>().ok());
+    kilobytes.expect("a size") << 10
+}
+
+/// Sends a signal, for example `TERM`.
+pub fn signal(pid: u32, name: &str) {
+    let command = format!("kill -{name} {pid}");
+    let _ = Command::new("sh")
+        .args(["-c", &command])
+        .stderr(Stdio::null())
+        .status();
+}

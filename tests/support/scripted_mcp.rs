@@ -1,0 +1,207 @@
+//! An MCP server on stdio that behaves as its script says, see `scripted.rs`.
+
+#[allow(dead_code)] // The builder is for the tests.
+mod scripted;
+
+use scripted::{Action, Script};
+use serde_json::{Map, Value, json};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufWriter, Write};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+use std::{env, process, thread};
+
+fn main() {
+    let script = env::args().nth(1).expect("a script as the one argument");
+    let script: Script = serde_json::from_str(&script).expect("a script");
+    let record = script.record.as_ref().map(|path| {
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).open(path);
+        Mutex::new(file.expect("a file to write to"))
+    });
+    let server = Arc::new(Server {
+        script,
+        record,
+        answered: Mutex::default(),
+        heard_answer: Condvar::new(),
+    });
+    let env: Map<_, _> = env::vars().map(|(k, v)| (k, v.into())).collect();
+    let started = json!({"pid": process::id(), "cwd": env::current_dir().ok(), "env": env});
+    server.note(json!({ "started": started }).to_string().as_bytes());
+    let nobody = Call {
+        message: Value::Null,
+        number: 0,
+    };
+    server.play(&server.script.begin, &nobody);
+    for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
+        let Ok(line) = line else { break };
+        server.note(&line);
+        let message: Value = serde_json::from_slice(&line).expect("the client writes JSON");
+        server.clone().hear(Call { message, number });
+    }
+}
+
+struct Server {
+    script: Script,
+    record: Option<Mutex<File>>,
+    /// The ids of our own requests that the client has answered.
+    answered: Mutex<HashSet<String>>,
+    heard_answer: Condvar,
+}
+
+/// A message of the client and its number.
+struct Call {
+    message: Value,
+    number: usize,
+}
+
+impl Call {
+    fn fill(&self, text: &str, n: usize) -> String {
+        text.replace("{id}", &self.message["id"].to_string())
+            .replace("{n}", &n.to_string())
+    }
+}
+
+impl Server {
+    fn note(&self, line: &[u8]) {
+        if let Some(record) = &self.record {
+            let line = [line, b"\n"].concat();
+            record.lock().unwrap().write_all(&line).unwrap();
+        }
+    }
+
+    fn hear(self: Arc<Self>, call: Call) {
+        let Some(method) = call.message["method"].as_str().map(str::to_owned) else {
+            let id = call.message["id"].to_string();
+            self.answered.lock().unwrap().insert(id);
+            self.heard_answer.notify_all();
+            return;
+        };
+        let tool = match method.as_str() {
+            "tools/call" => call.message["params"]["name"].as_str(),
+            _ => None,
+        };
+        let find = |all: &[(String, Vec<Action>)], name: &str| {
+            let found = all.iter().find(|(known, _)| known == name);
+            found.map(|(_, actions)| actions.clone())
+        };
+        let rule = find(&self.script.rules, &method);
+        let rule = rule.or_else(|| find(&self.script.tools, tool?));
+        match rule {
+            // A thread of its own, so that a slow answer holds up no other.
+            Some(actions) => drop(thread::spawn(move || self.play(&actions, &call))),
+            None => self.behave(&method, tool, &call),
+        }
+    }
+
+    /// What a good server does.
+    fn behave(&self, method: &str, tool: Option<&str>, call: &Call) {
+        let params = &call.message["params"];
+        let action = match (method, tool) {
+            ("initialize", _) => Action::Result(json!({
+                "protocolVersion": self.script.version.as_deref().map_or_else(
+                    || params["protocolVersion"].clone(), Value::from),
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "scripted", "version": "1"},
+            })),
+            ("tools/list", _) => {
+                let names = self.script.tools.iter().map(|(name, _)| name.as_str());
+                let tools: Vec<Value> = names
+                    .chain(["echo"])
+                    .map(|name| json!({"name": name, "inputSchema": {"type": "object"}}))
+                    .collect();
+                Action::Result(json!({ "tools": tools }))
+            }
+            ("tools/call", Some("echo")) => {
+                Action::text(params["arguments"]["message"].as_str().unwrap_or_default())
+            }
+            ("ping", _) => Action::Result(json!({})),
+            (method, _) if method.starts_with("notifications/") => return,
+            _ => Action::Error(-32601, format!("there is no {method}")),
+        };
+        self.play(&[action], call);
+    }
+
+    fn play(&self, actions: &[Action], call: &Call) {
+        for action in actions {
+            // The client is gone, and so is the reason to be here.
+            if self.perform(action, call).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn perform(&self, action: &Action, call: &Call) -> io::Result<()> {
+        let id = &call.message["id"];
+        match action {
+            Action::Result(result) => {
+                let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+                write(
+                    io::stdout(),
+                    &call.fill(&format!("{answer}\n"), call.number),
+                )
+            }
+            Action::Error(code, message) => {
+                let error = json!({"code": code, "message": message});
+                let answer = json!({"jsonrpc": "2.0", "id": id, "error": error});
+                write(
+                    io::stdout(),
+                    &call.fill(&format!("{answer}\n"), call.number),
+                )
+            }
+            Action::Text(text, times) => {
+                let text = text.repeat(*times);
+                let result = json!({"content": [{"type": "text", "text": text}]});
+                self.perform(&Action::Result(result), call)
+            }
+            Action::Out(text, times) => repeat(io::stdout().lock(), text, *times, call),
+            Action::Err(text, times) => repeat(io::stderr().lock(), text, *times, call),
+            Action::Bytes(bytes) => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes)?;
+                out.flush()
+            }
+            Action::Sleep(ms) => {
+                thread::sleep(Duration::from_millis(*ms));
+                Ok(())
+            }
+            Action::Exit(code) => process::exit(*code),
+            Action::Ask(method) => {
+                let id = format!("ask {method}");
+                let message = json!({"jsonrpc": "2.0", "id": id, "method": method});
+                write(io::stdout(), &format!("{message}\n"))?;
+                let id = Value::from(id).to_string();
+                let answered = self.answered.lock().unwrap();
+                let waiting = |answered: &mut HashSet<String>| !answered.contains(&id);
+                drop(self.heard_answer.wait_while(answered, waiting).unwrap());
+                Ok(())
+            }
+            Action::Progress(times, ms) => {
+                let token = &call.message["params"]["_meta"]["progressToken"];
+                for n in 1..=*times {
+                    thread::sleep(Duration::from_millis(*ms));
+                    let params = json!({"progressToken": token, "progress": n});
+                    self.perform(&Action::notify("notifications/progress", params), call)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write(mut to: impl Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
+
+fn repeat(to: impl Write, text: &str, times: usize, call: &Call) -> io::Result<()> {
+    let mut to = BufWriter::with_capacity(64 << 10, to);
+    for n in 1..=times {
+        match text.contains('{') {
+            true => to.write_all(call.fill(text, n).as_bytes())?,
+            false => to.write_all(text.as_bytes())?,
+        }
+    }
+    to.flush()
+}

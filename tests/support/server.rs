@@ -1,0 +1,504 @@
+//! A real `gosling agent` on a free port, in a folder of its own, and the sessions on it.
+
+use super::client::{Answer, KEY, send};
+use super::process::{Census, Proc, census, descendants, memory, signal};
+use super::scripted::Script;
+use super::{PATIENCE, TempDir, temp_dir, until};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fs;
+use std::io::Read;
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The program under test.
+pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
+
+/// Our own program without anything of the user's Goose in its environment.
+pub fn gosling() -> Command {
+    let mut command = Command::new(GOSLING);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("GOOSE") || text == "RUST_LOG" {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+/// A server that is not started yet.
+pub struct Server {
+    root: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+impl Server {
+    pub fn new() -> Self {
+        let root = temp_dir();
+        for folder in ["config", "home", "work"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        Server {
+            root,
+            variables: Vec::new(),
+        }
+    }
+
+    pub fn config(self, yaml: &str) -> Self {
+        fs::write(self.root.path().join("config/config.yaml"), yaml).unwrap();
+        self
+    }
+
+    pub fn secrets(self, yaml: &str) -> Self {
+        fs::write(self.root.path().join("config/secrets.yaml"), yaml).unwrap();
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts it and waits until it listens.
+    pub fn start(self) -> Live {
+        let mut command = gosling();
+        let mut process = command
+            .args(["agent", "--port", "0"])
+            .env("GOOSE_PATH_ROOT", self.root.path())
+            .env("GOOSE_SERVER__SECRET_KEY", KEY)
+            .env("HOME", self.root.path().join("home"))
+            .envs(self.variables.clone())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("gosling starts");
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (mut stderr, copy) = (process.stderr.take().unwrap(), log.clone());
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = stderr.read(&mut buffer) {
+                copy.lock().unwrap().extend_from_slice(&buffer[..n]);
+            }
+        });
+        let mut live = Live {
+            setup: Some(self),
+            process: Mutex::new(process),
+            address: ([127, 0, 0, 1], 0).into(),
+            log,
+        };
+        live.address = until("the server listens", || {
+            let log = live.log();
+            let (_, rest) = log.split_once(" listens on http://")?;
+            rest.split_once('\n')?.0.trim().parse().ok()
+        });
+        live
+    }
+}
+
+/// A running server; it is killed, and all that it started, when dropped.
+pub struct Live {
+    setup: Option<Server>,
+    process: Mutex<Child>,
+    address: SocketAddr,
+    log: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Live {
+    pub fn root(&self) -> &Path {
+        self.setup.as_ref().expect("until restart").root.path()
+    }
+
+    /// Where sessions work unless a test says otherwise.
+    pub fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.lock().unwrap().id()
+    }
+
+    /// What it has written to stderr so far.
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
+    }
+
+    #[track_caller]
+    pub fn logs(&self, text: &str) {
+        until(&format!("{text:?} in the log"), || {
+            self.log().contains(text).then_some(())
+        });
+    }
+
+    #[track_caller]
+    pub fn never_logs(&self, text: &str) {
+        let log = self.log();
+        assert!(!log.contains(text), "{text:?} is in the log: {log}");
+    }
+
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, Some(KEY), None)
+    }
+
+    #[track_caller]
+    pub fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask("POST", path, Some(KEY), Some(&body.to_string()))
+    }
+
+    #[track_caller]
+    pub fn delete(&self, path: &str) -> Answer {
+        self.ask("DELETE", path, Some(KEY), None)
+    }
+
+    /// One request, word by word.
+    #[track_caller]
+    pub fn ask(&self, method: &str, path: &str, key: Option<&str>, body: Option<&str>) -> Answer {
+        let asked = format!("{method} {path} {}", body.unwrap_or_default());
+        Answer::read(asked, send(self.address, method, path, key, body))
+    }
+
+    /// Sends a request and does not wait. Dropping the stream is hanging up.
+    pub fn begin(&self, path: &str, body: Value) -> TcpStream {
+        send(
+            self.address,
+            "POST",
+            path,
+            Some(KEY),
+            Some(&body.to_string()),
+        )
+    }
+
+    /// Starts a session with these extensions and does not wait for them.
+    #[track_caller]
+    pub fn begin_session(&self, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
+        let extensions: Vec<Value> = extensions.into_iter().map(|e| e.0).collect();
+        let work = self.work();
+        self.start(json!({"working_dir": work, "extension_overrides": extensions}))
+    }
+
+    /// Starts a session with this body and does not wait for its extensions.
+    #[track_caller]
+    pub fn start(&self, body: Value) -> Session<'_> {
+        let answer = self.post("/agent/start", body).is(200);
+        Session {
+            server: self,
+            id: answer.body["id"].as_str().expect("an id").to_owned(),
+        }
+    }
+
+    /// A session whose extensions are all active.
+    #[track_caller]
+    pub fn session(&self, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
+        let session = self.begin_session(extensions);
+        for result in session.resume() {
+            assert_eq!(result["success"], true, "{result}");
+        }
+        session
+    }
+
+    /// Why a session that has only this extension does not get it. The session is stopped.
+    #[track_caller]
+    pub fn refuses(&self, extension: Extension) -> String {
+        let session = self.begin_session([extension]);
+        let results = session.resume();
+        session.stop();
+        assert_eq!(results[0]["success"], false, "{results:?}");
+        results[0]["error"].as_str().expect("a reason").to_owned()
+    }
+
+    pub fn is_alive(&self) {
+        self.get("/status").is(200);
+    }
+
+    pub fn census(&self) -> Census {
+        census(self.pid())
+    }
+
+    /// What the server holds when nothing is to be done: whatever it makes once and keeps is made.
+    pub fn at_rest(&self) -> Census {
+        self.session([Extension::demo()]).stop();
+        let mut last = self.census();
+        until("the server comes to rest", || {
+            thread::sleep(Duration::from_millis(100));
+            let before = std::mem::replace(&mut last, self.census());
+            (before == last && last.descendants == 0).then_some(last)
+        })
+    }
+
+    /// Waits until no more threads, descriptors and processes are left than there were.
+    #[track_caller]
+    pub fn returns_to(&self, rest: Census) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let now = self.census();
+            let more = now.threads > rest.threads
+                || now.fds > rest.fds
+                || now.descendants > rest.descendants;
+            if !more {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{now:?} instead of {rest:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    pub fn descendants(&self) -> Vec<Proc> {
+        descendants(self.pid())
+    }
+
+    /// For example `VmRSS`, in bytes.
+    pub fn memory(&self, field: &str) -> usize {
+        memory(self.pid(), field)
+    }
+
+    pub fn signal(&self, name: &str) {
+        signal(self.pid(), name);
+    }
+
+    /// Waits until the process has ended by itself.
+    #[track_caller]
+    pub fn ended(&self) -> ExitStatus {
+        until("the server ends", || {
+            self.process.lock().unwrap().try_wait().unwrap()
+        })
+    }
+
+    /// SIGTERM, as a supervisor does.
+    #[track_caller]
+    pub fn terminate(&self) -> ExitStatus {
+        self.signal("TERM");
+        self.ended()
+    }
+
+    /// SIGKILL.
+    pub fn kill(&self) {
+        let mut process = self.process.lock().unwrap();
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+
+    /// Ends it and starts another one in the same folder.
+    pub fn restart(mut self) -> Live {
+        assert!(self.terminate().success());
+        self.setup.take().expect("until restart").start()
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let left = self.descendants();
+        self.kill();
+        for process in left.iter().filter(|process| process.is_alive()) {
+            signal(process.pid, "KILL");
+        }
+    }
+}
+
+/// A session on a running server.
+pub struct Session<'a> {
+    server: &'a Live,
+    pub id: String,
+}
+
+impl Session<'_> {
+    /// Resumes it, which waits for the extensions, and gives what became of them.
+    #[track_caller]
+    pub fn resume(&self) -> Vec<Value> {
+        let body = json!({"session_id": self.id, "load_model_and_extensions": true});
+        let answer = self.server.post("/agent/resume", body).is(200);
+        let results = answer.body["extension_results"].as_array();
+        results.expect("extension_results").clone()
+    }
+
+    #[track_caller]
+    pub fn restart(&self) -> Vec<Value> {
+        let answer = self.post("/agent/restart", json!({})).is(200);
+        let results = answer.body["extension_results"].as_array();
+        results.expect("extension_results").clone()
+    }
+
+    #[track_caller]
+    pub fn call(&self, tool: &str, arguments: Value) -> Answer {
+        let body = json!({"name": tool, "arguments": arguments});
+        self.post("/agent/call_tool", body)
+    }
+
+    /// Calls a tool and does not wait. Dropping the stream is hanging up.
+    pub fn begin_call(&self, tool: &str, arguments: Value) -> TcpStream {
+        let body = json!({"session_id": self.id, "name": tool, "arguments": arguments});
+        self.server.begin("/agent/call_tool", body)
+    }
+
+    /// The session goes on: a scripted extension of this name still answers.
+    #[track_caller]
+    pub fn echoes(&self, extension: &str) {
+        let answer = self.call(
+            &format!("{extension}__echo"),
+            json!({"message": "still here"}),
+        );
+        assert_eq!(answer.is(200).content(), "still here");
+    }
+
+    /// The names of all tools.
+    #[track_caller]
+    pub fn tools(&self) -> Vec<String> {
+        let path = format!("/agent/tools?session_id={}", self.id);
+        let answer = self.server.get(&path).is(200);
+        let tools = answer.body.as_array().expect("a list").iter();
+        tools
+            .map(|tool| tool["name"].as_str().expect("a name").to_owned())
+            .collect()
+    }
+
+    #[track_caller]
+    pub fn add(&self, extension: Extension) -> Answer {
+        self.post("/agent/add_extension", json!({"config": extension.0}))
+    }
+
+    #[track_caller]
+    pub fn remove(&self, extension: &str) -> Answer {
+        self.post("/agent/remove_extension", json!({"name": extension}))
+    }
+
+    #[track_caller]
+    pub fn read(&self, extension: &str, uri: &str) -> Answer {
+        let body = json!({"extension_name": extension, "uri": uri});
+        self.post("/agent/read_resource", body)
+    }
+
+    /// Ends its agent.
+    #[track_caller]
+    pub fn stop(&self) {
+        self.post("/agent/stop", json!({})).is(200).says_nothing();
+    }
+
+    /// A request about this session.
+    #[track_caller]
+    pub fn post(&self, path: &str, mut body: Value) -> Answer {
+        body["session_id"] = self.id.as_str().into();
+        self.server.post(path, body)
+    }
+}
+
+/// What a user configures.
+#[derive(Clone)]
+pub struct Extension(pub Value);
+
+impl Extension {
+    pub fn stdio(name: &str, cmd: &str, args: &[&str]) -> Self {
+        Extension(json!({
+            "type": "stdio", "name": name, "description": "", "cmd": cmd, "args": args,
+        }))
+    }
+
+    /// The server that gosling ships.
+    pub fn demo() -> Self {
+        Self::stdio("demo", GOSLING, &["mcp", "demo"])
+    }
+
+    pub fn shell(name: &str, command: &str) -> Self {
+        Self::stdio(name, "sh", &["-c", command])
+    }
+
+    pub fn scripted(name: &str, script: &Script) -> Self {
+        Self::stdio(name, &scripted_mcp(), &[&as_argument(script)])
+    }
+
+    /// Sets a field.
+    pub fn with(mut self, field: &str, value: impl Into<Value>) -> Self {
+        self.0[field] = value.into();
+        self
+    }
+
+    /// A second for each request, where a test waits for the deadline.
+    pub fn impatient(self) -> Self {
+        self.with("timeout", 1)
+    }
+}
+
+pub fn as_argument(script: &Script) -> String {
+    serde_json::to_string(script).unwrap()
+}
+
+/// The scripted server's program.
+pub fn scripted_mcp() -> String {
+    let name = format!("scripted-mcp{}", std::env::consts::EXE_SUFFIX);
+    let folder = Path::new(GOSLING).parent().expect("a folder");
+    let path = folder.join("examples").join(name);
+    assert!(
+        path.exists(),
+        "{path:?} is missing: `cargo test` builds it, `cargo test --test NAME` does not; run \
+         `cargo build --examples` first"
+    );
+    path.into_os_string().into_string().expect("a Unicode path")
+}
+
+/// What a scripted server has heard.
+pub struct Record {
+    folder: TempDir,
+}
+
+impl Record {
+    pub fn new() -> Self {
+        Record { folder: temp_dir() }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("heard")
+    }
+
+    /// Every message so far; the first of each process says how it was `started`.
+    pub fn messages(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.path()).unwrap_or_default();
+        let complete = text
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        complete
+            .map(|line| serde_json::from_str(line).expect("a message"))
+            .collect()
+    }
+
+    /// All messages with this method so far.
+    pub fn all(&self, method: &str) -> Vec<Value> {
+        let mut messages = self.messages();
+        messages.retain(|message| message["method"] == method);
+        messages
+    }
+
+    /// Waits for the first message with this method.
+    #[track_caller]
+    pub fn heard(&self, method: &str) -> Value {
+        until(&format!("the server hears {method}"), || {
+            self.all(method).into_iter().next()
+        })
+    }
+
+    /// Waits for the client's answer to a request of the server.
+    #[track_caller]
+    pub fn answer(&self, id: &str) -> Value {
+        until(&format!("the client answers {id}"), || {
+            let mut messages = self.messages().into_iter();
+            messages.find(|message| message["id"] == id && message.get("method").is_none())
+        })
+    }
+
+    /// How each process of the server was started.
+    pub fn starts(&self) -> Vec<Value> {
+        let messages = self.messages().into_iter();
+        messages
+            .filter_map(|message| message.get("started").cloned())
+            .collect()
+    }
+
+    /// The names of the methods, in the order in which they were heard.
+    pub fn methods(&self) -> HashSet<String> {
+        let messages = self.messages();
+        let methods = messages.iter().filter_map(|m| m["method"].as_str());
+        methods.map(str::to_owned).collect()
+    }
+}
