@@ -201,7 +201,7 @@ impl Client {
         if !VERSIONS.contains(&version.as_str()) {
             return Err(Error::Version {
                 offered: VERSIONS[0],
-                answered: printable(&version, 64),
+                answered: printable(&redact(&version, &inner.options.secrets), 64),
             });
         }
         inner.transport.negotiated(&version);

@@ -182,7 +182,7 @@ fn only_the_tail_of_stderr_is_shown() {
 fn an_end_of_output_without_an_exit() {
     let command = "read line; exec >&-; sleep 300";
     let extension = Extension::shell("odd", command).impatient();
-    extension_never_starts(extension, "initialize", &["closed its output"]);
+    extension_never_starts(extension, "initialize", &["closed its input or output"]);
 }
 
 #[test]

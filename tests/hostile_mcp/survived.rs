@@ -39,7 +39,7 @@ fn only_the_first_bad_lines_are_logged_and_those_shortened() {
     let server = Server::new().env("GOOSE_LOG", "debug").start();
     with_extension(&server, &script).stop();
     server.logs("noise 1.");
-    server.logs("malformed: 1001");
+    server.logs("malformed=1001");
     server.never_logs("noise 100.");
     server.never_logs(&"x".repeat(1_000));
 }
