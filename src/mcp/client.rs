@@ -16,18 +16,20 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many pages one listing may have.
 pub const MAX_PAGES: usize = 1_000;
+/// How large the pages of one listing may be together, in bytes.
+pub const MAX_LISTING: usize = 64 << 20;
 /// How long a request waits where the options say nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 /// How many of each kind of a server's oddities are logged; the rest is only counted.
 const LOGGED: u64 = 5;
-/// How much of a bad line is logged, in characters.
-const LOGGED_CHARS: usize = 200;
+/// How much of a bad line or answer is quoted, in characters.
+const QUOTED: usize = 200;
 /// How much of it is searched for secrets before that, in bytes.
 const SEARCHED: usize = 16 << 10;
 
@@ -406,39 +408,56 @@ impl Client {
             #[serde(skip_serializing_if = "Option::is_none")]
             cursor: Option<&'a str>,
         }
+        let wrong = |reason| Error::Protocol { method, reason };
+        let after = self.inner.options.patience.total;
+        let (begin, mut size) = (Instant::now(), 0);
         let (mut all, mut seen, mut cursor) = (Vec::new(), HashSet::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let own = Own {
                 cursor: cursor.as_deref(),
             };
-            let page: Page<T> = self.request(method, |_| self.params(&own), cancel)?;
+            let page = self.ask(method, |_| self.params(&own), cancel)?;
+            size += page.get().len();
+            if size > MAX_LISTING {
+                let reason = format!("the listing has more than {MAX_LISTING} bytes");
+                return Err(wrong(reason));
+            }
+            if begin.elapsed() > after {
+                return Err(Error::TimedOut { method, after });
+            }
+            let page: Page<T> = decode(method, &page)?;
             all.extend(page.items);
             // An empty cursor is how some servers say that there is no more.
             let Some(next) = page.next.filter(|next| !next.is_empty()) else {
                 return Ok(all);
             };
             if !seen.insert(next.clone()) {
-                return Err(Error::Protocol {
-                    method,
-                    reason: format!("the cursor {:?} came twice", printable(&next, 64)),
-                });
+                let next = printable(&next, 64);
+                return Err(wrong(format!("the cursor {next:?} came twice")));
             }
             cursor = Some(next);
         }
-        Err(Error::Protocol {
-            method,
-            reason: format!("the listing has more than {MAX_PAGES} pages"),
-        })
+        let reason = format!("the listing has more than {MAX_PAGES} pages");
+        Err(wrong(reason))
     }
 
-    /// Sends one request and waits for its answer. `params` may depend on the id, because a
-    /// progress token does.
     fn request<P: Serialize, R: DeserializeOwned>(
         &self,
         method: &'static str,
         params: impl FnOnce(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<R, Error> {
+        decode(method, &self.ask(method, params, cancel)?)
+    }
+
+    /// Sends one request and waits for its answer. `params` may depend on the id, because a
+    /// progress token does.
+    fn ask<P: Serialize>(
+        &self,
+        method: &'static str,
+        params: impl FnOnce(i64) -> Option<P>,
+        cancel: &Cancel,
+    ) -> Result<RawJson, Error> {
         let inner = &self.inner;
         if cancel.is_cancelled() {
             return Err(Error::Cancelled { method });
@@ -468,10 +487,7 @@ impl Client {
             }
         };
         match outcome {
-            Outcome::Answer(text) => decode(&text).map_err(|reason| Error::Protocol {
-                method,
-                reason: format!("the answer has the wrong shape: {reason}"),
-            }),
+            Outcome::Answer(text) => Ok(text),
             Outcome::Refused(mut error) => {
                 error.message = redact(&error.message, &inner.options.secrets);
                 Err(Error::Rpc { method, error })
@@ -610,9 +626,10 @@ impl Inner {
     }
 
     fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
+        let quoted = |text: &str| printable(&redact(text, &self.options.secrets), QUOTED);
         self.note(&self.counters.malformed, || {
             let head = String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED)]);
-            let text = printable(&redact(&head, &self.options.secrets), LOGGED_CHARS);
+            let (reason, text) = (quoted(&reason.to_string()), quoted(&head));
             format!("skipped what is no message reason={reason:?} text={text:?}")
         });
     }
@@ -669,9 +686,17 @@ impl Receiver for Inner {
 }
 
 /// Every result of MCP is an object; a derived reader would take an array for one.
-fn decode<R: DeserializeOwned>(result: &RawValue) -> Result<R, String> {
-    if !jsonrpc::begins_with(result.get(), '{') {
-        return Err("it is not an object".to_owned());
-    }
-    serde_json::from_str(result.get()).map_err(|e| e.to_string())
+fn decode<R: DeserializeOwned>(method: &'static str, result: &RawValue) -> Result<R, Error> {
+    let reason = match jsonrpc::begins_with(result.get(), '{') {
+        true => match serde_json::from_str(result.get()) {
+            Ok(decoded) => return Ok(decoded),
+            // It quotes what it did not expect, whatever its length.
+            Err(error) => printable(&error.to_string(), QUOTED),
+        },
+        false => "it is not an object".to_owned(),
+    };
+    Err(Error::Protocol {
+        method,
+        reason: format!("the answer has the wrong shape: {reason}"),
+    })
 }
