@@ -664,7 +664,16 @@ impl Receiver for Inner {
             Ok(Payload::Batch(_)) => self
                 .pending
                 .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
-            Err(reason) => self.malformed(&reason, bytes),
+            Err(reason) => {
+                self.malformed(&reason, bytes);
+                // If it was to be the answer to a request, no other will come.
+                if let Malformed::NotMessage { id, reason } = reason
+                    && let Some(Id::Number(id)) = id
+                {
+                    let reason = format!("the answer is {}", printable(&reason, QUOTED));
+                    self.pending.complete(id, Outcome::Broken(reason));
+                }
+            }
         }
     }
 

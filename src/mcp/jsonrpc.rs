@@ -141,7 +141,8 @@ struct Envelope<'a> {
     params: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
-    error: Option<ErrorObject>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Option<T>, D::Error> {
@@ -198,8 +199,12 @@ fn message(text: &str) -> Result<Message, Malformed> {
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
     }
+    let error = envelope.error.map(|raw| serde_json::from_str(raw.get()));
+    let error = error
+        .transpose()
+        .map_err(|e| not_message(id.clone(), format!("`error`: {e}")))?;
     let params = envelope.params.map(RawValue::to_owned);
-    match (envelope.method, envelope.result, envelope.error) {
+    match (envelope.method, envelope.result, error) {
         (Some(method), None, None) => match (envelope.id, id) {
             (None, _) => Ok(Message::Notification {
                 method: method.into_owned(),
@@ -370,6 +375,13 @@ mod tests {
     fn an_invalid_request_keeps_the_id_to_answer_to() {
         assert!(matches!(
             parse(br#"{"jsonrpc":"1.0","id":7,"method":"x"}"#),
+            Err(Malformed::NotMessage {
+                id: Some(Id::Number(7)),
+                ..
+            })
+        ));
+        assert!(matches!(
+            parse(br#"{"jsonrpc":"2.0","id":7,"error":"no"}"#),
             Err(Malformed::NotMessage {
                 id: Some(Id::Number(7)),
                 ..
