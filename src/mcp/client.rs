@@ -1,20 +1,22 @@
 //! The client's end of one MCP connection: life cycle, requests, what the server sends unasked.
 //!
 //! Any number of threads may call at once; each waits in its own slot. Whatever arrives is judged
-//! in the thread that read it. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
+//! in the thread that read it, see `inbound`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
+
+mod inbound;
 
 use super::error::Error;
-use super::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
+use super::jsonrpc::{self, Id, RawJson};
 use super::pending::{Outcome, Patience, Pending};
 use super::text::{printable, redact};
-use super::transport::{Receiver, Transport, TransportError};
+use super::transport::{Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -26,12 +28,8 @@ pub const MAX_LISTING: usize = 64 << 20;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How many of each kind of a server's oddities are logged; the rest is only counted.
-const LOGGED: u64 = 5;
 /// How much of a bad line or answer is quoted, in characters.
 const QUOTED: usize = 200;
-/// How much of it is searched for secrets before that, in bytes.
-const SEARCHED: usize = 16 << 10;
 
 /// How to behave on one connection.
 #[derive(Clone)]
@@ -540,157 +538,6 @@ impl Inner {
             reason: e.to_string(),
         })?;
         self.transport.send(bytes, None).map_err(Error::Transport)
-    }
-
-    fn judge(&self, message: Message) {
-        match message {
-            Message::Response { id, outcome } => {
-                let outcome = match outcome {
-                    Ok(result) => Outcome::Answer(result),
-                    Err(error) => Outcome::Refused(error),
-                };
-                let known = match id {
-                    Some(Id::Number(id)) => self.pending.complete(id, outcome),
-                    _ => false,
-                };
-                if !known {
-                    self.note(&self.counters.unexpected, || {
-                        let id = id.map_or("none".to_owned(), |id| id.to_string());
-                        format!(
-                            "skipped an answer nobody waits for id={}",
-                            printable(&id, 64)
-                        )
-                    });
-                }
-            }
-            Message::Notification { method, params } => {
-                self.counters.notifications.fetch_add(1, Ordering::Relaxed);
-                let request = match method.as_str() {
-                    "notifications/progress" => self.progress(params.as_deref()),
-                    _ => None,
-                };
-                self.listener
-                    .notification(&method, params.as_deref(), request);
-            }
-            Message::Request { id, method, .. } => self.answer(&id, &method),
-        }
-    }
-
-    /// A sign of life extends the deadline of the request whose id is the progress token.
-    fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
-        let progress: Progress = serde_json::from_str(params?.get()).ok()?;
-        match progress.progress_token {
-            Id::Number(id) if self.pending.extend(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// Answers a request of the server: `ping`, and nothing else that was not declared.
-    fn answer(&self, id: &Id, method: &str) {
-        #[derive(Serialize)]
-        struct Empty {}
-        let bytes = if method == "ping" {
-            jsonrpc::response(Some(id), Ok(&Empty {}))
-        } else {
-            let method = printable(method, 64);
-            self.note(&self.counters.refused, || {
-                format!("refused a request of the server method={method:?}")
-            });
-            let reason = format!("this client does not answer {method:?}");
-            let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason);
-            jsonrpc::response(Some(id), Err::<&Empty, _>(&error))
-        };
-        if let Ok(bytes) = bytes {
-            let _ = self.transport.send(bytes, None);
-        }
-    }
-
-    /// Only the first bad lines were logged as they came.
-    fn say_what_was_odd(&self) {
-        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
-        let Counters {
-            malformed,
-            unexpected,
-            notifications,
-            refused,
-        } = &self.counters;
-        let (malformed, unexpected, refused) = (take(malformed), take(unexpected), take(refused));
-        if malformed + unexpected + refused > 0 {
-            log::info!(
-                "skipped in all extension={:?} malformed={malformed} unexpected={unexpected} \
-                 refused={refused} notifications={}",
-                self.options.name,
-                take(notifications)
-            );
-        }
-    }
-
-    fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
-        let quoted = |text: &str| printable(&redact(text, &self.options.secrets), QUOTED);
-        self.note(&self.counters.malformed, || {
-            let head = String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED)]);
-            let (reason, text) = (quoted(&reason.to_string()), quoted(&head));
-            format!("skipped what is no message reason={reason:?} text={text:?}")
-        });
-    }
-
-    /// Counts what should not have come, and logs the first few.
-    fn note(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
-        if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
-            log::warn!("{} extension={:?}", what(), self.options.name);
-        }
-    }
-
-    /// Batches are legal in one version only; before a version is agreed on, they are not.
-    fn batches_allowed(&self) -> bool {
-        self.server
-            .get()
-            .is_some_and(|server| server.protocol_version == "2025-03-26")
-    }
-}
-
-impl Receiver for Inner {
-    fn message(&self, bytes: &[u8]) {
-        match jsonrpc::parse(bytes) {
-            Ok(Payload::One(message)) => self.judge(message),
-            Ok(Payload::Batch(parts)) if self.batches_allowed() => {
-                for part in parts {
-                    match part {
-                        Ok(message) => self.judge(message),
-                        Err(reason) => self.malformed(&reason, b"(in a batch)"),
-                    }
-                }
-            }
-            Ok(Payload::Batch(_)) => self
-                .pending
-                .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
-            Err(reason) => {
-                self.malformed(&reason, bytes);
-                // If it was to be the answer to a request, no other will come.
-                if let Malformed::NotMessage { id, reason } = reason
-                    && let Some(Id::Number(id)) = id
-                {
-                    let reason = format!("the answer is {}", printable(&reason, QUOTED));
-                    self.pending.complete(id, Outcome::Broken(reason));
-                }
-            }
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.pending.is_empty()
-    }
-
-    fn failed(&self, request: i64, error: TransportError) {
-        self.pending.complete(request, Outcome::Failed(error));
-    }
-
-    fn closed(&self, error: TransportError) {
-        log::debug!(
-            "connection over extension={:?} reason={error}",
-            self.options.name
-        );
-        self.pending.fail(error);
     }
 }
 

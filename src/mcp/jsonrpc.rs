@@ -114,6 +114,8 @@ pub enum Malformed {
     NotMessage {
         /// The id to answer to.
         id: Option<Id>,
+        /// It has an id and no method, so it was to be the answer to that request.
+        is_answer: bool,
         /// What is wrong.
         reason: String,
     },
@@ -178,6 +180,7 @@ pub(super) fn begins_with(json: &str, c: char) -> bool {
 fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
     Malformed::NotMessage {
         id,
+        is_answer: false,
         reason: reason.into(),
     }
 }
@@ -199,10 +202,16 @@ fn message(text: &str) -> Result<Message, Malformed> {
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
     }
+    let is_answer = envelope.method.is_none() && id.is_some();
+    let neither = |id: Option<Id>, reason: String| Malformed::NotMessage {
+        id,
+        is_answer,
+        reason,
+    };
     let error = envelope.error.map(|raw| serde_json::from_str(raw.get()));
     let error = error
         .transpose()
-        .map_err(|e| not_message(id.clone(), format!("`error`: {e}")))?;
+        .map_err(|e| neither(id.clone(), format!("`error`: {e}")))?;
     let params = envelope.params.map(RawValue::to_owned);
     match (envelope.method, envelope.result, error) {
         (Some(method), None, None) => match (envelope.id, id) {
@@ -228,7 +237,10 @@ fn message(text: &str) -> Result<Message, Malformed> {
             id,
             outcome: Err(error),
         }),
-        _ => Err(not_message(id, "neither one request nor one response")),
+        _ => Err(neither(
+            id,
+            "neither one request nor one response".to_owned(),
+        )),
     }
 }
 
@@ -380,13 +392,28 @@ mod tests {
                 ..
             })
         ));
-        assert!(matches!(
-            parse(br#"{"jsonrpc":"2.0","id":7,"error":"no"}"#),
-            Err(Malformed::NotMessage {
-                id: Some(Id::Number(7)),
-                ..
-            })
-        ));
+    }
+
+    #[test]
+    fn what_was_to_be_an_answer_is_told_from_what_only_has_an_id() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":7,"error":"no"}"#, true),
+            (r#"{"jsonrpc":"2.0","id":7}"#, true),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":1,"error":{"code":1}}"#,
+                true,
+            ),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"x","result":1}"#, false),
+            (r#"{"id":7,"level":"info"}"#, false),
+            (r#"{"jsonrpc":"1.0","id":7,"result":1}"#, false),
+        ] {
+            match parse(text.as_bytes()) {
+                Err(Malformed::NotMessage { is_answer, .. }) => {
+                    assert_eq!(is_answer, expected, "{text}");
+                }
+                other => panic!("{text}: {other:?}"),
+            }
+        }
     }
 
     #[test]

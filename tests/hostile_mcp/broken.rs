@@ -258,7 +258,7 @@ fn wrong_shapes_of_a_call() {
 #[test]
 fn a_message_that_is_both_result_and_error() {
     let both = r#"{"jsonrpc":"2.0","id":{id},"result":{},"error":{"code":1,"message":"x"}}"#;
-    call_fails(calls([Action::line(both)]), "timeout", &["tools/call"]);
+    call_fails(calls([Action::line(both)]), "protocol", &["tools/call"]);
 }
 
 #[test]

@@ -394,7 +394,7 @@ struct Empty {}
 fn refuse(malformed: Malformed, outlet: &Outlet) {
     let (id, code, text) = match malformed {
         Malformed::NotJson(reason) => (None, PARSE_ERROR, format!("Not JSON: {reason}")),
-        Malformed::NotMessage { id, reason } => (
+        Malformed::NotMessage { id, reason, .. } => (
             id,
             INVALID_REQUEST,
             format!("Not a JSON-RPC message: {reason}"),

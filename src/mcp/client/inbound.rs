@@ -1,0 +1,173 @@
+//! What a server sends: answers find their slots, notifications the listener, requests their answer,
+//! and everything else is counted, the first of each kind logged.
+
+use super::{Counters, Inner, QUOTED};
+use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload};
+use crate::mcp::pending::Outcome;
+use crate::mcp::text::{printable, redact};
+use crate::mcp::transport::{Receiver, TransportError};
+use crate::mcp::types::Progress;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many of each kind of a server's oddities are logged; the rest is only counted.
+const LOGGED: u64 = 5;
+/// How much of a bad line is searched for secrets before it is quoted, in bytes.
+const SEARCHED: usize = 16 << 10;
+
+impl Inner {
+    fn judge(&self, message: Message) {
+        match message {
+            Message::Response { id, outcome } => {
+                let outcome = match outcome {
+                    Ok(result) => Outcome::Answer(result),
+                    Err(error) => Outcome::Refused(error),
+                };
+                let known = match id {
+                    Some(Id::Number(id)) => self.pending.complete(id, outcome),
+                    _ => false,
+                };
+                if !known {
+                    self.note(&self.counters.unexpected, || {
+                        let id = id.map_or("none".to_owned(), |id| id.to_string());
+                        format!(
+                            "skipped an answer nobody waits for id={}",
+                            printable(&id, 64)
+                        )
+                    });
+                }
+            }
+            Message::Notification { method, params } => {
+                self.counters.notifications.fetch_add(1, Ordering::Relaxed);
+                let request = match method.as_str() {
+                    "notifications/progress" => self.progress(params.as_deref()),
+                    _ => None,
+                };
+                self.listener
+                    .notification(&method, params.as_deref(), request);
+            }
+            Message::Request { id, method, .. } => self.answer(&id, &method),
+        }
+    }
+
+    /// A sign of life extends the deadline of the request whose id is the progress token.
+    fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
+        let progress: Progress = serde_json::from_str(params?.get()).ok()?;
+        match progress.progress_token {
+            Id::Number(id) if self.pending.extend(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Answers a request of the server: `ping`, and nothing else that was not declared.
+    fn answer(&self, id: &Id, method: &str) {
+        #[derive(Serialize)]
+        struct Empty {}
+        let bytes = if method == "ping" {
+            jsonrpc::response(Some(id), Ok(&Empty {}))
+        } else {
+            let method = printable(method, 64);
+            self.note(&self.counters.refused, || {
+                format!("refused a request of the server method={method:?}")
+            });
+            let reason = format!("this client does not answer {method:?}");
+            let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason);
+            jsonrpc::response(Some(id), Err::<&Empty, _>(&error))
+        };
+        if let Ok(bytes) = bytes {
+            let _ = self.transport.send(bytes, None);
+        }
+    }
+
+    /// Only the first bad lines were logged as they came.
+    pub(super) fn say_what_was_odd(&self) {
+        let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
+        let Counters {
+            malformed,
+            unexpected,
+            notifications,
+            refused,
+        } = &self.counters;
+        let (malformed, unexpected, refused) = (take(malformed), take(unexpected), take(refused));
+        if malformed + unexpected + refused > 0 {
+            log::info!(
+                "skipped in all extension={:?} malformed={malformed} unexpected={unexpected} \
+                 refused={refused} notifications={}",
+                self.options.name,
+                take(notifications)
+            );
+        }
+    }
+
+    fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
+        let quoted = |text: &str| printable(&redact(text, &self.options.secrets), QUOTED);
+        self.note(&self.counters.malformed, || {
+            let head = String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED)]);
+            let (reason, text) = (quoted(&reason.to_string()), quoted(&head));
+            format!("skipped what is no message reason={reason:?} text={text:?}")
+        });
+    }
+
+    /// Counts what should not have come, and logs the first few.
+    fn note(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
+        if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
+            log::warn!("{} extension={:?}", what(), self.options.name);
+        }
+    }
+
+    /// Batches are legal in one version only; before a version is agreed on, they are not.
+    fn batches_allowed(&self) -> bool {
+        self.server
+            .get()
+            .is_some_and(|server| server.protocol_version == "2025-03-26")
+    }
+}
+
+impl Receiver for Inner {
+    fn message(&self, bytes: &[u8]) {
+        match jsonrpc::parse(bytes) {
+            Ok(Payload::One(message)) => self.judge(message),
+            Ok(Payload::Batch(parts)) if self.batches_allowed() => {
+                for part in parts {
+                    match part {
+                        Ok(message) => self.judge(message),
+                        Err(reason) => self.malformed(&reason, b"(in a batch)"),
+                    }
+                }
+            }
+            Ok(Payload::Batch(_)) => self
+                .pending
+                .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
+            Err(reason) => {
+                self.malformed(&reason, bytes);
+                // If it was to be the answer to a request, no other will come.
+                if let Malformed::NotMessage {
+                    id: Some(Id::Number(id)),
+                    is_answer: true,
+                    reason,
+                } = reason
+                {
+                    let reason = format!("the answer is {}", printable(&reason, QUOTED));
+                    self.pending.complete(id, Outcome::Broken(reason));
+                }
+            }
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    fn failed(&self, request: i64, error: TransportError) {
+        self.pending.complete(request, Outcome::Failed(error));
+    }
+
+    fn closed(&self, error: TransportError) {
+        log::debug!(
+            "connection over extension={:?} reason={error}",
+            self.options.name
+        );
+        self.pending.fail(error);
+    }
+}
