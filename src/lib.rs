@@ -13,8 +13,9 @@
 //! 5. [`mcp::Client`] draws an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
 //!    ([`mcp::pending`]), and hands the message to its [`mcp::transport`]: one line to a child's stdin,
 //!    written by this same thread, or a POST.
-//! 6. The transport's reader thread takes the answer apart ([`mcp::jsonrpc`]) and wakes the slot. The
-//!    result is never rebuilt: its parts go back through the rooms as the JSON text that came.
+//! 6. The same thread reads the answer, if it comes at once; otherwise the transport's reader thread
+//!    takes it apart ([`mcp::jsonrpc`]) and wakes the slot. The result is never rebuilt: its parts go
+//!    back through the rooms as the JSON text that came.
 //! 7. [`http`] sends head and body with one write.
 //!
 //! If the client hangs up meanwhile, the slot notices, the server is told `notifications/cancelled`,
@@ -31,7 +32,8 @@
 //! One accepts, one serves each connection, one makes children (from the first child on), one waits for
 //! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
-//! has one while it is under way. Every thread has a name and an owner that joins it.
+//! has one while it is under way. Every thread has a name and an owner that joins it, apart from those
+//! writers, which end by themselves when the pipe is closed.
 //!
 //! # Embedding
 //!

@@ -10,12 +10,16 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How often somebody who waits for the extensions looks whether the client is still there.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// How many extensions are activated at the same time.
+const SIDE_BY_SIDE: usize = 16;
 
 /// What became of one extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -78,51 +82,32 @@ impl Agent {
     }
 
     fn activate(&self, configs: &[Value]) -> Vec<ExtensionResult> {
-        let mut keys = HashSet::new();
-        let plans: Vec<_> = configs
-            .iter()
-            .map(|config| ExtensionConfig::from_value(config.clone()).map_err(|e| (config, e)))
-            // What belongs to Goose's own agent is kept for it and does not concern us.
-            .filter(|plan| !matches!(plan, Ok(ExtensionConfig::Platform(_))))
-            .map(|plan| match plan {
-                Ok(config) if !keys.insert(config.key()) => Err(failure(
-                    config.name(),
-                    format!(
-                        "another extension of this session has the key `{}` already",
-                        config.key()
-                    ),
-                )),
-                Ok(config) => Ok(config),
-                Err((config, reason)) => Err(failure(
-                    config["name"].as_str().unwrap_or("?"),
-                    format!("its configuration is not valid: {reason}"),
-                )),
-            })
-            .collect();
-        let single = plans.len() == 1;
+        let plans = plan(configs);
+        let results: Vec<_> = plans.iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                let Some(plan) = plans.get(n) else { return };
+                let result = match plan {
+                    Ok(config) => self.activate_one(config),
+                    Err(failed) => failed.clone(),
+                };
+                let _ = results[n].set(result);
+            }
+        };
         thread::scope(|scope| {
-            let running: Vec<_> = plans
-                .into_iter()
-                .map(|plan| {
-                    let config = match plan {
-                        Ok(config) => config,
-                        Err(result) => return Running::Over(result),
-                    };
-                    if single {
-                        return Running::Over(self.activate_one(&config));
-                    }
-                    let name = config.name().to_owned();
-                    let thread = thread::Builder::new()
-                        .name(format!("activate {}", config.key()))
-                        .spawn_scoped(scope, move || self.activate_one(&config));
-                    match thread {
-                        Ok(thread) => Running::Thread(name, thread),
-                        Err(e) => Running::Over(failure(&name, format!("no thread: {e}"))),
-                    }
-                })
-                .collect();
-            running.into_iter().map(Running::finish).collect()
-        })
+            for n in 1..plans.len().min(SIDE_BY_SIDE) {
+                let thread = thread::Builder::new().name(format!("activate {n}"));
+                // Whoever there is does the work.
+                let _ = thread.spawn_scoped(scope, work);
+            }
+            work();
+        });
+        results
+            .into_iter()
+            .filter_map(OnceLock::into_inner)
+            .collect()
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
@@ -224,20 +209,30 @@ impl Agent {
     }
 }
 
-enum Running<'scope> {
-    Over(ExtensionResult),
-    Thread(String, thread::ScopedJoinHandle<'scope, ExtensionResult>),
-}
-
-impl Running<'_> {
-    fn finish(self) -> ExtensionResult {
-        match self {
-            Running::Over(result) => result,
-            Running::Thread(name, thread) => thread
-                .join()
-                .unwrap_or_else(|_| failure(&name, "its activation failed unexpectedly".into())),
-        }
+/// What there is to activate, and what cannot be. Extensions that belong to Goose's own agent are kept
+/// for it and do not concern us.
+fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
+    let mut keys = HashSet::new();
+    let mut plans = Vec::new();
+    for config in configs {
+        plans.push(match ExtensionConfig::from_value(config.clone()) {
+            Ok(ExtensionConfig::Platform(_)) => continue,
+            Ok(config) if !keys.insert(config.key()) => {
+                let reason = "another extension of this session has the key";
+                let reason = format!("{reason} `{}` already", config.key());
+                Err(failure(config.name(), reason))
+            }
+            Ok(config) => Ok(config),
+            Err(reason) => {
+                let name = config["name"].as_str().unwrap_or("?");
+                Err(failure(
+                    name,
+                    format!("its configuration is not valid: {reason}"),
+                ))
+            }
+        });
     }
+    plans
 }
 
 fn failure(name: &str, error: String) -> ExtensionResult {

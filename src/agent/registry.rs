@@ -10,10 +10,13 @@ use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use std::{env, thread};
+
+/// How many extensions a session may begin with.
+const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {
@@ -82,6 +85,8 @@ impl Registry {
             true => env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
             false => start.working_dir,
         };
+        // It has to mean the same wherever the server is started next time.
+        let working_dir = path::absolute(&working_dir).unwrap_or(working_dir);
         check_dir(&working_dir)?;
         if let Some(recipe) = &start.recipe {
             recipe.check()?;
@@ -93,6 +98,10 @@ impl Registry {
                 None => self.enabled()?,
             },
         };
+        if wanted.len() > MAX_EXTENSIONS {
+            let reason = format!("a session has at most {MAX_EXTENSIONS} extensions");
+            return Err(Error::Config { reason });
+        }
         let extensions = wanted
             .into_iter()
             .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
@@ -182,9 +191,10 @@ impl Registry {
         working_dir: &Path,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        check_dir(working_dir)?;
+        let working_dir = path::absolute(working_dir).unwrap_or_else(|_| working_dir.to_owned());
+        check_dir(&working_dir)?;
         self.session(id)?;
-        let change = |session: &mut Session| session.working_dir = working_dir.to_owned();
+        let change = |session: &mut Session| session.working_dir = working_dir;
         self.stores.sessions.update(id, change)?;
         self.restart(id, cancel).map(drop)
     }

@@ -137,16 +137,18 @@ fn serve(options: Options) -> Result<(), Failure> {
 
 /// Ends everything within the time that a supervisor gives; a second signal ends it at once.
 fn stop(server: Server, registry: Arc<Registry>) {
-    thread::spawn(|| {
-        let signal = signal::wait();
-        process::exit(128 + signal);
-    });
+    let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+    // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
+    let _ = thread("second signal").spawn(|| process::exit(128 + signal::wait()));
+    registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
-    thread::spawn(move || {
-        registry.cancel().cancel();
-        let extensions = thread::spawn(move || registry.close());
+    let extensions = done.clone();
+    let _ = thread("stop extensions").spawn(move || {
+        registry.close();
+        drop(extensions);
+    });
+    let _ = thread("stop server").spawn(move || {
         server.stop(FINISH);
-        let _ = extensions.join();
         drop(done);
     });
     let _ = finished.recv_timeout(LAST_MOMENT);

@@ -18,7 +18,7 @@ const LEND: Duration = Duration::from_millis(20);
 /// How long stdout may go on after the server has exited: a descendant may hold it open.
 const LINGERS: Duration = Duration::from_millis(250);
 /// How long the thread holds back after a caller has read.
-const LEASE: Duration = Duration::from_millis(10);
+const LEASE: Duration = Duration::from_millis(100);
 
 pub(super) struct Incoming {
     stdout: PipeReader,
