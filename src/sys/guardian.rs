@@ -52,6 +52,10 @@ impl Guardian {
         }))
     }
 
+    pub(super) fn pid(&self) -> i32 {
+        unix::pid_of(&self.process)
+    }
+
     pub(super) fn is_alive(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }

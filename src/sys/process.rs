@@ -86,6 +86,8 @@ impl ExitWatch {
 enum Job {
     Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
     Ended(i32),
+    /// The guardian is gone: dismissed, or killed by somebody else.
+    Unguarded,
 }
 
 struct Spawner {
@@ -222,14 +224,18 @@ impl Spawner {
         thread::Builder::new()
             .name("spawner".into())
             .stack_size(super::SMALL_STACK)
-            .spawn(move || spawn_children(&inbox))?;
+            .spawn({
+                let jobs = jobs.clone();
+                move || spawn_children(&inbox, &jobs)
+            })?;
         Ok(spawner.insert(Arc::new(Spawner { jobs })).clone())
     }
 }
 
 /// The spawner's thread. It alone knows the guardian: started before the first child, told of each
-/// group as it is made and as it ends, let go when there has been nothing to guard for a while.
-fn spawn_children(jobs: &Receiver<Job>) {
+/// group as it is made and as it ends, replaced if it is killed, let go when there has been nothing to
+/// guard for a while. `own` leads back to `jobs`.
+fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
     let mut guardian: Option<Guardian> = None;
     let mut groups: Vec<i32> = Vec::new();
     let mut idle_since = Instant::now();
@@ -259,8 +265,13 @@ fn spawn_children(jobs: &Receiver<Job>) {
                     guardian.forget(group);
                 }
             }
+            Some(Job::Unguarded) => {
+                if !groups.is_empty() {
+                    ensure(&mut guardian, &groups, own);
+                }
+            }
             Some(Job::Spawn(mut command, reply)) => {
-                ensure(&mut guardian, &groups);
+                ensure(&mut guardian, &groups, own);
                 let result = command.spawn();
                 if let Ok(child) = &result {
                     let group = unix::pid_of(child);
@@ -277,7 +288,7 @@ fn spawn_children(jobs: &Receiver<Job>) {
 
 /// Sees to it that a guardian watches, where this program can start one; a new one learns what is
 /// there to guard.
-fn ensure(guardian: &mut Option<Guardian>, groups: &[i32]) {
+fn ensure(guardian: &mut Option<Guardian>, groups: &[i32], own: &Sender<Job>) {
     if guardian.as_mut().is_some_and(Guardian::is_alive) {
         return;
     }
@@ -287,5 +298,15 @@ fn ensure(guardian: &mut Option<Guardian>, groups: &[i32]) {
     });
     if let Some(guardian) = guardian {
         groups.iter().for_each(|group| guardian.learn(*group));
+        let (watch, own) = (ExitWatch(unix::PidFd::open(guardian.pid())), own.clone());
+        // Without a thread it is missed at the next child.
+        let _ = thread::Builder::new()
+            .name("guardian watch".into())
+            .stack_size(super::SMALL_STACK)
+            .spawn(move || {
+                if watch.wait(None) {
+                    let _ = own.send(Job::Unguarded);
+                }
+            });
     }
 }
