@@ -77,6 +77,8 @@ pub struct Slot {
 
 struct State {
     outcome: Option<Outcome>,
+    /// The caller sleeps: telling it costs a system call, which one that reads for itself is spared.
+    asleep: bool,
     quiet: Duration,
     deadline: Instant,
     last_deadline: Instant,
@@ -98,6 +100,7 @@ impl Pending {
         let slot = Arc::new(Slot {
             state: Mutex::new(State {
                 outcome: None,
+                asleep: false,
                 quiet,
                 deadline: now + quiet.min(patience.total),
                 last_deadline: now + patience.total.min(LONGEST),
@@ -196,9 +199,12 @@ impl Slot {
             return false;
         }
         state.outcome = Some(outcome);
+        let asleep = state.asleep;
         // Woken under the lock, the waiter would only run into it.
         drop(state);
-        self.changed.notify_one();
+        if asleep {
+            self.changed.notify_one();
+        }
         true
     }
 
@@ -216,11 +222,13 @@ impl Slot {
             if cancel.has_probe() {
                 pause = pause.min(PROBE_EVERY);
             }
+            state.asleep = true;
             let (back, timeout) = self
                 .changed
                 .wait_timeout(state, pause)
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             state = back;
+            state.asleep = false;
             if timeout.timed_out() && cancel.has_probe() && state.outcome.is_none() {
                 // The probe may cancel, and that takes this lock.
                 drop(state);
