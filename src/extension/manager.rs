@@ -8,7 +8,7 @@ use super::{Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{Client, Listener, MAX_TIMEOUT, Options};
 use crate::mcp::pending::Patience;
-use crate::mcp::text::printable;
+use crate::mcp::text::{printable, redact};
 use crate::mcp::transport::Transport;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
@@ -128,8 +128,8 @@ impl Manager {
 
     /// Activates an extension and waits until it is ready. One that is active already, with the
     /// same configuration and alive, is left as it is; otherwise the new one replaces it. One that is
-    /// being started is waited for first. `cancel`
-    /// is cancelled too if [`close`](Self::close) is called meanwhile.
+    /// being started is waited for first. `cancel` is cancelled too if [`close`](Self::close) is called
+    /// meanwhile.
     ///
     /// # Errors
     /// Why it did not come up. Nothing of it is left then.
@@ -232,10 +232,11 @@ impl Manager {
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
         let info = &client.server().server_info;
+        let shown = |text: &str| printable(&redact(text, environment.secrets()), 100);
         log::info!(
             "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
-            printable(&info.name, 100),
-            printable(&info.version, 100),
+            shown(&info.name),
+            shown(&info.version),
             client.server().protocol_version,
             tools.len()
         );
