@@ -110,10 +110,8 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["mcp", "nonsense"], "\"nonsense\""),
         (&["mcp", "demo", "more"], "more"),
         (&["call", "echo"], "--server or --url"),
-        (
-            &["call", "--server", "a", "--url", "http://b"],
-            "--server or --url",
-        ),
+        (&["call", "--server", "a", "--url", "http://b"], "not both"),
+        (&["call", "--server", "a", "--header", "k: v"], "--url only"),
         (&["call", "--server", "'open"], "quote"),
         (&["call", "--server", " "], "no command"),
         (&["call", "--server", "a", "--header", "x"], "--header"),
@@ -122,9 +120,15 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["demo", "--nonsense"], "--nonsense"),
     ] {
         let done = run(arguments).exits(2).prints_exactly("");
+        let help = match arguments.first() {
+            Some(&command @ ("agent" | "call" | "demo" | "mcp")) => {
+                format!("try `gosling {command} --help`")
+            }
+            _ => "try `gosling --help`".to_owned(),
+        };
         done.complains("gosling: ")
             .complains(reason)
-            .complains("try `gosling --help`");
+            .complains(&help);
     }
 }
 
@@ -318,8 +322,8 @@ fn call_prints_what_a_tool_says() {
 fn call_without_a_tool_lists_them() {
     call(&[])
         .exits(0)
-        .prints("echo  Says back what it is told.\n")
-        .prints("slow  ");
+        .prints("echo {message}  Says back what it is told.\n")
+        .prints("slow {step_ms, steps}  ");
     let done = call(&["--json"]).exits(0);
     let names: Vec<Value> = done
         .stdout()

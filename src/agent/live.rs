@@ -117,10 +117,7 @@ impl Agent {
                 success: true,
                 error: None,
             },
-            Err(error) => {
-                log::warn!("extension not active reason={error}");
-                failure(config.name(), error.to_string())
-            }
+            Err(error) => failure(config.name(), error.to_string()),
         }
     }
 
@@ -218,9 +215,14 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
         plans.push(match ExtensionConfig::from_value(config.clone()) {
             Ok(ExtensionConfig::Platform(_)) => continue,
             Ok(config) if !keys.insert(config.key()) => {
-                let reason = "another extension of this session has the key";
-                let reason = format!("{reason} `{}` already", config.key());
-                Err(failure(config.name(), reason))
+                let (name, key) = (config.name(), config.key());
+                Err(failure(
+                    name,
+                    format!(
+                        "extension {name:?}, config: another extension of this session has the key \
+                         `{key}` already; rename one of them"
+                    ),
+                ))
             }
             Ok(config) => Ok(config),
             Err(reason) => {
@@ -236,6 +238,7 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
 }
 
 fn failure(name: &str, error: String) -> ExtensionResult {
+    log::warn!("extension not active reason={error:?}");
     ExtensionResult {
         name: name.to_owned(),
         success: false,

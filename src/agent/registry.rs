@@ -318,7 +318,13 @@ impl Registry {
 
     /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
     fn bounds(&self) -> Bounds {
-        let setting = |key| self.stores.config.get(key).ok().flatten()?.as_u64();
+        let setting = |key| {
+            let value = self.stores.config.get(key).ok().flatten()?;
+            if value.as_u64().is_none() {
+                log::warn!("not a number, so left out setting={key} value={value}");
+            }
+            value.as_u64()
+        };
         let mut bounds = Bounds::default();
         if let Some(seconds) = setting("GOOSE_MCP_MAX_TIMEOUT") {
             bounds.total = Duration::from_secs(seconds);

@@ -11,8 +11,8 @@ use crate::recipe::Recipe;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,17 +223,10 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
 }
 
 fn tool_info(listed: ListedTool) -> ToolInfo {
-    let schema: Value = serde_json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
-    let properties = schema["properties"].as_object();
-    let mut parameters: Vec<String> = properties
-        .into_iter()
-        .flat_map(|p| p.keys().cloned())
-        .collect();
-    parameters.sort();
     ToolInfo {
         name: listed.name,
+        parameters: listed.tool.parameters(),
         description: listed.tool.description.unwrap_or_default(),
-        parameters,
         permission: None,
     }
 }

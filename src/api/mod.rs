@@ -61,7 +61,9 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         let message = error.to_string();
         match error {
-            store::Error::Broken { .. } => Error::unprocessable(message),
+            store::Error::Broken { .. } | store::Error::Unwritable { .. } => {
+                Error::unprocessable(message)
+            }
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
             store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),
             _ => Error::internal(message),

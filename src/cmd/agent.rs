@@ -11,7 +11,7 @@ use lexopt::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{env, fs, process, thread};
+use std::{env, fs, io, process, thread};
 
 const HELP: &str = "\
 usage: gosling agent [OPTIONS]
@@ -29,6 +29,8 @@ options:
 variables:
   GOOSE_PATH_ROOT      keep everything in config/, data/ and state/ below this folder
   GOOSE_ALLOWED_HOSTS  names, apart from localhost, by which clients may call this server
+  GOOSE_MCP_MAX_TIMEOUT, GOOSE_MCP_MAX_MESSAGE
+                       seconds and bytes that bound every MCP server (3600; 64 MiB)
   GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)
 ";
 
@@ -108,16 +110,17 @@ fn serve(options: Options) -> Result<(), Failure> {
         hosts.filter(|host| !host.is_empty()).collect(),
     );
     let address = (options.host.as_str(), options.port);
-    let server = Server::bind(
-        address,
-        api::router(registry.clone()),
-        guard,
-        Limits::default(),
-    )
-    .map_err(failed(format!(
-        "cannot listen on {}:{}",
-        address.0, address.1
-    )))?;
+    let router = api::router(registry.clone());
+    let server = Server::bind(address, router, guard, Limits::default()).map_err(|error| {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => "; another server is there: choose a port with --port",
+            _ => "",
+        };
+        Failure::Failed(format!(
+            "cannot listen on {}:{}: {error}{advice}",
+            address.0, address.1
+        ))
+    })?;
     let at = server.local_addr();
     eprintln!(
         "gosling {} listens on http://{at}",

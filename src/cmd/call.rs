@@ -13,16 +13,18 @@ use std::sync::Arc;
 
 const HELP: &str = "\
 usage: gosling call (--server 'CMD ARGS' | --url URL) [OPTIONS] [TOOL [JSON]]
+example: gosling call --server 'gosling mcp demo' add '{\"a\": 1, \"b\": 2}'
 
-Calls one tool of an MCP server and prints what it answers; without TOOL, lists the tools.
-JSON holds the tool's arguments, an object; {} if it is left out.
+Calls one tool of an MCP server and prints what it answers; without TOOL, lists the tools and their
+arguments. JSON holds the tool's arguments, an object; {} if it is left out.
 
 options:
   --server 'CMD ARGS'  run this MCP server for the call
   --url URL            connect to this Streamable HTTP server
   --header 'K: V'      send this with every request to URL; may be given several times
-  --timeout SECONDS    how long an answer may take (300)
-  --json               print the answer as JSON
+  --timeout SECONDS    how long the server may be silent; progress that it reports extends it (300)
+  --offline            refuse to connect to any other machine
+  --json               print the answer as JSON, or each tool as a line of JSON
   -h, --help           show this
 ";
 
@@ -31,7 +33,8 @@ const NAME: &str = "server";
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let (mut server, mut url, mut headers) = (None, None, serde_json::Map::new());
-    let (mut timeout, mut as_json, mut words_left) = (None::<u64>, false, Vec::new());
+    let (mut timeout, mut words_left) = (None::<u64>, Vec::new());
+    let (mut as_json, mut offline) = (false, false);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("server") => server = Some(text(parser.value()?)?),
@@ -44,6 +47,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
                 headers.insert(name.trim().to_owned(), value.trim().into());
             }
             Long("timeout") => timeout = Some(parser.value()?.parse()?),
+            Long("offline") => offline = true,
             Long("json") => as_json = true,
             Short('h') | Long("help") => return print(HELP),
             Value(value) if words_left.len() < 2 => words_left.push(text(value)?),
@@ -51,6 +55,9 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         }
     }
     let config = match (server, url) {
+        (Some(_), None) if !headers.is_empty() => {
+            return Err(Failure::Usage("--header goes with --url only".to_owned()));
+        }
         (Some(server), None) => {
             let words = words::split(&server)
                 .map_err(|reason| Failure::Usage(format!("--server: {reason}")))?;
@@ -64,28 +71,28 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             "timeout": timeout,
         }),
         _ => {
-            let reason = "call: give either --server or --url";
+            let reason = "give --server or --url, and not both";
             return Err(Failure::Usage(reason.to_owned()));
         }
     };
     let config = ExtensionConfig::from_value(config).map_err(Failure::Usage)?;
     let mut words_left = words_left.into_iter();
     match words_left.next() {
-        None => list(&config, as_json),
+        None => list(&config, offline, as_json),
         Some(tool) => {
             let arguments = words_left.next().unwrap_or_else(|| "{}".to_owned());
-            call(&config, &tool, arguments, as_json)
+            call(&config, &tool, arguments, offline, as_json)
         }
     }
 }
 
-fn connect(config: &ExtensionConfig) -> Result<Manager, Failure> {
+fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> {
     let working_dir = env::current_dir().map_err(super::failed("no working directory"))?;
     let manager = Manager::new(Context {
         session_id: "call".to_owned(),
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
-        offline: false,
+        offline,
         bounds: Bounds::default(),
     });
     match manager.add(config, &Cancel::new()) {
@@ -94,8 +101,8 @@ fn connect(config: &ExtensionConfig) -> Result<Manager, Failure> {
     }
 }
 
-fn list(config: &ExtensionConfig, as_json: bool) -> Result<(), Failure> {
-    let manager = connect(config)?;
+fn list(config: &ExtensionConfig, offline: bool, as_json: bool) -> Result<(), Failure> {
+    let manager = connect(config, offline)?;
     let tools = manager.tools(None, &Cancel::new());
     manager.close();
     let mut out = String::new();
@@ -104,12 +111,10 @@ fn list(config: &ExtensionConfig, as_json: bool) -> Result<(), Failure> {
         let line = match as_json {
             true => serde_json::to_string(&tool).unwrap_or_default(),
             false => {
-                let description = tool.description.unwrap_or_default();
-                format!(
-                    "{}  {}",
-                    tool.name,
-                    description.lines().next().unwrap_or_default()
-                )
+                let description = tool.description.as_deref().unwrap_or_default();
+                let description = description.lines().next().unwrap_or_default();
+                let parameters = tool.parameters().join(", ");
+                format!("{} {{{parameters}}}  {description}", tool.name)
             }
         };
         let _ = writeln!(out, "{}", line.trim_end());
@@ -121,6 +126,7 @@ fn call(
     config: &ExtensionConfig,
     tool: &str,
     arguments: String,
+    offline: bool,
     as_json: bool,
 ) -> Result<(), Failure> {
     if !serde_json::from_str::<Json>(&arguments).is_ok_and(|json| json.is_object()) {
@@ -128,7 +134,7 @@ fn call(
         return Err(Failure::Usage(reason));
     }
     let arguments = RawValue::from_string(arguments).map_err(super::failed("arguments"))?;
-    let manager = connect(config)?;
+    let manager = connect(config, offline)?;
     let result = manager.call(&format!("{NAME}__{tool}"), &arguments, &Cancel::new());
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;

@@ -89,7 +89,7 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
     let session = show.exchange(&gosling, what, "POST", "/agent/start", Some(body))?;
     let id = session["id"].as_str().unwrap_or_default().to_owned();
     let body = json!({"session_id": id, "load_model_and_extensions": true});
-    let what = "wait until the server is active";
+    let what = "resume the session; this waits for the server";
     let resumed = show.exchange(&gosling, what, "POST", "/agent/resume", Some(body))?;
     let activated = &resumed["extension_results"][0];
     if activated["success"] != true {

@@ -29,12 +29,17 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    let name = name.ok_or_else(|| Failure::Usage("mcp: which server?".to_owned()))?;
+    let name = name.ok_or_else(|| {
+        Failure::Usage(format!(
+            "which server? There is {}",
+            builtin::NAMES.join(", ")
+        ))
+    })?;
     let server = match name.as_str() {
         "demo" => builtin::demo::server(pages),
         name => builtin::server(name).ok_or_else(|| {
             let known = builtin::NAMES.join(", ");
-            Failure::Usage(format!("mcp: there is no server {name:?}, only {known}"))
+            Failure::Usage(format!("there is no server {name:?}, only {known}"))
         })?,
     };
     match serve_stdio_process(server) == ExitCode::SUCCESS {

@@ -24,13 +24,18 @@ usage: gosling COMMAND [OPTIONS]
 commands:
   agent   serve the API; a drop-in for `goosed agent`
   demo    show a whole session with an MCP server, step by step
-  call    call one tool of an MCP server, without a server of our own
+  call    call one tool of an MCP server, without starting `agent`
   mcp     be one of the MCP servers that gosling ships, on stdin and stdout
 
 options:
   -h, --help      show help, also after a command
   -V, --version   show the version
+
+exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense
 ";
+
+/// What a wrong command line is told when no command is known.
+const HINT: &str = "\ntry `gosling --help`";
 
 /// Why a command ended without success.
 enum Failure {
@@ -73,7 +78,7 @@ pub fn main() -> ExitCode {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Told) => return ExitCode::FAILURE,
         Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Usage(message)) => (2, format!("{message}\ntry `gosling --help`")),
+        Err(Failure::Usage(message)) => (2, message),
     };
     eprintln!("gosling: {message}");
     ExitCode::from(code)
@@ -81,21 +86,35 @@ pub fn main() -> ExitCode {
 
 fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let command = match parser.next()? {
-        None => return Err(Failure::Usage("no command given".to_owned())),
+        None => return Err(Failure::Usage("no command given".to_owned() + HINT)),
         Some(Short('h') | Long("help")) => return print(HELP),
         Some(Short('V') | Long("version")) => {
             return print(concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n"));
         }
         Some(Value(command)) => command,
-        Some(other) => return Err(other.unexpected().into()),
+        Some(other) => {
+            let reason = other.unexpected().to_string();
+            return Err(Failure::Usage(reason + HINT));
+        }
     };
-    match command.to_str() {
+    let outcome = match command.to_str() {
         Some("agent") => agent::run(parser),
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),
         Some("mcp") => mcp::run(parser),
-        _ => Err(Failure::Usage(format!("there is no command {command:?}"))),
-    }
+        Some("help") => return print(HELP),
+        _ => {
+            let reason = format!("there is no command {command:?}");
+            return Err(Failure::Usage(reason + HINT));
+        }
+    };
+    outcome.map_err(|failure| match failure {
+        Failure::Usage(reason) => {
+            let command = command.to_string_lossy();
+            Failure::Usage(format!("{reason}\ntry `gosling {command} --help`"))
+        }
+        other => other,
+    })
 }
 
 /// Prints to stdout; a reader that has left is fine.

@@ -104,7 +104,10 @@ impl Environment {
                 continue;
             }
             let value = secret(name)?.ok_or_else(|| {
-                format!("the secret `{name}` of `env_keys` is not set; add it to the secrets")
+                format!(
+                    "the secret `{name}` of `env_keys` is not set; add it to secrets.yaml, or \
+                     send it to /config/upsert with `is_secret`"
+                )
             })?;
             check(name, &value)?;
             environment.secrets.push(value.clone());

@@ -293,6 +293,10 @@ impl Manager {
             let value = environment
                 .expand(value)
                 .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
+            if value.contains('$') {
+                let name = &config.name;
+                log::warn!("a `$` goes out as it is extension={name:?} header={header:?}");
+            }
             options.headers.push((header.to_owned(), value));
         }
         options.offline = self.context.offline;
@@ -436,7 +440,10 @@ impl Manager {
 const OUR_SECRETS: [&str; 1] = ["GOOSE_SERVER__SECRET_KEY"];
 
 fn missing(name: &str, what: &str) -> Error {
-    let reason = format!("this {what} is not available in this build of gosling");
+    let reason = format!(
+        "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
+         type `stdio`"
+    );
     Error::new(name, Phase::Setup, reason)
 }
 

@@ -98,6 +98,21 @@ pub struct Tool {
     pub meta: Option<RawJson>,
 }
 
+impl Tool {
+    /// The names of its arguments, sorted, as far as the schema says.
+    pub fn parameters(&self) -> Vec<String> {
+        let schema: serde_json::Value =
+            serde_json::from_str(self.input_schema.get()).unwrap_or_default();
+        let properties = schema["properties"].as_object();
+        let mut names: Vec<String> = properties
+            .into_iter()
+            .flat_map(|properties| properties.keys().cloned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
 fn any_object() -> RawJson {
     RawValue::from_string(r#"{"type":"object"}"#.into()).unwrap_or_default()
 }

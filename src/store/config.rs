@@ -72,8 +72,19 @@ impl Config {
     /// Sets `key`, in its place if it is there and else at the end.
     ///
     /// # Errors
-    /// As [`Config::edit`].
+    /// As [`Config::edit`]; [`Error::Unwritable`] for a key without a name, and for `extensions` that
+    /// would be no mapping, because every extension would be lost.
     pub fn upsert(&self, key: &str, value: &Value) -> Result<()> {
+        let refused = |reason: &str| Error::Unwritable {
+            path: self.path().to_owned(),
+            reason: reason.to_owned(),
+        };
+        if key.trim().is_empty() {
+            return Err(refused("a setting needs a name"));
+        }
+        if key == EXTENSIONS && !value.is_object() {
+            return Err(refused("`extensions` is a mapping of names to entries"));
+        }
         let value = yaml::from_json(value);
         self.edit(|root| {
             root.insert(key.into(), value.clone());

@@ -1,7 +1,6 @@
 //! One YAML file that several threads, several processes and a person with an editor share.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -30,7 +29,9 @@ pub struct Document {
     path: PathBuf,
     secret: bool,
     cache: Mutex<Option<Cached>>,
-    backed_up: AtomicBool,
+    /// What this process wrote last. Whatever else the file holds, somebody else put there, and it is
+    /// copied before it is rewritten.
+    written: Mutex<Option<Stamp>>,
 }
 
 #[derive(Debug)]
@@ -55,13 +56,13 @@ struct Snapshot {
 }
 
 impl Document {
-    /// The file `path`, with a backup before this process first rewrites it.
+    /// The file `path`, with a backup before this process rewrites what it has not written itself.
     pub fn new(path: PathBuf) -> Self {
         Self {
             path,
             secret: false,
             cache: Mutex::new(None),
-            backed_up: AtomicBool::new(false),
+            written: Mutex::new(None),
         }
     }
 
@@ -70,7 +71,6 @@ impl Document {
     pub fn secret(path: PathBuf) -> Self {
         Self {
             secret: true,
-            backed_up: AtomicBool::new(true),
             ..Self::new(path)
         }
     }
@@ -162,10 +162,10 @@ impl Document {
             });
         }
         if let Some(before) = before
-            && !self.backed_up.load(Ordering::Acquire)
+            && !self.secret
+            && *lock(&self.written) != Some(before.stamp)
         {
             self.keep(&before.content)?;
-            self.backed_up.store(true, Ordering::Release);
         }
         let expected = before.map(|it| it.stamp);
         files::replace(target, text.as_bytes(), || {
@@ -176,6 +176,7 @@ impl Document {
                 }),
             }
         })?;
+        *lock(&self.written) = files::stamp(&self.path)?;
         files::sync_names(files::parent(target))
     }
 

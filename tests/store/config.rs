@@ -220,6 +220,21 @@ fn a_value_that_would_make_the_file_unreadable_is_refused() {
 }
 
 #[test]
+fn what_somebody_wrote_meanwhile_is_kept_and_what_we_wrote_is_not() {
+    let dir = temp_dir();
+    let path = dir.path().join("config.yaml");
+    let kept = || fs::read_to_string(dir.path().join("config.yaml.bak")).unwrap();
+    fs::write(&path, "A: 1 # first\n").unwrap();
+    let config = config_in(&dir);
+    config.upsert("B", &json!(2)).unwrap();
+    config.upsert("B", &json!(3)).unwrap();
+    assert_eq!(kept(), "A: 1 # first\n");
+    fs::write(&path, "A: 9 # by hand, while it runs\n").unwrap();
+    config.upsert("B", &json!(4)).unwrap();
+    assert_eq!(kept(), "A: 9 # by hand, while it runs\n");
+}
+
+#[test]
 fn a_backup_is_made_once_a_process_and_rotates() {
     let dir = temp_dir();
     for n in 0..6 {
@@ -301,7 +316,17 @@ fn extensions_are_kept_under_their_keys() {
     assert!(config.remove_extension("dev").unwrap());
     assert!(!config.remove_extension("dev").unwrap());
 
-    config.upsert("extensions", &json!("text")).unwrap();
+    for (key, value) in [
+        ("extensions", json!("text")),
+        ("", json!(1)),
+        (" ", json!(1)),
+    ] {
+        assert!(matches!(
+            config.upsert(key, &value),
+            Err(Error::Unwritable { .. })
+        ));
+    }
+    fs::write(config.path(), "extensions: text\n").unwrap();
     assert_eq!(config.extensions().unwrap().warnings.len(), 1);
     assert!(matches!(
         config.set_extension("a", &json!({})),

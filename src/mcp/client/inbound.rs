@@ -164,10 +164,14 @@ impl Receiver for Inner {
     }
 
     fn closed(&self, error: TransportError) {
-        log::debug!(
-            "connection over extension={:?} reason={error}",
-            self.options.name
-        );
+        let name = &self.options.name;
+        match &error {
+            TransportError::Closed => log::debug!("connection closed extension={name:?}"),
+            error => log::warn!(
+                "connection lost extension={name:?} reason={:?}",
+                error.to_string()
+            ),
+        }
         self.pending.fail(error);
     }
 }
