@@ -6,7 +6,7 @@ use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 use std::process::Command;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ impl Listener for Heard {
 }
 
 /// The demo server, what it notifies, and its process id.
-fn demo() -> (
-    Client,
-    std::sync::mpsc::Receiver<(String, Option<i64>)>,
-    i32,
-) {
+fn demo() -> (Client, Receiver<(String, Option<i64>)>, i32) {
+    demo_with(&[])
+}
+
+fn demo_with(options: &[&str]) -> (Client, Receiver<(String, Option<i64>)>, i32) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gosling"));
-    command.args(["mcp", "demo"]);
+    command.args(["mcp", "demo"]).args(options);
     let options = StdioOptions {
         name: "demo".into(),
         max_line: MAX_LINE,
@@ -74,6 +74,76 @@ fn callers_that_read_for_themselves_never_miss_or_mix_up_an_answer() {
             });
         }
     });
+}
+
+#[test]
+fn every_listing_comes_whole_and_what_it_lists_can_be_had() {
+    let (client, ..) = demo_with(&["--pages"]);
+    let cancel = Cancel::new();
+    client.ping(&cancel).unwrap();
+    assert_eq!(client.list_tools(&cancel).unwrap().len(), 25);
+    assert_eq!(client.list_resource_templates(&cancel).unwrap().len(), 25);
+    let resources = client.list_resources(&cancel).unwrap();
+    assert_eq!(resources.len(), 25);
+    let last = client.read_resource(&resources[24].uri, &cancel).unwrap();
+    assert_eq!(last.contents[0].uri, resources[24].uri);
+    let prompts = client.list_prompts(&cancel).unwrap();
+    assert_eq!(prompts.len(), 25);
+    let prompt = &prompts[24];
+    let blanks = prompt.arguments.iter().flatten();
+    let filled = blanks
+        .map(|blank| (blank.name.clone(), "Ada".into()))
+        .collect();
+    let got = client.get_prompt(&prompt.name, &filled, &cancel).unwrap();
+    assert!(!got.messages.is_empty());
+}
+
+#[test]
+fn what_the_server_did_not_declare_is_never_sent() {
+    let (transport, server) = gosling::mcp::transport::memory::pair();
+    let peer = thread::spawn(move || {
+        let (outbox, mut methods) = (server.outbox(), Vec::new());
+        while let Some(message) = server.recv() {
+            let message: serde_json::Value = serde_json::from_slice(&message).unwrap();
+            methods.push(message["method"].as_str().unwrap().to_owned());
+            if message["method"] == "initialize" {
+                let answer = serde_json::json!({
+                    "jsonrpc": "2.0", "id": message["id"], "result": {
+                        "protocolVersion": "2025-06-18", "capabilities": {},
+                        "serverInfo": {"name": "bare", "version": "1"},
+                    },
+                });
+                outbox.send(answer.to_string().as_bytes());
+            }
+        }
+        methods
+    });
+    let cancel = Cancel::new();
+    let options = Options::new("bare");
+    let deaf = Arc::new(gosling::mcp::client::Deaf);
+    let client = Client::connect(Arc::new(transport), options, deaf, &cancel).unwrap();
+    assert!(client.list_tools(&cancel).unwrap().is_empty());
+    assert!(client.list_resources(&cancel).unwrap().is_empty());
+    assert!(client.list_resource_templates(&cancel).unwrap().is_empty());
+    assert!(client.list_prompts(&cancel).unwrap().is_empty());
+    let nothing = arguments(serde_json::json!({}));
+    for refused in [
+        client.call_tool("x", &nothing, &cancel).err(),
+        client.read_resource("x:", &cancel).err(),
+        client
+            .get_prompt("x", &serde_json::Map::new(), &cancel)
+            .err(),
+    ] {
+        assert!(
+            matches!(refused, Some(Error::NotDeclared { .. })),
+            "{refused:?}"
+        );
+    }
+    drop(client);
+    assert_eq!(
+        peer.join().unwrap(),
+        ["initialize", "notifications/initialized"]
+    );
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::net::{SocketAddr, TcpStream};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
@@ -51,21 +50,6 @@ impl Request {
         self.query(name).ok_or_else(|| {
             Error::bad_request(format!(
                 "Failed to deserialize query string: missing field `{name}`"
-            ))
-        })
-    }
-
-    /// The first query parameter called `name` as a `T`, such as a number. Errs with 400 if it is none.
-    pub fn parsed_query<T>(&self, name: &str) -> Result<Option<T>, Error>
-    where
-        T: FromStr<Err: fmt::Display>,
-    {
-        let Some(value) = self.query(name) else {
-            return Ok(None);
-        };
-        value.parse().map(Some).map_err(|error| {
-            Error::bad_request(format!(
-                "Failed to deserialize query string: {name}: {error}"
             ))
         })
     }

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 const LEND: Duration = Duration::from_millis(20);
 /// How long stdout may go on after the server has exited: a descendant may hold it open.
 const LINGERS: Duration = Duration::from_millis(250);
-/// How long the thread holds back after a caller has read.
+/// How long the thread holds back after a caller has read. What the server says unasked meanwhile may
+/// be seen up to twice as late.
 const LEASE: Duration = Duration::from_millis(100);
 
 pub(super) struct Incoming {
