@@ -79,6 +79,7 @@ pub mod conversation;
 pub mod extension;
 pub mod http;
 pub mod mcp;
+pub mod provider;
 pub mod recipe;
 pub mod store;
 pub mod sys;

@@ -1,5 +1,13 @@
 //! The types that the API, the store and the providers share.
 
+mod message;
 mod session;
+mod tokens;
 
+pub use message::{
+    Action, ActionRequired, Content, FrontendToolRequest, Image, Message, Metadata,
+    NotificationType, Outcome, Reasoning, RedactedThinking, Role, SystemNotification, Text,
+    Thinking, ToolCall, ToolRequest, ToolResponse,
+};
 pub use session::{ExtensionData, Session, SessionType};
+pub use tokens::TokenState;

@@ -1,0 +1,515 @@
+//! A message: what was said, by whom, and who may see it.
+
+use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::types::CallToolResult;
+use crate::sys::clock;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+/// A message, in the JSON shape of Goose's API.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Message {
+    /// Deltas of one answer share it; questions to the user have none.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Who said it. Answers of tools count as the user's.
+    pub role: Role,
+    /// Unix time in seconds.
+    pub created: i64,
+    /// What was said.
+    pub content: Vec<Content>,
+    /// Who may see it.
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+/// Who said a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// The user, or a tool.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Who may see a message: both, unless it says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Metadata {
+    /// It is shown.
+    pub user_visible: bool,
+    /// It goes to the model.
+    pub agent_visible: bool,
+}
+
+impl Default for Metadata {
+    fn default() -> Self {
+        Metadata {
+            user_visible: true,
+            agent_visible: true,
+        }
+    }
+}
+
+impl Metadata {
+    /// Shown, but not sent to the model.
+    pub const USER_ONLY: Metadata = Metadata {
+        user_visible: true,
+        agent_visible: false,
+    };
+    /// Sent to the model, but not shown.
+    pub const AGENT_ONLY: Metadata = Metadata {
+        user_visible: false,
+        agent_visible: true,
+    };
+}
+
+/// One part of a message. Kinds that this version does not know are kept as they came.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Content {
+    /// Text.
+    Text(Text),
+    /// An image.
+    Image(Image),
+    /// The model wants a tool to be called.
+    ToolRequest(ToolRequest),
+    /// What came of it.
+    ToolResponse(ToolResponse),
+    /// The client shall call the tool.
+    FrontendToolRequest(FrontendToolRequest),
+    /// The user is asked, or answers.
+    ActionRequired(ActionRequired),
+    /// What the model thought, signed by its maker.
+    Thinking(Thinking),
+    /// The same, in a form that only its maker reads.
+    RedactedThinking(RedactedThinking),
+    /// What the model thought, unsigned.
+    Reasoning(Reasoning),
+    /// A word of the program to the user.
+    SystemNotification(SystemNotification),
+    /// Anything else.
+    #[serde(untagged)]
+    Other(RawJson),
+}
+
+/// Text.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Text {
+    /// The text.
+    pub text: String,
+    /// MCP's annotations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<RawJson>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// An image.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Image {
+    /// Base64.
+    pub data: String,
+    /// For example `image/png`.
+    pub mime_type: String,
+    /// MCP's annotations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<RawJson>,
+    /// Anything else.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<RawJson>,
+}
+
+/// The model wants a tool to be called.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolRequest {
+    /// Unique within the answer; the response has the same.
+    pub id: String,
+    /// The call, or why it is none.
+    pub tool_call: Outcome<ToolCall>,
+    /// What the model's maker wants back with the call. Of a call that is none: `name` and `arguments`
+    /// as the model gave them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+    /// For example `goose_extension`: who owns the tool.
+    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Value>,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// `extension__tool`.
+    pub name: String,
+    /// The JSON text of an object.
+    #[serde(default = "no_arguments")]
+    pub arguments: RawJson,
+}
+
+fn no_arguments() -> RawJson {
+    serde_json::value::RawValue::from_string("{}".to_owned()).unwrap_or_default()
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResponse {
+    /// That of the request.
+    pub id: String,
+    /// The answer, or why there is none.
+    pub tool_result: Outcome<CallToolResult>,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+}
+
+/// The client shall call the tool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FrontendToolRequest {
+    /// The client's answer has the same.
+    pub id: String,
+    /// The call.
+    pub tool_call: Outcome<ToolCall>,
+}
+
+/// A value, or in words why there is none: `{"status": "success", "value": …}` or
+/// `{"status": "error", "error": …}`.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "status", rename_all = "camelCase")]
+pub enum Outcome<T> {
+    /// It worked.
+    Success {
+        /// What came of it.
+        value: T,
+    },
+    /// It did not.
+    Error {
+        /// Why.
+        error: String,
+    },
+}
+
+/// Something that the user is asked, or the answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ActionRequired {
+    /// What.
+    pub data: Action,
+}
+
+/// What the user is asked, or answers.
+#[derive(Clone, Debug, Serialize)]
+#[serde(
+    tag = "actionType",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Action {
+    /// May this tool be called?
+    ToolConfirmation {
+        /// That of the tool request.
+        id: String,
+        /// `extension__tool`.
+        tool_name: String,
+        /// The JSON text of an object.
+        arguments: RawJson,
+        /// What to consider.
+        prompt: Option<String>,
+    },
+    /// An MCP server asks for data.
+    Elicitation {
+        /// The answer has the same.
+        id: String,
+        /// What it asks.
+        message: String,
+        /// A flat JSON Schema.
+        #[serde(rename = "requested_schema")]
+        requested_schema: RawJson,
+    },
+    /// The answer to that.
+    ElicitationResponse {
+        /// That of the question.
+        id: String,
+        /// An object that fits the schema.
+        #[serde(rename = "user_data")]
+        user_data: Value,
+    },
+}
+
+/// What the model thought, signed by its maker.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Thinking {
+    /// The thought.
+    pub thinking: String,
+    /// Goes back to the maker unchanged.
+    pub signature: String,
+}
+
+/// What the model thought, in a form that only its maker reads.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RedactedThinking {
+    /// Goes back to the maker unchanged.
+    pub data: String,
+}
+
+/// What the model thought, unsigned.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// The thought.
+    pub text: String,
+}
+
+/// A word of the program to the user.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemNotification {
+    /// How it is shown.
+    pub notification_type: NotificationType,
+    /// The word.
+    pub msg: String,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+/// How a word of the program is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum NotificationType {
+    /// As long as something is under way.
+    ThinkingMessage,
+    /// Among the messages.
+    InlineMessage,
+    /// The account with the model's maker is empty.
+    CreditsExhausted,
+}
+
+impl Message {
+    /// A message of now, without an id.
+    pub fn new(role: Role, content: Vec<Content>) -> Self {
+        Message {
+            id: None,
+            role,
+            created: clock::unix_seconds(),
+            content,
+            metadata: Metadata::default(),
+        }
+    }
+
+    /// A text of now.
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Message::new(role, vec![Content::text(text)])
+    }
+
+    /// The same message, with an id.
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The same message, for these eyes.
+    pub fn seen_by(mut self, metadata: Metadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    /// All of its text, the parts on lines of their own.
+    pub fn concat_text(&self) -> String {
+        let mut texts = self.content.iter().filter_map(Content::as_text);
+        let mut all = texts.next().unwrap_or_default().to_owned();
+        for text in texts {
+            all.push('\n');
+            all.push_str(text);
+        }
+        all
+    }
+
+    /// The calls in it.
+    pub fn tool_requests(&self) -> impl Iterator<Item = &ToolRequest> {
+        self.content.iter().filter_map(|part| match part {
+            Content::ToolRequest(request) => Some(request),
+            _ => None,
+        })
+    }
+
+    /// The answers of tools in it.
+    pub fn tool_responses(&self) -> impl Iterator<Item = &ToolResponse> {
+        self.content.iter().filter_map(|part| match part {
+            Content::ToolResponse(response) => Some(response),
+            _ => None,
+        })
+    }
+}
+
+impl Content {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Content::Text(Text {
+            text: text.into(),
+            ..Text::default()
+        })
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Content::Text(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+}
+
+impl<T> Outcome<T> {
+    /// The value.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Outcome::Success { value } => Some(value),
+            Outcome::Error { .. } => None,
+        }
+    }
+}
+
+// Serde's own tagged enums take a value apart before they know what it is, which raw JSON does not
+// survive; so the tag is read first, and then the whole as what it says.
+
+#[derive(Deserialize)]
+struct Tag {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        fn read<T: DeserializeOwned, E: serde::de::Error>(raw: &RawJson) -> Result<T, E> {
+            serde_json::from_str(raw.get()).map_err(E::custom)
+        }
+        let raw = RawJson::deserialize(d)?;
+        let Tag { kind } = read(&raw)?;
+        Ok(match kind.as_str() {
+            "text" => Content::Text(read(&raw)?),
+            "image" => Content::Image(read(&raw)?),
+            "toolRequest" => Content::ToolRequest(read(&raw)?),
+            "toolResponse" => Content::ToolResponse(read(&raw)?),
+            "frontendToolRequest" => Content::FrontendToolRequest(read(&raw)?),
+            "actionRequired" => Content::ActionRequired(read(&raw)?),
+            "thinking" => Content::Thinking(read(&raw)?),
+            "redactedThinking" => Content::RedactedThinking(read(&raw)?),
+            "reasoning" => Content::Reasoning(read(&raw)?),
+            "systemNotification" => Content::SystemNotification(read(&raw)?),
+            _ => Content::Other(raw),
+        })
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Outcome<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Shape<T> {
+            status: String,
+            value: Option<T>,
+            error: Option<String>,
+        }
+        let shape = Shape::deserialize(d)?;
+        match shape.status.as_str() {
+            "success" => match shape.value {
+                Some(value) => Ok(Outcome::Success { value }),
+                None => Err(D::Error::missing_field("value")),
+            },
+            "error" => Ok(Outcome::Error {
+                error: shape.error.unwrap_or_default(),
+            }),
+            other => Err(D::Error::unknown_variant(other, &["success", "error"])),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Action {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Shape {
+            #[serde(rename = "actionType")]
+            kind: String,
+            id: String,
+            #[serde(rename = "toolName")]
+            tool_name: Option<String>,
+            arguments: Option<RawJson>,
+            prompt: Option<String>,
+            message: Option<String>,
+            requested_schema: Option<RawJson>,
+            user_data: Option<Value>,
+        }
+        let shape = Shape::deserialize(d)?;
+        let missing = D::Error::missing_field;
+        Ok(match shape.kind.as_str() {
+            "toolConfirmation" => Action::ToolConfirmation {
+                id: shape.id,
+                tool_name: shape.tool_name.ok_or_else(|| missing("toolName"))?,
+                arguments: shape.arguments.ok_or_else(|| missing("arguments"))?,
+                prompt: shape.prompt,
+            },
+            "elicitation" => Action::Elicitation {
+                id: shape.id,
+                message: shape.message.ok_or_else(|| missing("message"))?,
+                requested_schema: (shape.requested_schema)
+                    .ok_or_else(|| missing("requested_schema"))?,
+            },
+            "elicitationResponse" => Action::ElicitationResponse {
+                id: shape.id,
+                user_data: shape.user_data.unwrap_or_default(),
+            },
+            other => {
+                let known = &["toolConfirmation", "elicitation", "elicitationResponse"];
+                return Err(D::Error::unknown_variant(other, known));
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the original server sent them, one of each kind.
+    const RECORDED: [&str; 6] = [
+        r#"{"id":"chatcmpl-1","role":"assistant","created":1795299387,"content":[{"type":"text","text":"hello "}],"metadata":{"userVisible":true,"agentVisible":true}}"#,
+        r#"{"id":"chatcmpl-1","role":"assistant","created":1795299387,"content":[{"type":"toolRequest","id":"call_0","toolCall":{"status":"success","value":{"name":"benchtools__echo","arguments":{"message": "x"}}},"_meta":{"goose_extension":"benchtools"}}],"metadata":{"userVisible":true,"agentVisible":true}}"#,
+        r#"{"id":"msg_1","role":"user","created":1795299387,"content":[{"type":"toolResponse","id":"call_0","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"ok"}],"isError":false}}}],"metadata":{"userVisible":true,"agentVisible":true}}"#,
+        r#"{"id":null,"role":"assistant","created":1795299387,"content":[{"type":"actionRequired","data":{"actionType":"toolConfirmation","id":"call_0","toolName":"benchtools__echo","arguments":{"message":"y"},"prompt":null}}],"metadata":{"userVisible":true,"agentVisible":false}}"#,
+        r#"{"id":null,"role":"user","created":1,"content":[{"type":"actionRequired","data":{"actionType":"elicitationResponse","id":"e","user_data":{"a":1}}},{"type":"thinking","thinking":"t","signature":"s"},{"type":"image","data":"AA==","mimeType":"image/png"}],"metadata":{"userVisible":true,"agentVisible":true}}"#,
+        r#"{"id":null,"role":"user","created":1,"content":[{"type":"hologram","x":[1, 2]},{"type":"systemNotification","notificationType":"inlineMessage","msg":"m"},{"type":"toolRequest","id":"1","toolCall":{"status":"error","error":"no"}}],"metadata":{"userVisible":true,"agentVisible":true}}"#,
+    ];
+
+    #[test]
+    fn what_is_read_is_written_as_it_was() {
+        for text in RECORDED {
+            let message: Message = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&message).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_message_without_metadata_is_for_all_eyes() {
+        let text = r#"{"role":"user","created":1,"content":[]}"#;
+        let message: Message = serde_json::from_str(text).unwrap();
+        assert_eq!(message.metadata, Metadata::default());
+    }
+
+    #[test]
+    fn a_part_that_is_not_what_it_says_is_refused() {
+        for bad in [
+            r#"{"type":"text"}"#,
+            r#"{"type":"toolRequest","id":"1","toolCall":{"status":"success"}}"#,
+            r#"{"type":"toolRequest","id":"1","toolCall":{"status":"perhaps"}}"#,
+            r#"{"type":"actionRequired","data":{"actionType":"dance","id":"1"}}"#,
+            r#"{"type":"actionRequired","data":{"actionType":"elicitation","id":"1"}}"#,
+            "5",
+        ] {
+            assert!(serde_json::from_str::<Content>(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Models: one trait, one file a wire protocol, and a catalog of who speaks which.
+//!
+//! A provider gets the whole of what the model is to see with every call and keeps nothing of it. What
+//! the model says goes to a [`Listener`] as it arrives, in the thread that asked, and comes back whole
+//! as an [`Answer`].
+
+mod error;
+mod protocol;
+
+pub use error::{Class, Error};
+
+use crate::conversation::{Content, Message};
+use crate::mcp::jsonrpc::RawJson;
+use crate::sys::cancel::Cancel;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// What a model is asked.
+pub struct Ask<'a> {
+    /// Which model, and how.
+    pub model: &'a ModelConfig,
+    /// The system prompt; none if empty.
+    pub system: &'a str,
+    /// What was said so far, repaired: no message is empty, every tool request has its response in the
+    /// next message, and every response its request in the one before.
+    pub messages: &'a [&'a Message],
+    /// The tools that it may call.
+    pub tools: &'a [ToolSpec],
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// The next message of a conversation.
+    Turn,
+    /// A name for the session.
+    Name,
+    /// A summary of the conversation so far.
+    Summary,
+    /// What an MCP server wants from it.
+    Sampling,
+}
+
+/// A tool as a model sees it.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    /// `extension__tool`.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// A JSON Schema object.
+    pub input_schema: RawJson,
+}
+
+/// A model and its limits, in the JSON shape of Goose's API (`ModelConfig` of its OpenAPI document).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelConfig {
+    /// As the provider calls it.
+    pub model_name: String,
+    /// How many tokens it takes and gives in all.
+    pub context_limit: Option<u64>,
+    /// How freely it chooses; the provider's default if absent.
+    pub temperature: Option<f64>,
+    /// How many tokens it may give; the provider's default if absent.
+    pub max_tokens: Option<u64>,
+    /// Not supported; always false.
+    pub toolshim: bool,
+    /// Not supported; always absent.
+    pub toolshim_model: Option<String>,
+    /// Goes into every request as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_params: Option<Map<String, Value>>,
+}
+
+/// Hears what a model says while it says it.
+pub trait Listener {
+    /// A new answer begins; `id` is the provider's, where it gives one. After a retry it may come again,
+    /// but never after a delta.
+    fn begin(&mut self, _id: Option<&str>) {}
+    /// A piece of text.
+    fn text(&mut self, text: &str);
+    /// A piece of what the model thinks.
+    fn reasoning(&mut self, _text: &str) {}
+    /// Nothing more has arrived: what was handed over so far should go out before the provider waits.
+    fn idle(&mut self) {}
+    /// The provider was too busy, and is asked again after `wait`; `attempt` counts from 1.
+    fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
+}
+
+/// Hears nothing.
+pub struct Unheard;
+
+impl Listener for Unheard {
+    fn text(&mut self, _: &str) {}
+}
+
+/// What a model said.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The provider's id of it.
+    pub id: Option<String>,
+    /// Text, images, thoughts and tool requests, in the order in which they came. A request whose
+    /// arguments are no JSON object is an [`Outcome::Error`](crate::conversation::Outcome) with `name`
+    /// and `arguments` in its metadata.
+    pub content: Vec<Content>,
+    /// What it cost.
+    pub usage: Usage,
+    /// Why it ended.
+    pub stop: Stop,
+}
+
+/// Tokens, as far as the provider counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// What the model read, what it had in its cache included.
+    pub input: Option<u64>,
+    /// What it wrote.
+    pub output: Option<u64>,
+    /// Both, if the provider says so itself.
+    pub total: Option<u64>,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stop {
+    /// It is complete, or the model waits for its tools.
+    #[default]
+    Complete,
+    /// It met the limit on tokens.
+    Length,
+    /// The provider held the rest back.
+    Filtered,
+}
+
+/// A way to models.
+pub trait Provider: Send + Sync {
+    /// What the configuration calls it.
+    fn name(&self) -> &str;
+
+    /// Asks a model and waits for the end of its answer.
+    ///
+    /// # Errors
+    /// See [`Error`]. What the listener heard before stays said.
+    fn ask(
+        &self,
+        ask: &Ask<'_>,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<Answer, Error>;
+
+    /// The names of the models that it offers now.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error>;
+}

@@ -1,0 +1,42 @@
+//! What a wire protocol is: a question out, bytes in, an answer. No I/O and no clock.
+
+use super::{Answer, Ask, Class, Error, Listener};
+
+/// A request to a provider.
+pub(super) struct Outgoing {
+    /// The whole of it.
+    pub(super) url: String,
+    /// Header fields. Their values may be secrets.
+    pub(super) headers: Vec<(String, String)>,
+    /// JSON; a GET without.
+    pub(super) body: Option<Vec<u8>>,
+}
+
+/// How the providers of one kind are spoken to.
+pub(super) trait Protocol: Send + Sync {
+    /// The question.
+    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error>;
+    /// Reads the body of a 2xx response.
+    fn decoder(&self) -> Box<dyn Decoder>;
+    /// What kind of failure another response is, and what the provider says about it.
+    fn failure(&self, status: u16, body: &[u8]) -> (Class, String);
+    /// The request for the list of models.
+    fn list_models(&self) -> Outgoing;
+    /// The names in the body of its 2xx response.
+    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error>;
+}
+
+/// Reads one answer, in pieces of any size.
+pub(super) trait Decoder: Send {
+    /// Takes the next piece and tells `listener` what it says; true when the answer is complete, even
+    /// if the connection stays open.
+    ///
+    /// # Errors
+    /// What the provider says in mid-stream, and what makes no sense.
+    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error>;
+    /// The answer, once it is complete or the body has ended.
+    ///
+    /// # Errors
+    /// [`Class::Transport`] when something is missing.
+    fn finish(self: Box<Self>) -> Result<Answer, Error>;
+}
