@@ -1,9 +1,13 @@
 //! Sessions at work: which agents are live, what they have activated, and how they end.
 
+mod context;
+mod desk;
 mod error;
 mod event;
+mod history;
 mod live;
 mod registry;
+mod schema;
 
 pub use error::Error;
 pub use event::{Event, Events};

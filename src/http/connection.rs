@@ -14,9 +14,10 @@ use super::head::{self, Expect, Framing, Head, Scan};
 use super::listener::Shared;
 use super::registry::Slot;
 use super::request::{find_header, parse_query};
+use super::response::{End, Events};
 use super::router::{Access, Resource, Route};
 use super::wire::Wire;
-use super::{Error, HangUp, Request, Response};
+use super::{Error, EventStream, HangUp, Request, Response};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &Shared, slot: &Slot) {
@@ -123,16 +124,25 @@ impl<'a> Connection<'a> {
         let is_head = head.method == Method::Head;
         let keep_alive = head.keep_alive;
         let http_1_0 = head.version == (1, 0);
-        let (response, unread_body) = match self.judge(&head) {
+        let (mut response, unread_body) = match self.judge(&head) {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => (response, head.framing != Framing::Empty),
         };
-        let goes_on = keep_alive && !unread_body && !self.shared.is_stopping();
+        let events = response.events.take();
+        let end = match events {
+            None => End::Length,
+            Some(_) if http_1_0 => End::Close,
+            Some(_) => End::Chunks,
+        };
+        let goes_on = keep_alive && end != End::Close && !unread_body && !self.shared.is_stopping();
         let connection = match goes_on {
             false => Some("close"),
             true if http_1_0 => Some("keep-alive"),
             true => None,
         };
+        if let Some(events) = events {
+            return Ok(self.stream(&response, events, connection, end)? && goes_on);
+        }
         self.send(&response, is_head, connection)
             .map_err(|_| Failure::Gone)?;
         if !goes_on && (unread_body || !self.wire.buffered().is_empty()) {
@@ -265,12 +275,40 @@ impl<'a> Connection<'a> {
         connection: Option<&str>,
     ) -> io::Result<()> {
         self.out.clear();
-        response.write_head(&mut self.out, connection);
+        response.write_head(&mut self.out, connection, End::Length);
         let body = match is_head || !response.has_body() {
             true => &[],
             false => response.body.as_slice(),
         };
         self.wire.send(&self.out, body, self.shared.limits.write)
+    }
+
+    /// Sends the head of an event stream and lets its handler write the body; false if the connection
+    /// is of no more use.
+    fn stream(
+        &mut self,
+        head: &Response,
+        events: Events,
+        connection: Option<&str>,
+        end: End,
+    ) -> Result<bool, Failure> {
+        let limit = self.shared.limits.write;
+        self.out.clear();
+        head.write_head(&mut self.out, connection, end);
+        self.wire
+            .send(&self.out, &[], limit)
+            .map_err(|_| Failure::Gone)?;
+        let Slot { stream, peer, .. } = self.slot;
+        let mut stream =
+            EventStream::open(stream, *peer, end == End::Chunks, limit, events.keep_alive);
+        let outcome = catch_unwind(AssertUnwindSafe(|| (events.run)(&mut stream)));
+        if let Err(panic) = outcome {
+            // An end in the middle of the body tells the client that it is not whole.
+            let reason = panic_text(panic.as_ref());
+            log::error!("handler of an event stream failed reason={reason:?}");
+            return Err(Failure::Gone);
+        }
+        Ok(stream.close())
     }
 
     fn body_limit(&self) -> u64 {

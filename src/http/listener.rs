@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::registry::{Registry, Slot};
+use super::response::End;
 use super::{Error, Guard, Limits, Response, Router, connection};
 use crate::sys;
 
@@ -215,7 +216,7 @@ fn turn_away(mut stream: &TcpStream) {
     );
     let response = Response::from(error.header("Retry-After", "1"));
     let mut out = Vec::new();
-    response.write_head(&mut out, Some("close"));
+    response.write_head(&mut out, Some("close"), End::Length);
     out.extend_from_slice(&response.body);
     // Unread bytes would turn the close into a reset. What fails here only makes the refusal less polite.
     let _ = stream.read(&mut [0; 4096]);

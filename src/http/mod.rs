@@ -4,7 +4,7 @@
 //! thread (`connection`). The thread reads through `wire`, which knows deadlines and what was read
 //! ahead; `head` and `body` turn bytes into a request and hold no socket; `guard` and `router` decide
 //! who may call what; a handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
-//! write sends it. The room knows no route and nothing of what the handlers do.
+//! write sends it; an [`EventStream`] is written while its handler runs. The room knows no route and nothing of what the handlers do.
 //!
 //! The order in which a request is judged: head, `Host`, CORS preflight, key, path and method, declared
 //! length, `Expect`, and only then is its body read. Every refusal is JSON, `{"message": …}`, and
@@ -16,6 +16,7 @@
 mod body;
 mod connection;
 mod error;
+mod events;
 mod guard;
 mod head;
 mod json;
@@ -29,6 +30,7 @@ mod wire;
 use std::time::Duration;
 
 pub use error::Error;
+pub use events::EventStream;
 pub use guard::Guard;
 pub use listener::Server;
 pub use request::{HangUp, Request};

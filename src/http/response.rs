@@ -1,14 +1,15 @@
 //! Responses, and the head that goes before their body.
 
+use std::fmt;
 use std::time::SystemTime;
 
 use serde::Serialize;
 use tiny_http::{Header, StatusCode};
 
-use super::Error;
+use super::{Error, EventStream};
 
 /// What a handler answers.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Response {
     /// The status, whose reason phrase the edge adds.
     pub status: StatusCode,
@@ -16,6 +17,31 @@ pub struct Response {
     pub headers: Vec<Header>,
     /// The body, empty if there is none.
     pub body: Vec<u8>,
+    /// What writes the body instead, if it is an event stream.
+    pub(super) events: Option<Events>,
+}
+
+/// How a client finds the end of a body (RFC 9112 §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its length is known.
+    Length,
+    /// It comes in chunks.
+    Chunks,
+    /// It ends with the connection.
+    Close,
+}
+
+/// The handler of an event stream.
+pub(super) struct Events {
+    pub(super) keep_alive: &'static str,
+    pub(super) run: Box<dyn FnOnce(&mut EventStream) + Send>,
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
 }
 
 /// The fields that the edge alone writes (RFC 9112 §6, §9.6).
@@ -34,6 +60,7 @@ impl Response {
             status: StatusCode(status),
             headers: Vec::new(),
             body: Vec::new(),
+            events: None,
         }
     }
 
@@ -59,6 +86,22 @@ impl Response {
         }
     }
 
+    /// 200 with an event stream, which `run` writes in the thread of the connection. `keep_alive` is
+    /// the data of the event that is sent while `run` is silent.
+    pub fn events(
+        keep_alive: &'static str,
+        run: impl FnOnce(&mut EventStream) + Send + 'static,
+    ) -> Response {
+        let mut response = Response::empty(200)
+            .header("Content-Type", "text/event-stream")
+            .header("Cache-Control", "no-cache");
+        response.events = Some(Events {
+            keep_alive,
+            run: Box::new(run),
+        });
+        response
+    }
+
     /// The same response under another status.
     pub fn with_status(mut self, status: u16) -> Response {
         self.status = StatusCode(status);
@@ -78,8 +121,8 @@ impl Response {
     }
 
     /// Writes the status line and the header fields with the empty line that ends them, for a body of
-    /// `self.body.len()` bytes, with `connection` as the `Connection` field.
-    pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>) {
+    /// `self.body.len()` bytes or one that ends otherwise, with `connection` as the `Connection` field.
+    pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>, end: End) {
         let StatusCode(status) = self.status;
         let reason = self.status.default_reason_phrase();
         line(out, &["HTTP/1.1 ", &status.to_string(), " ", reason]);
@@ -92,8 +135,12 @@ impl Response {
             }
         }
         line(out, &["Access-Control-Allow-Origin: *"]);
-        if self.has_body() {
-            line(out, &["Content-Length: ", &self.body.len().to_string()]);
+        match end {
+            End::Length if self.has_body() => {
+                line(out, &["Content-Length: ", &self.body.len().to_string()]);
+            }
+            End::Chunks => line(out, &["Transfer-Encoding: chunked"]),
+            End::Length | End::Close => {}
         }
         if let Some(connection) = connection {
             line(out, &["Connection: ", connection]);
@@ -127,7 +174,7 @@ mod tests {
 
     fn head(response: &Response) -> String {
         let mut out = Vec::new();
-        response.write_head(&mut out, None);
+        response.write_head(&mut out, None, End::Length);
         String::from_utf8(out).unwrap()
     }
 

@@ -1,0 +1,334 @@
+//! The history as a model may see it. What is stored may have been cut off by a crash, written by
+//! another program, or edited by a client; models refuse what does not add up.
+
+use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
+use crate::mcp::types::{self, CallToolResult};
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a call is answered with whose answer was lost.
+const LOST: &str =
+    "The call was interrupted before it gave an answer; whether it had an effect is not known.";
+/// What stands for the beginning, where that is gone.
+const BEGINNING: &str = "(The beginning of this conversation is not available.)";
+
+/// The messages that the model sees, so that
+///
+/// - none is empty, and none holds what is only for the user;
+/// - the answers to all calls of one message are together in the next, in the order of the calls,
+///   and there is no answer without a call;
+/// - the first is the user's.
+pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
+    let mut out: Vec<Cow<'_, Message>> = Vec::with_capacity(messages.len());
+    let visible = messages.iter().filter(|m| m.metadata.agent_visible);
+    let mut visible = visible.map(Arc::as_ref).peekable();
+    while let Some(message) = visible.next() {
+        if out.is_empty() && message.role == Role::Assistant {
+            out.push(Cow::Owned(Message::text(Role::User, BEGINNING)));
+        }
+        let Some(message) = (match message.role {
+            Role::Assistant => kept(message, |part| !matches!(part, Content::ToolResponse(_))),
+            // An answer that follows its call is taken with the call, below.
+            Role::User => kept(message, |part| {
+                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
+            }),
+        }) else {
+            continue;
+        };
+        let calls: Vec<&ToolRequest> = message.tool_requests().collect();
+        if calls.is_empty() {
+            out.push(message);
+            continue;
+        }
+        let mut followers = Vec::new();
+        while let Some(next) = visible.next_if(|next| next.role == Role::User) {
+            followers.push(next);
+        }
+        let answers = answered(&calls, &followers);
+        out.push(message);
+        out.push(answers);
+        out.extend(followers.into_iter().filter_map(|follower| {
+            kept(follower, |part| {
+                !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
+            })
+        }));
+    }
+    out
+}
+
+/// The message with the parts that the model may see and `also` lets pass; `None` if none is left.
+fn kept<'m>(message: &'m Message, also: impl Fn(&Content) -> bool) -> Option<Cow<'m, Message>> {
+    let wanted = |part: &Content| {
+        also(part)
+            && match part {
+                Content::Text(text) => !text.text.trim().is_empty(),
+                Content::Image(_)
+                | Content::ToolRequest(_)
+                | Content::ToolResponse(_)
+                | Content::Thinking(_)
+                | Content::RedactedThinking(_)
+                | Content::Reasoning(_) => true,
+                Content::FrontendToolRequest(_)
+                | Content::ActionRequired(_)
+                | Content::SystemNotification(_)
+                | Content::Other(_) => false,
+            }
+    };
+    let count = message.content.iter().filter(|part| wanted(part)).count();
+    let says = |part: &Content| {
+        !matches!(
+            part,
+            Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
+        )
+    };
+    // A thought alone is no message.
+    if !message
+        .content
+        .iter()
+        .any(|part| wanted(part) && says(part))
+    {
+        return None;
+    }
+    if count == message.content.len() {
+        return Some(Cow::Borrowed(message));
+    }
+    let mut message = message.clone();
+    message.content.retain(wanted);
+    Some(Cow::Owned(message))
+}
+
+/// The message that answers `calls`, from what the following messages of the user hold.
+fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Message> {
+    let fits = |message: &Message| {
+        let parts = message.content.iter();
+        message.content.len() == calls.len()
+            && parts.zip(calls).all(|(part, call)| {
+                matches!(part, Content::ToolResponse(r) if r.id == call.id && !has_audience(r))
+            })
+    };
+    if let Some(first) = followers.first()
+        && fits(first)
+    {
+        return Cow::Borrowed(first);
+    }
+    let mut answers: HashMap<&str, &ToolResponse> = HashMap::new();
+    for response in followers.iter().flat_map(|m| m.tool_responses()) {
+        answers.entry(&response.id).or_insert(response);
+    }
+    let content = calls.iter().map(|call| {
+        Content::ToolResponse(match answers.get(call.id.as_str()) {
+            Some(response) => for_the_model(response),
+            None => ToolResponse {
+                id: call.id.clone(),
+                tool_result: Outcome::Error {
+                    error: LOST.to_owned(),
+                },
+                metadata: None,
+            },
+        })
+    });
+    let created = followers.first().map_or(0, |first| first.created);
+    Cow::Owned(Message {
+        id: None,
+        role: Role::User,
+        created,
+        content: content.collect(),
+        metadata: Metadata::default(),
+    })
+}
+
+fn has_audience(response: &ToolResponse) -> bool {
+    let result = response.tool_result.value();
+    result.is_some_and(|result| result.content.iter().any(names_audience))
+}
+
+fn names_audience(part: &types::Content) -> bool {
+    part.as_json().contains("\"audience\"")
+}
+
+/// The answer without what is only for the user (MCP 2025-11-25, server/resources#annotations).
+fn for_the_model(response: &ToolResponse) -> ToolResponse {
+    let mut response = response.clone();
+    if let Outcome::Success { value } = &mut response.tool_result {
+        value.content.retain(|part| is_for("assistant", part));
+    }
+    response
+}
+
+/// The result without what is only for the model; `None` if all of it is for the user too.
+pub(super) fn for_the_user(result: &CallToolResult) -> Option<CallToolResult> {
+    let hidden = |part: &types::Content| names_audience(part) && !is_for("user", part);
+    result.content.iter().any(hidden).then(|| {
+        let mut result = result.clone();
+        result.content.retain(|part| !hidden(part));
+        result
+    })
+}
+
+fn is_for(who: &str, part: &types::Content) -> bool {
+    #[derive(Deserialize)]
+    struct Annotated {
+        annotations: Option<Annotations>,
+    }
+    #[derive(Deserialize)]
+    struct Annotations {
+        audience: Option<Vec<String>>,
+    }
+    if !names_audience(part) {
+        return true;
+    }
+    let audience = serde_json::from_str::<Annotated>(part.as_json())
+        .ok()
+        .and_then(|part| part.annotations?.audience);
+    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|a| a == who))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn message(role: &str, content: Value) -> Arc<Message> {
+        let message = json!({"role": role, "created": 1, "content": content});
+        Arc::new(serde_json::from_value(message).unwrap())
+    }
+
+    fn text(role: &str, text: &str) -> Arc<Message> {
+        message(role, json!([{"type": "text", "text": text}]))
+    }
+
+    fn call(id: &str) -> Value {
+        let call = json!({"status": "success", "value": {"name": "t", "arguments": {}}});
+        json!({"type": "toolRequest", "id": id, "toolCall": call})
+    }
+
+    fn answer(id: &str) -> Value {
+        let content = json!([{"type": "text", "text": id}]);
+        let result = json!({"status": "success", "value": {"content": content}});
+        json!({"type": "toolResponse", "id": id, "toolResult": result})
+    }
+
+    /// Each message as its role and parts, `u:text` or `a:c1,c2`; a lost answer ends in `!`.
+    fn shown(messages: &[Arc<Message>]) -> Vec<String> {
+        let part = |part: &Content| match part {
+            Content::Text(text) => text.text.clone(),
+            Content::ToolRequest(request) => format!("call {}", request.id),
+            Content::ToolResponse(response) => match &response.tool_result {
+                Outcome::Success { .. } => format!("answer {}", response.id),
+                Outcome::Error { .. } => format!("answer {}!", response.id),
+            },
+            _ => "?".to_owned(),
+        };
+        let repaired = repaired(messages);
+        let shown = repaired.iter().map(|message| {
+            let parts: Vec<_> = message.content.iter().map(part).collect();
+            let role = if message.role == Role::User { "u" } else { "a" };
+            format!("{role}:{}", parts.join(","))
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn a_sound_history_is_not_copied() {
+        let history = [
+            text("user", "go"),
+            message("assistant", json!([call("1"), call("2")])),
+            message("user", json!([answer("1"), answer("2")])),
+            text("assistant", "done"),
+        ];
+        let repaired = repaired(&history);
+        assert_eq!(repaired.len(), 4);
+        assert!(repaired.iter().all(|m| matches!(m, Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn every_call_has_its_answer_next_and_in_order() {
+        let history = [
+            text("user", "go"),
+            message("assistant", json!([call("1"), call("2"), call("3")])),
+            message("user", json!([answer("3")])),
+            message(
+                "user",
+                json!([{"type": "text", "text": "hm"}, answer("1"), answer("9")]),
+            ),
+            text("assistant", "done"),
+            message(
+                "user",
+                json!([answer("1"), {"type": "text", "text": "more"}]),
+            ),
+            message("assistant", json!([call("4")])),
+        ];
+        assert_eq!(
+            shown(&history),
+            [
+                "u:go",
+                "a:call 1,call 2,call 3",
+                "u:answer 1,answer 2!,answer 3",
+                "u:hm",
+                "a:done",
+                "u:more",
+                "a:call 4",
+                "u:answer 4!",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_not_for_the_model_is_left_out() {
+        let mut hidden = Message::text(Role::User, "hidden");
+        hidden.metadata = Metadata::USER_ONLY;
+        let notice =
+            json!({"type": "systemNotification", "notificationType": "inlineMessage", "msg": "m"});
+        let history = [
+            text("assistant", "first"),
+            Arc::new(hidden),
+            text("user", "  \n"),
+            message("assistant", json!([notice, {"type": "hologram"}])),
+            message("assistant", json!([{"type": "reasoning", "text": "hm"}])),
+            message(
+                "assistant",
+                json!([{"type": "text", "text": "x"}, notice, {"type": "text", "text": ""}]),
+            ),
+        ];
+        let begin = format!("u:{BEGINNING}");
+        assert_eq!(shown(&history), [&begin, "a:first", "a:x"]);
+    }
+
+    #[test]
+    fn each_audience_sees_its_own() {
+        let part = |text: &str, audience: Value| json!({"type": "text", "text": text, "annotations": {"audience": audience}});
+        let content = json!([
+            part("both", json!(["user", "assistant"])),
+            part("model", json!(["assistant"])),
+            part("user", json!(["user"])),
+            part("open", json!([])),
+            {"type": "text", "text": "says \"audience\""},
+        ]);
+        let result: CallToolResult = serde_json::from_value(json!({ "content": content })).unwrap();
+        let texts = |result: &CallToolResult| -> Vec<String> {
+            let part = |part: &types::Content| {
+                let part: Value = serde_json::from_str(part.as_json()).unwrap();
+                part["text"].as_str().unwrap().to_owned()
+            };
+            result.content.iter().map(part).collect()
+        };
+        let user = for_the_user(&result).unwrap();
+        assert_eq!(texts(&user), ["both", "user", "open", "says \"audience\""]);
+        assert!(for_the_user(&user).is_none());
+        let value = json!({"status": "success", "value": {"content": content}});
+        let history = [
+            text("user", "go"),
+            message("assistant", json!([call("1")])),
+            message(
+                "user",
+                json!([{"type": "toolResponse", "id": "1", "toolResult": value}]),
+            ),
+        ];
+        let repaired = repaired(&history);
+        let seen = repaired[2].tool_responses().next().unwrap();
+        let seen = texts(seen.tool_result.value().unwrap());
+        assert_eq!(seen, ["both", "model", "open", "says \"audience\""]);
+    }
+}

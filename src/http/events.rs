@@ -1,0 +1,203 @@
+//! Event streams: a response that is written while its handler runs (HTML Living Standard §9.2).
+//!
+//! The handler's thread writes. A second thread looks ten times a second whether the client is still
+//! there, and says something when the handler has been silent for [`SILENCE`], so that the client and
+//! whatever lies between know that the stream lives.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use serde::Serialize;
+
+use crate::sys::cancel::Cancel;
+use crate::sys::{lock, net};
+
+/// How long a stream may be silent before its keep-alive event is sent.
+const SILENCE: Duration = Duration::from_millis(500);
+/// How often it is looked whether the client is still there.
+const LOOK: Duration = Duration::from_millis(100);
+/// What is queued goes out at this size, whatever else follows.
+const ENOUGH: usize = 32 << 10;
+/// A buffer that grew beyond this for one event is given back after it.
+const KEEP: usize = 256 << 10;
+/// Room for a chunk's size and its line end: `0000abcd\r\n`.
+const SIZE: usize = 10;
+
+/// An open event stream, as its handler sees it.
+///
+/// Nothing here fails: when the client is gone, [`gone`](Self::gone) is cancelled and what is sent goes
+/// nowhere.
+pub struct EventStream {
+    shared: Arc<Shared>,
+    pulse: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+struct Shared {
+    socket: Arc<TcpStream>,
+    /// Whether the body is sent in chunks; otherwise the end of the connection ends it.
+    chunked: bool,
+    /// How long one write may take.
+    limit: Duration,
+    keep_alive: &'static str,
+    gone: Cancel,
+    out: Mutex<Out>,
+}
+
+struct Out {
+    /// What is queued, after room for the chunk's size.
+    buffer: Vec<u8>,
+    /// When something was sent last.
+    last: Instant,
+}
+
+impl EventStream {
+    /// The stream on `socket`, after the head. `keep_alive` is the data of the event that is sent when
+    /// nothing else is.
+    pub(super) fn open(
+        socket: &Arc<TcpStream>,
+        peer: SocketAddr,
+        chunked: bool,
+        limit: Duration,
+        keep_alive: &'static str,
+    ) -> EventStream {
+        let shared = Arc::new(Shared {
+            socket: Arc::clone(socket),
+            chunked,
+            limit,
+            keep_alive,
+            gone: Cancel::new(),
+            out: Mutex::new(Out {
+                buffer: vec![0; SIZE],
+                last: Instant::now(),
+            }),
+        });
+        let (end, ended) = bounded(0);
+        let beating = Arc::clone(&shared);
+        // Without it, a client that left is noticed at the next write.
+        let pulse = thread::Builder::new()
+            .name(format!("pulse {peer}"))
+            .spawn(move || beating.beat(&ended));
+        EventStream {
+            shared,
+            pulse: pulse.ok().map(|thread| (end, thread)),
+        }
+    }
+
+    /// Queues an event whose data is `value` as JSON. What is queued goes out with
+    /// [`flush`](Self::flush), at the latest with the next keep-alive.
+    pub fn queue(&mut self, value: &impl Serialize) {
+        let mut out = lock(&self.shared.out);
+        let start = out.buffer.len();
+        out.buffer.extend_from_slice(b"data: ");
+        match serde_json::to_writer(&mut out.buffer, value) {
+            Ok(()) => out.buffer.extend_from_slice(b"\n\n"),
+            Err(error) => {
+                out.buffer.truncate(start);
+                log::error!("an event has no JSON form reason={error}");
+            }
+        }
+        if out.buffer.len() >= ENOUGH {
+            self.shared.flush(&mut out);
+        }
+    }
+
+    /// Sends what is queued.
+    pub fn flush(&mut self) {
+        self.shared.flush(&mut lock(&self.shared.out));
+    }
+
+    /// Cancelled when the client has left: it hung up, or takes nothing any more.
+    pub fn gone(&self) -> &Cancel {
+        &self.shared.gone
+    }
+
+    /// Ends the body. False if the connection is of no more use.
+    pub(super) fn close(mut self) -> bool {
+        self.flush();
+        self.stop();
+        if self.shared.chunked {
+            self.shared.write(b"0\r\n\r\n");
+        }
+        self.shared.chunked && !self.shared.gone.is_cancelled()
+    }
+
+    fn stop(&mut self) {
+        if let Some((end, thread)) = self.pulse.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for EventStream {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    /// Looks after the stream until it ends or the client does.
+    fn beat(&self, ended: &Receiver<()>) {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+            if net::hung_up(&self.socket) {
+                self.gone.cancel();
+                return;
+            }
+            let mut out = lock(&self.out);
+            if out.last.elapsed() >= SILENCE {
+                if out.buffer.len() == SIZE {
+                    for part in ["data: ", self.keep_alive, "\n\n"] {
+                        out.buffer.extend_from_slice(part.as_bytes());
+                    }
+                }
+                self.flush(&mut out);
+            }
+        }
+    }
+
+    /// Sends what is queued, with one write. Held under the lock, because a frame must not be
+    /// interrupted by another; whoever waits for it would have to wait for the socket anyway.
+    fn flush(&self, out: &mut Out) {
+        let length = out.buffer.len() - SIZE;
+        if length == 0 {
+            return;
+        }
+        if self.chunked {
+            let size = format!("{length:08x}\r\n");
+            out.buffer[..SIZE].copy_from_slice(size.as_bytes());
+            out.buffer.extend_from_slice(b"\r\n");
+            self.write(&out.buffer);
+        } else {
+            self.write(&out.buffer[SIZE..]);
+        }
+        out.buffer.truncate(SIZE);
+        out.buffer.shrink_to(KEEP);
+        out.last = Instant::now();
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        if !self.gone.is_cancelled() && self.write_all(bytes).is_err() {
+            self.gone.cancel();
+        }
+    }
+
+    fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {
+        let deadline = Instant::now() + self.limit;
+        while !bytes.is_empty() {
+            match (&*self.socket).write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if Instant::now() > deadline && !bytes.is_empty() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+        }
+        Ok(())
+    }
+}
