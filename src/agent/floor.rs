@@ -1,0 +1,110 @@
+//! Where a running turn and what it has called meet: questions to the user, words of MCP servers, and
+//! the model that answers for now.
+
+use super::desk::Desk;
+use super::mode::{Confirmation, Mode};
+use crate::conversation::{Message, Outcome};
+use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::types::CallToolResult;
+use crate::provider::{ModelConfig, Provider, Usage};
+use crate::sys::lock;
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
+use serde_json::Value;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How many notes may wait for the turn; more are dropped, and counted.
+const NOTES: usize = 1_024;
+
+/// A word to the running turn, from another thread.
+pub(super) enum Note {
+    /// What an MCP server says about a call, as `{method, params}`.
+    Notification {
+        /// The id of the tool request.
+        request: String,
+        message: RawJson,
+    },
+    /// Something to show, or to ask, the user; it is not stored.
+    Show(Message),
+    /// A server's question to the model has cost this.
+    Used(Usage),
+}
+
+/// A model, and who has it.
+#[derive(Clone)]
+pub(super) struct Model {
+    pub(super) provider: Arc<dyn Provider>,
+    pub(super) config: ModelConfig,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Floor {
+    /// May this tool be called?
+    pub(super) confirmations: Desk<Confirmation>,
+    /// What did the client's tool say?
+    pub(super) results: Desk<Outcome<CallToolResult>>,
+    /// What does the user say to an MCP server? `None` is no.
+    pub(super) answers: Desk<Option<Value>>,
+    state: Mutex<State>,
+    dropped: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    /// To the turn, while it runs tools.
+    notes: Option<Sender<Note>>,
+    model: Option<Model>,
+    mode: Mode,
+}
+
+/// Listens for as long as it is there.
+pub(super) struct Ear<'f> {
+    floor: &'f Floor,
+    pub(super) notes: Receiver<Note>,
+}
+
+impl Floor {
+    /// The turn that begins uses this model in this mode.
+    pub(super) fn begin(&self, model: &Model, mode: Mode) {
+        let mut state = lock(&self.state);
+        state.model = Some(model.clone());
+        state.mode = mode;
+    }
+
+    /// The model of the last turn, and its mode.
+    pub(super) fn model(&self) -> (Option<Model>, Mode) {
+        let state = lock(&self.state);
+        (state.model.clone(), state.mode)
+    }
+
+    /// From now on notes are heard.
+    pub(super) fn listen(&self) -> Ear<'_> {
+        let (tell, notes) = bounded(NOTES);
+        lock(&self.state).notes = Some(tell);
+        Ear { floor: self, notes }
+    }
+
+    /// Tells the turn something; false if nobody listens. Never waits.
+    pub(super) fn tell(&self, note: Note) -> bool {
+        let Some(notes) = lock(&self.state).notes.clone() else {
+            return false;
+        };
+        match notes.try_send(note) {
+            Ok(()) => true,
+            Err(TrySendError::Disconnected(_)) => false,
+            Err(TrySendError::Full(_)) => {
+                if self.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
+                    log::warn!("tools say more than the client takes; notifications are dropped");
+                }
+                false
+            }
+        }
+    }
+}
+
+impl Drop for Ear<'_> {
+    fn drop(&mut self) {
+        lock(&self.floor.state).notes = None;
+    }
+}
