@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::Message;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
 ///
 /// Fields that a reader does not find take their defaults, so that older files load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
     /// `YYYYMMDD_N`: the day it was made, in UTC, and a number from 1.
@@ -46,7 +47,7 @@ pub struct Session {
     /// The values given for the recipe's parameters.
     pub user_recipe_values: Option<Map<String, Value>>,
     /// The messages, where they were asked for.
-    pub conversation: Option<Vec<Value>>,
+    pub conversation: Option<Vec<Message>>,
     /// How many messages there are, whether or not they were asked for.
     pub message_count: usize,
     /// The provider in use.

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Error, Result};
@@ -29,27 +30,85 @@ impl Lock {
     /// [`Error::Locked`] when the time is up, [`Error::Io`] when the file cannot be made or the
     /// file system has no locks.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
-        const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-        let file = private(OpenOptions::new().create(true).truncate(false).write(true))
-            .open(path)
-            .map_err(Error::io("open the lock", path))?;
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(100);
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::WouldBlock) if start.elapsed() < wait => {
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(LONGEST_PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Error::Locked {
-                        path: path.to_owned(),
-                        waited: wait,
-                    });
-                }
-                Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+        let file = open_lock(path)?;
+        take(&file, path, wait)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// The file of a [`Lock`], kept open for those who take it often.
+#[derive(Debug)]
+pub struct LockFile {
+    file: Arc<File>,
+    path: PathBuf,
+}
+
+/// A lock taken through a [`LockFile`], held until it is dropped.
+#[derive(Debug)]
+pub struct Held(Arc<File>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+impl LockFile {
+    /// Opens the lock file `path`, and makes it if absent.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self {
+            file: Arc::new(open_lock(path)?),
+            path: path.to_owned(),
+        })
+    }
+
+    /// As [`Lock::acquire`]. Whoever holds it already through the same `LockFile` holds it twice.
+    ///
+    /// # Errors
+    /// As [`Lock::acquire`].
+    pub fn acquire(&self, wait: Duration) -> Result<Held> {
+        take(&self.file, &self.path, wait)?;
+        Ok(Held(Arc::clone(&self.file)))
+    }
+
+    /// Whether the file is still what its path names.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn is_in_place(&self) -> Result<bool> {
+        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
+        let ours = ours.map_err(Error::io("read", &self.path))?;
+        Ok(stamp(&self.path)? == Some(ours))
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    private(OpenOptions::new().create(true).truncate(false).write(true))
+        .open(path)
+        .map_err(Error::io("open the lock", path))
+}
+
+fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {
+    const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::WouldBlock) if start.elapsed() < wait => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Locked {
+                    path: path.to_owned(),
+                    waited: wait,
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
         }
     }
 }

@@ -1,101 +1,279 @@
-//! `messages.jsonl`: the messages of a session, one JSON object a line, appended.
+//! `messages.jsonl`: what was said in a session, one JSON object a line, appended and never rewritten.
 //!
 //! A line counts when it ends in a newline, or when it is the last one and is whole. What a crash
 //! left of a line is ignored, and cut off before the next one is appended.
+//!
+//! A line is a message, or an order about the messages before it, which has an `op` instead of a
+//! role: `clear` takes them out of the conversation, `hide` keeps them from the model. An order
+//! carries in `messages` what comes in their place, so that it holds in full or not at all. Lines
+//! that this version does not understand stay in the file and are passed over.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
 use super::{Error, Result, files};
+use crate::conversation::Message;
+use crate::mcp::jsonrpc::RawJson;
 use crate::sys::fs::{Stamp, private};
 
-/// The messages in the file `path`; none if it is absent.
-pub fn read(path: &Path) -> Result<Vec<Value>> {
-    let Some(mut file) = files::open(path)? else {
-        return Ok(Vec::new());
-    };
-    let mut content = Vec::new();
-    file.read_to_end(&mut content)
-        .map_err(Error::io("read", path))?;
-    let (lines, tail) = content.split_at(end_of_lines(&content));
-    let mut messages = Vec::new();
-    for (index, line) in lines.split(|&byte| byte == b'\n').enumerate() {
-        if line.is_empty() {
-            continue;
-        }
-        let message = serde_json::from_slice(line).map_err(|error| Error::Broken {
-            path: path.to_owned(),
-            line: index + 1,
-            column: error.column(),
-            reason: "this line is not JSON".to_owned(),
-        })?;
-        messages.push(message);
-    }
-    messages.extend(serde_json::from_slice::<Value>(tail).ok());
-    Ok(messages)
-}
-
-/// Appends `messages` to the file `path` and to the disk: all of them, or none. Tells whether the
-/// file is new, so that names above it may need to be made durable too.
+/// The messages of one session at work, in memory and on the disk.
 ///
-/// The caller holds the lock of the session.
-pub fn append(path: &Path, messages: &[Value]) -> Result<bool> {
-    let mut lines = Vec::new();
-    for message in messages {
-        serde_json::to_writer(&mut lines, message)
-            .map_err(|error| Error::io("write", path)(error.into()))?;
+/// What it costs to append does not depend on what there is already. Several journals, also of other
+/// processes, may be open on one session: each takes in what the others wrote before it writes.
+#[derive(Debug)]
+pub struct Journal {
+    id: String,
+    path: PathBuf,
+    lock: files::LockFile,
+    /// Absent until there is a first message.
+    file: Option<File>,
+    messages: Vec<Arc<Message>>,
+    place: Option<Place>,
+    unsynced: bool,
+    /// The file is new, and so may be the folder that it is in.
+    unsynced_names: bool,
+}
+
+/// An order about the messages before it.
+#[derive(Serialize)]
+struct Order<'a> {
+    op: &'static str,
+    #[serde(skip_serializing_if = "<[Message]>::is_empty")]
+    messages: &'a [Message],
+}
+
+/// An order as it is read: of any version, with messages of any version.
+#[derive(Deserialize)]
+struct AnyOrder {
+    op: String,
+    #[serde(default)]
+    messages: Vec<RawJson>,
+}
+
+/// What a line means.
+enum Line {
+    Message(Box<Message>),
+    Clear(Vec<Message>),
+    Hide(Vec<Message>),
+    /// JSON that this version makes nothing of, or no line at all.
+    Nothing,
+}
+
+impl Journal {
+    /// The journal of the session `id` in the folder `dir`, with the lock file that its writers
+    /// share. Costs one reading of the file.
+    pub(super) fn open(id: &str, dir: &Path, messages: &str, lock: &Path) -> Result<Self> {
+        let mut journal = Journal {
+            id: id.to_owned(),
+            path: dir.join(messages),
+            lock: files::LockFile::open(lock).map_err(|error| gone(id, error))?,
+            file: None,
+            messages: Vec::new(),
+            place: None,
+            unsynced: false,
+            unsynced_names: false,
+        };
+        journal.refresh()?;
+        Ok(journal)
+    }
+
+    /// The session that it belongs to.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The conversation, oldest message first; what is hidden from the model says so.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// Appends `messages`. They outlive the process when this returns, and a power cut after
+    /// [`Journal::sync`].
+    ///
+    /// # Errors
+    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Locked`], [`Error::Io`],
+    /// for example when the disk is full; none is appended then.
+    pub fn append(&mut self, messages: Vec<Message>) -> Result<()> {
+        let mut lines = Vec::new();
+        for message in &messages {
+            self.render(message, &mut lines)?;
+        }
+        self.write(&lines)?;
+        self.messages.extend(messages.into_iter().map(Arc::new));
+        Ok(())
+    }
+
+    /// Keeps all messages so far from the model, and appends `messages`: both, or nothing.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn hide_all_then(&mut self, messages: Vec<Message>) -> Result<()> {
+        self.order("hide", &messages)?;
+        hide(&mut self.messages);
+        self.messages.extend(messages.into_iter().map(Arc::new));
+        Ok(())
+    }
+
+    /// Makes `messages` the whole conversation. What was said before stays in the file alone.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub fn replace(&mut self, messages: Vec<Message>) -> Result<()> {
+        self.order("clear", &messages)?;
+        self.messages = messages.into_iter().map(Arc::new).collect();
+        Ok(())
+    }
+
+    /// Makes durable what was written through this journal; costs nothing if nothing was.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn sync(&mut self) -> Result<()> {
+        self.sync_content()?;
+        self.sync_names()
+    }
+
+    pub(super) fn sync_content(&mut self) -> Result<()> {
+        if let (true, Some(file)) = (self.unsynced, &self.file) {
+            file.sync_data().map_err(Error::io("write", &self.path))?;
+            self.unsynced = false;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sync_names(&mut self) -> Result<()> {
+        if self.unsynced_names {
+            let dir = files::parent(&self.path);
+            files::sync_names(dir)?;
+            files::sync_names(files::parent(dir))?;
+            self.unsynced_names = false;
+        }
+        Ok(())
+    }
+
+    /// Takes in what others wrote; tells whether they did. Costs one `stat` if not.
+    ///
+    /// # Errors
+    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Broken`] when a line other
+    /// than a torn last one is not JSON, [`Error::Locked`], [`Error::Io`].
+    pub fn refresh(&mut self) -> Result<bool> {
+        if self.is_current()? {
+            return Ok(false);
+        }
+        let _held = self.lock.acquire(files::LOCK_WAIT)?;
+        self.catch_up()
+    }
+
+    fn order(&mut self, op: &'static str, messages: &[Message]) -> Result<()> {
+        let mut line = Vec::new();
+        self.render(&Order { op, messages }, &mut line)?;
+        self.write(&line)
+    }
+
+    fn render(&self, value: &impl Serialize, lines: &mut Vec<u8>) -> Result<()> {
+        let start = lines.len();
+        serde_json::to_writer(&mut *lines, value)
+            .map_err(|error| Error::io("write", &self.path)(error.into()))?;
+        // JSON that was passed through as it came may be laid out in lines. In a string there is no
+        // bare newline, so this changes no value.
+        for byte in &mut lines[start..] {
+            if *byte == b'\n' {
+                *byte = b' ';
+            }
+        }
         lines.push(b'\n');
+        Ok(())
     }
-    let is_new = files::stamp(path)?.is_none();
-    let mut file = private(OpenOptions::new().read(true).append(true).create(true))
-        .open(path)
-        .map_err(Error::io("open", path))?;
-    let end = mend(&mut file).map_err(Error::io("mend", path))?;
-    if let Err(error) = file.write_all(&lines).and_then(|()| file.sync_data()) {
-        let _ = file.set_len(end);
-        return Err(Error::io("write", path)(error));
+
+    fn write(&mut self, lines: &[u8]) -> Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let _held = self.lock.acquire(files::LOCK_WAIT)?;
+        self.catch_up()?;
+        let path = &self.path;
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => {
+                self.unsynced_names = true;
+                none.insert(open(path, true)?.ok_or_else(|| not_found(&self.id))?)
+            }
+        };
+        let end = self.place.map_or(0, |place| place.end);
+        let written = file
+            .write_all(lines)
+            .and_then(|()| Place::after(file, end + lines.len() as u64, lines));
+        match written {
+            Ok(place) => {
+                self.place = Some(place);
+                self.unsynced = true;
+                Ok(())
+            }
+            Err(error) => {
+                let _ = file.set_len(end);
+                Err(Error::io("write", path)(error))
+            }
+        }
     }
-    if is_new {
-        files::sync_names(files::parent(path))?;
+
+    /// Whether the file is as this journal left it.
+    fn is_current(&self) -> Result<bool> {
+        let Some(place) = self.place else {
+            return Ok(false);
+        };
+        Ok(files::stamp(&self.path)? == Some(place.stamp))
     }
-    Ok(is_new)
+
+    /// Reads on, or anew if the file was replaced. The lock is held.
+    fn catch_up(&mut self) -> Result<bool> {
+        if self.is_current()? {
+            return Ok(false);
+        }
+        // Another session may have the same path after this one was deleted, but not the same lock.
+        if !self.lock.is_in_place()? {
+            return Err(not_found(&self.id));
+        }
+        let known = self.place.take();
+        let Some(mut file) = open(&self.path, false)? else {
+            self.file = None;
+            self.messages.clear();
+            return Ok(known.is_some());
+        };
+        let io_error = |error| Error::io("read", &self.path)(error);
+        mend(&mut file).map_err(Error::io("mend", &self.path))?;
+        let start = match known {
+            Some(place) if place.is_in(&mut file).map_err(io_error)? => place.end,
+            _ => {
+                self.messages.clear();
+                0
+            }
+        };
+        let mut broken = None;
+        let (end, _) = scan(&mut file, start, |line, at| match read_line(line) {
+            Ok(line) => apply(line, &mut self.messages),
+            Err(error) => broken = broken.take().or(Some((at, error))),
+        })
+        .map_err(io_error)?;
+        if let Some((at, error)) = broken {
+            return Err(not_json(&self.path, &mut file, at, &error));
+        }
+        let changed = known.is_none_or(|place| place.end != end) || start == 0;
+        self.place = Some(Place::after(&mut file, end, &[]).map_err(io_error)?);
+        self.file = Some(file);
+        Ok(changed)
+    }
 }
 
-/// Makes `file` end with a whole line, and tells its length then.
-fn mend(file: &mut File) -> io::Result<u64> {
-    let len = file.metadata()?.len();
-    if len == 0 {
-        return Ok(0);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    if last == *b"\n" {
-        return Ok(len);
-    }
-    let mut content = Vec::new();
-    file.rewind()?;
-    file.read_to_end(&mut content)?;
-    let end = end_of_lines(&content);
-    if serde_json::from_slice::<Value>(&content[end..]).is_ok() {
-        file.write_all(b"\n")?;
-        return Ok(content.len() as u64 + 1);
-    }
-    file.set_len(end as u64)?;
-    Ok(end as u64)
-}
-
-/// How many messages a file held when it was last looked at, so that only what was appended since
-/// needs to be read.
+/// How far a file was read, and how it looked then, so that only what was appended since needs to
+/// be read.
 #[derive(Clone, Copy, Debug)]
-pub struct Count {
+struct Place {
     stamp: Stamp,
-    /// Messages in all, a whole line without a newline at the end included.
-    pub messages: usize,
-    lines: usize,
     end: u64,
     /// What precedes `end`, to recognize a file that was replaced rather than appended to.
     seam: [u8; SEAM],
@@ -103,52 +281,211 @@ pub struct Count {
 
 const SEAM: usize = 64;
 
+impl Place {
+    /// The place `end` in `file`, where `last` was read or written.
+    fn after(file: &mut File, end: u64, last: &[u8]) -> io::Result<Self> {
+        let seam = match last.last_chunk() {
+            Some(seam) => *seam,
+            None => seam(file, end)?,
+        };
+        let stamp = Stamp::of(&file.metadata()?)?;
+        Ok(Place { stamp, end, seam })
+    }
+
+    fn is_in(&self, file: &mut File) -> io::Result<bool> {
+        let len = file.metadata()?.len();
+        Ok(self.end <= len && seam(file, self.end)? == self.seam)
+    }
+}
+
+/// The messages in the file `path`, hidden ones included; none if it is absent.
+pub fn read(path: &Path) -> Result<Vec<Message>> {
+    let Some(mut file) = files::open(path)? else {
+        return Ok(Vec::new());
+    };
+    let mut messages = Vec::new();
+    let mut broken = None;
+    let scanned = scan(&mut file, 0, |line, at| match read_line(line) {
+        Ok(line) => apply(line, &mut messages),
+        Err(error) => broken = broken.take().or(Some((at, error))),
+    });
+    let (_, tail) = scanned.map_err(Error::io("read", path))?;
+    if let Some((at, error)) = broken {
+        return Err(not_json(path, &mut file, at, &error));
+    }
+    if let Ok(line) = read_line(&tail) {
+        apply(line, &mut messages);
+    }
+    Ok(messages.into_iter().map(Arc::unwrap_or_clone).collect())
+}
+
+/// How many messages a file held when it was last looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    place: Place,
+    /// Messages in all, a whole line without a newline at the end included.
+    pub messages: usize,
+    in_lines: usize,
+}
+
 /// Counts the messages in the file `path`, going on from `known`; `None` if it is absent.
 pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
+    let stamp = files::stamp(path)?;
+    if let (Some(known), Some(stamp)) = (known, stamp)
+        && known.place.stamp == stamp
+    {
+        return Ok(Some(known));
+    }
     let Some(mut file) = files::open(path)? else {
         return Ok(None);
     };
     let mut count = || -> io::Result<Count> {
-        let stamp = Stamp::of(&file.metadata()?)?;
-        let start = Count {
-            stamp,
-            messages: 0,
-            lines: 0,
-            end: 0,
-            seam: [0; SEAM],
+        let (start, mut messages) = match known {
+            Some(known) if known.place.is_in(&mut file)? => (known.place.end, known.in_lines),
+            _ => (0, 0),
         };
-        match known {
-            Some(known) if known.stamp == stamp => Ok(known),
-            Some(known) if known.end <= stamp.len && seam(&mut file, known.end)? == known.seam => {
-                count_on(&mut file, Count { stamp, ..known })
-            }
-            _ => count_on(&mut file, start),
-        }
+        let stamp = Stamp::of(&file.metadata()?)?;
+        let (end, tail) = scan(&mut file, start, |line, _| messages = tally(line, messages))?;
+        let seam = seam(&mut file, end)?;
+        Ok(Count {
+            place: Place { stamp, end, seam },
+            messages: tally_unknown(&tail, messages),
+            in_lines: messages,
+        })
     };
     count().map(Some).map_err(Error::io("read", path))
 }
 
-fn count_on(file: &mut File, mut count: Count) -> io::Result<Count> {
-    file.seek(SeekFrom::Start(count.end))?;
-    let mut buffer = vec![0; 64 << 10];
-    let mut tail = Vec::new();
-    loop {
-        let len = file.read(&mut buffer)?;
-        if len == 0 {
-            break;
+/// How many messages there are after `line`, which a newline ended, when there were `before`.
+fn tally(line: &[u8], before: usize) -> usize {
+    // What this program writes is told by its beginning and its end, without reading all of it.
+    let ends = [
+        b"\"agentVisible\":true}}".as_slice(),
+        b"\"agentVisible\":false}}",
+    ];
+    match line.starts_with(b"{\"id\":") && ends.iter().any(|end| line.ends_with(end)) {
+        true => before + 1,
+        false => tally_unknown(line, before),
+    }
+}
+
+/// As [`tally`], also for a line that may be torn.
+fn tally_unknown(line: &[u8], before: usize) -> usize {
+    match read_line(line) {
+        Ok(Line::Message(_)) => before + 1,
+        Ok(Line::Clear(messages)) => messages.len(),
+        Ok(Line::Hide(messages)) => before + messages.len(),
+        Ok(Line::Nothing) | Err(_) => before,
+    }
+}
+
+fn apply(line: Line, messages: &mut Vec<Arc<Message>>) {
+    let more = match line {
+        Line::Nothing => return,
+        Line::Message(message) => return messages.push(Arc::new(*message)),
+        Line::Clear(more) => {
+            messages.clear();
+            more
         }
-        for piece in buffer[..len].split_inclusive(|&byte| byte == b'\n') {
-            tail.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                count.lines += usize::from(tail.len() > 1);
-                count.end += tail.len() as u64;
-                tail.clear();
-            }
+        Line::Hide(more) => {
+            hide(messages);
+            more
+        }
+    };
+    messages.extend(more.into_iter().map(Arc::new));
+}
+
+fn hide(messages: &mut [Arc<Message>]) {
+    for message in messages {
+        if message.metadata.agent_visible {
+            Arc::make_mut(message).metadata.agent_visible = false;
         }
     }
-    count.messages = count.lines + usize::from(serde_json::from_slice::<Value>(&tail).is_ok());
-    count.seam = seam(file, count.end)?;
-    Ok(count)
+}
+
+/// What `line` means; an error if it is not JSON.
+fn read_line(line: &[u8]) -> serde_json::Result<Line> {
+    if line.trim_ascii().is_empty() {
+        return Ok(Line::Nothing);
+    }
+    let refused = match serde_json::from_slice(line) {
+        Ok(message) => return Ok(Line::Message(Box::new(message))),
+        Err(refused) => refused,
+    };
+    let Ok(order) = serde_json::from_slice::<AnyOrder>(line) else {
+        serde_json::from_slice::<IgnoredAny>(line)?;
+        log::warn!("a line that is no message was passed over reason={refused}");
+        return Ok(Line::Nothing);
+    };
+    let messages = order
+        .messages
+        .iter()
+        .filter_map(|message| {
+            serde_json::from_str(message.get())
+                .inspect_err(|e| log::warn!("what is no message was passed over reason={e}"))
+                .ok()
+        })
+        .collect();
+    match order.op.as_str() {
+        "clear" => Ok(Line::Clear(messages)),
+        "hide" => Ok(Line::Hide(messages)),
+        unknown => {
+            log::warn!("an unknown order was passed over op={unknown:?}");
+            Ok(Line::Nothing)
+        }
+    }
+}
+
+/// Gives each whole line of `file` from `start` on, and where it begins, to `each`; tells where the
+/// lines end and what comes after.
+fn scan(
+    file: &mut File,
+    start: u64,
+    mut each: impl FnMut(&[u8], u64),
+) -> io::Result<(u64, Vec<u8>)> {
+    file.seek(SeekFrom::Start(start))?;
+    let mut reader = BufReader::with_capacity(64 << 10, file);
+    let (mut at, mut line) = (start, Vec::new());
+    loop {
+        line.clear();
+        let len = reader.read_until(b'\n', &mut line)?;
+        match line.split_last() {
+            Some((b'\n', line)) => each(line, at),
+            _ => return Ok((at, line)),
+        }
+        at += len as u64;
+    }
+}
+
+/// Makes `file` end with a whole line.
+fn mend(file: &mut File) -> io::Result<()> {
+    let len = file.metadata()?.len();
+    if len == 0 {
+        return Ok(());
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    if last == *b"\n" {
+        return Ok(());
+    }
+    let (end, tail) = scan(file, 0, |_, _| ())?;
+    match serde_json::from_slice::<IgnoredAny>(&tail) {
+        Ok(_) => file.write_all(b"\n"),
+        Err(_) => file.set_len(end),
+    }
+}
+
+fn open(path: &Path, create: bool) -> Result<Option<File>> {
+    if !create && files::stamp(path)?.is_none() {
+        return Ok(None);
+    }
+    let mut options = OpenOptions::new();
+    match private(options.read(true).append(true).create(create)).open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("open", path)(error)),
+    }
 }
 
 /// The bytes of `file` before `end`; fewer than there is room for only at its beginning.
@@ -160,9 +497,29 @@ fn seam(file: &mut File, end: u64) -> io::Result<[u8; SEAM]> {
     Ok(bytes)
 }
 
-fn end_of_lines(content: &[u8]) -> usize {
-    content
-        .iter()
-        .rposition(|&byte| byte == b'\n')
-        .map_or(0, |newline| newline + 1)
+fn not_json(path: &Path, file: &mut File, at: u64, error: &serde_json::Error) -> Error {
+    let mut line = 1;
+    let counted = scan(file, 0, |_, start| line += usize::from(start < at));
+    Error::Broken {
+        path: path.to_owned(),
+        line: counted.map_or(0, |_| line),
+        column: error.column(),
+        reason: "this line is not JSON".to_owned(),
+    }
 }
+
+fn not_found(id: &str) -> Error {
+    Error::SessionNotFound { id: id.to_owned() }
+}
+
+/// A file that cannot be made because its folder is missing: the session is.
+fn gone(id: &str, error: Error) -> Error {
+    match error {
+        Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => not_found(id),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

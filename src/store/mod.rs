@@ -16,6 +16,7 @@ mod yaml;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
+pub use journal::Journal;
 pub use paths::{Os, Paths};
 pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};

@@ -14,9 +14,9 @@ use std::sync::Mutex;
 
 use serde_json::{Map, Value};
 
-use super::journal::{self, Count};
+use super::journal::{self, Count, Journal};
 use super::{Error, Paths, Result, files};
-use crate::conversation::{ExtensionData, Session, SessionType};
+use crate::conversation::{ExtensionData, Message, Session, SessionType};
 use crate::sys::fs::{Stamp, private_dir};
 use crate::sys::{clock, lock};
 
@@ -141,7 +141,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::Broken`] when a line other than a torn last one is not JSON, [`Error::Io`].
-    pub fn conversation(&self, id: &str) -> Result<Option<Vec<Value>>> {
+    pub fn conversation(&self, id: &str) -> Result<Option<Vec<Message>>> {
         match self.dir(id).filter(|dir| dir.join(SESSION).exists()) {
             Some(dir) => journal::read(&dir.join(MESSAGES)).map(Some),
             None => Ok(None),
@@ -157,6 +157,15 @@ impl Sessions {
     /// [`Error::SessionNotFound`], [`Error::Broken`], [`Error::Locked`], [`Error::Io`]; the session
     /// is as it was then.
     pub fn update(&self, id: &str, change: impl FnOnce(&mut Session)) -> Result<Session> {
+        self.change(id, change, files::sync_names)
+    }
+
+    fn change(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Session),
+        make_durable: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Session> {
         let dir = self.existing(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
@@ -166,23 +175,43 @@ impl Sessions {
         let mut session = self.complete(id, parse(&content, &path)?)?;
         change(&mut session);
         session.updated_at = clock::now_rfc3339();
-        files::write_atomic(&path, &render(&path, stored, &session)?)?;
+        let new = render(&path, stored, &session)?;
+        if new != content {
+            files::replace(&path, &new, || Ok(()))?;
+            make_durable(&dir)?;
+        }
         self.complete(id, session)
     }
 
-    /// Appends `messages` to those of the session `id`, on the disk when this returns.
+    /// The messages of the session `id`, for whoever works on them. Costs one reading of the file.
     ///
     /// `updated_at` is left to [`Sessions::update`], which the tokens of a turn call for anyway.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`], [`Error::Locked`], [`Error::Io`]; none is appended then.
-    pub fn append_messages(&self, id: &str, messages: &[Value]) -> Result<()> {
+    /// [`Error::SessionNotFound`], [`Error::Broken`] when a line other than a torn last one is not
+    /// JSON, [`Error::Locked`], [`Error::Io`].
+    pub fn journal(&self, id: &str) -> Result<Journal> {
         let dir = self.existing(id)?;
-        let _lock = self.lock(id, &dir)?;
-        match journal::append(&dir.join(MESSAGES), messages)? {
-            true => files::sync_names(&self.root),
-            false => Ok(()),
-        }
+        Journal::open(id, &dir, MESSAGES, &dir.join(LOCK))
+    }
+
+    /// The end of a turn: makes the messages of `journal` durable and changes its session as
+    /// [`Sessions::update`] does, at the price of two syncs of content alone.
+    ///
+    /// A power cut right after it may bring the session back as it was before the change, whole, with
+    /// all of its messages.
+    ///
+    /// # Errors
+    /// As [`Sessions::update`].
+    pub fn end_turn(
+        &self,
+        journal: &mut Journal,
+        change: impl FnOnce(&mut Session),
+    ) -> Result<Session> {
+        journal.sync_content()?;
+        let session = self.change(journal.id(), change, |_| Ok(()))?;
+        journal.sync_names()?;
+        Ok(session)
     }
 
     /// Removes the session `id` with its messages; tells whether there was one.

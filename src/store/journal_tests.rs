@@ -1,0 +1,290 @@
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::conversation::Role;
+use serde_json::{Value, json};
+
+/// A folder for one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gosling-journal-{}-{next}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn journal(&self) -> Result<Journal> {
+        Journal::open("20261121_1", &self.0, "m", &self.0.join(".lock"))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("m")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn said(text: &str) -> Message {
+    Message::text(Role::User, text).with_id(text)
+}
+
+/// Each message's text, in brackets if the model does not see it.
+fn texts<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<String> {
+    let text = |message: &Message| match message.metadata.agent_visible {
+        true => message.concat_text(),
+        false => format!("[{}]", message.concat_text()),
+    };
+    messages.into_iter().map(text).collect()
+}
+
+fn of(journal: &Journal) -> Vec<String> {
+    texts(journal.messages().iter().map(|message| &**message))
+}
+
+fn counted(path: &Path, known: Option<Count>) -> usize {
+    count(path, known)
+        .unwrap()
+        .map_or(0, |count| count.messages)
+}
+
+#[test]
+fn what_is_said_comes_back() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    assert!(journal.messages().is_empty() && !folder.file().exists());
+    journal.append(vec![]).unwrap();
+    assert!(!folder.file().exists());
+    journal.append(vec![said("é\n😀"), said("b")]).unwrap();
+    journal.hide_all_then(vec![said("c")]).unwrap();
+    journal.append(vec![said("d")]).unwrap();
+    journal.sync().unwrap();
+    assert_eq!(of(&journal), ["[é\n😀]", "[b]", "c", "d"]);
+    assert_eq!(of(&folder.journal().unwrap()), of(&journal));
+    assert_eq!(texts(&read(&folder.file()).unwrap()), of(&journal));
+    assert_eq!(counted(&folder.file(), None), 4);
+
+    journal.replace(vec![said("e")]).unwrap();
+    journal.append(vec![said("f")]).unwrap();
+    assert_eq!(of(&folder.journal().unwrap()), ["e", "f"]);
+    assert_eq!(counted(&folder.file(), None), 2);
+    journal.replace(vec![]).unwrap();
+    assert!(folder.journal().unwrap().messages().is_empty());
+    assert_eq!(counted(&folder.file(), None), 0);
+    assert_eq!(journal.refresh().unwrap(), false);
+}
+
+/// The file cut at every byte: what was written before is there, and it goes on from there.
+#[test]
+fn a_crash_at_any_byte_loses_only_what_was_being_written() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    let mut states = vec![(0, vec![])];
+    let mut keep = |journal: &Journal| {
+        states.push((fs::metadata(folder.file()).unwrap().len(), of(journal)));
+    };
+    journal.append(vec![said("é\n")]).unwrap();
+    keep(&journal);
+    journal.append(vec![said("😀")]).unwrap();
+    keep(&journal);
+    journal.hide_all_then(vec![said("c"), said("d")]).unwrap();
+    keep(&journal);
+    journal.append(vec![said("e")]).unwrap();
+    keep(&journal);
+    journal.replace(vec![said("f"), said("g")]).unwrap();
+    keep(&journal);
+    journal.append(vec![said("h")]).unwrap();
+    keep(&journal);
+    journal.hide_all_then(vec![]).unwrap();
+    keep(&journal);
+    journal.replace(vec![]).unwrap();
+    keep(&journal);
+    let written = fs::read(folder.file()).unwrap();
+    for cut in 0..=written.len() {
+        // A line whose newline alone is missing is whole.
+        let whole = |&&(end, _): &&(u64, Vec<String>)| end <= cut as u64 + u64::from(end > 0);
+        let (_, expected) = states.iter().rfind(whole).unwrap();
+        fs::write(folder.file(), &written[..cut]).unwrap();
+        assert_eq!(&texts(&read(&folder.file()).unwrap()), expected, "{cut}");
+        assert_eq!(counted(&folder.file(), None), expected.len(), "{cut}");
+        let known = count(&folder.file(), None).unwrap();
+        let mut journal = folder.journal().unwrap();
+        assert_eq!(&of(&journal), expected, "{cut}");
+        journal.append(vec![said("more")]).unwrap();
+        let mut expected = expected.clone();
+        expected.push("more".to_owned());
+        assert_eq!(of(&journal), expected, "{cut}");
+        assert_eq!(texts(&read(&folder.file()).unwrap()), expected, "{cut}");
+        assert_eq!(counted(&folder.file(), known), expected.len(), "{cut}");
+        assert_eq!(counted(&folder.file(), None), expected.len(), "{cut}");
+    }
+}
+
+#[test]
+fn zeros_that_a_power_cut_left_are_cut_off() {
+    let folder = Folder::new();
+    folder.journal().unwrap().append(vec![said("a")]).unwrap();
+    let written = fs::read(folder.file()).unwrap();
+    fs::write(folder.file(), [&written[..], &[0; 512]].concat()).unwrap();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![said("b")]).unwrap();
+    assert_eq!(texts(&read(&folder.file()).unwrap()), ["a", "b"]);
+}
+
+#[test]
+fn what_is_not_understood_is_kept_and_passed_over() {
+    let folder = Folder::new();
+    let message = |text: &str| serde_json::to_value(said(text)).unwrap();
+    let lines = [
+        message("a"),
+        json!({"n": 1}),
+        json!([5]),
+        json!({"op": "dance", "messages": [message("x")]}),
+        json!({"role": "user", "created": 1, "content": [{"type": "text"}]}),
+        json!({"role": "user", "created": 1, "content": [{"type": "text", "text": "b"}]}),
+        json!({"op": "hide", "messages": [{"role": "nobody"}, message("c")], "later": true}),
+        json!({"op": 5}),
+    ];
+    let mut content: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    content.push_str("\n  \n");
+    fs::write(folder.file(), &content).unwrap();
+    let mut journal = folder.journal().unwrap();
+    assert_eq!(of(&journal), ["[a]", "[b]", "c"]);
+    assert_eq!(counted(&folder.file(), None), 3);
+    journal.append(vec![said("d")]).unwrap();
+    let now = fs::read_to_string(folder.file()).unwrap();
+    assert!(now.starts_with(&content));
+    assert_eq!(
+        texts(&read(&folder.file()).unwrap()),
+        ["[a]", "[b]", "c", "d"]
+    );
+
+    fs::write(folder.file(), format!("{}\ngarbage\n{{}}\n", message("a"))).unwrap();
+    for broken in [
+        read(&folder.file()).map(drop),
+        folder.journal().map(drop),
+        journal.append(vec![said("e")]),
+        journal.refresh().map(drop),
+    ] {
+        assert!(
+            matches!(broken, Err(Error::Broken { line: 2, .. })),
+            "{broken:?}"
+        );
+    }
+}
+
+#[test]
+fn json_laid_out_in_lines_stays_on_one() {
+    let folder = Folder::new();
+    let text = "{\"role\":\"assistant\",\"created\":1,\"content\":[{\"type\":\"later\",\n\"x\":\r\n[ \"a\\nb\" ]}]}";
+    let message: Message = serde_json::from_str(text).unwrap();
+    let mut journal = folder.journal().unwrap();
+    journal.append(vec![message.clone(), said("b")]).unwrap();
+    journal.replace(vec![message]).unwrap();
+    let back = read(&folder.file()).unwrap();
+    let back: Value = serde_json::to_value(&back).unwrap();
+    assert_eq!(
+        back[0]["content"][0],
+        json!({"type": "later", "x": ["a\nb"]})
+    );
+    assert_eq!(
+        fs::read(folder.file())
+            .unwrap()
+            .split(|&b| b == b'\n')
+            .count(),
+        4
+    );
+}
+
+#[test]
+fn journals_on_the_same_file_take_in_what_the_other_wrote() {
+    let folder = Folder::new();
+    let (mut one, mut two) = (folder.journal().unwrap(), folder.journal().unwrap());
+    one.append(vec![said("a")]).unwrap();
+    two.append(vec![said("b")]).unwrap();
+    assert_eq!(of(&two), ["a", "b"]);
+    one.append(vec![said("c")]).unwrap();
+    assert_eq!(of(&one), ["a", "b", "c"]);
+    assert!(two.refresh().unwrap() && !two.refresh().unwrap());
+    assert_eq!(of(&two), of(&one));
+    one.hide_all_then(vec![said("d")]).unwrap();
+    two.append(vec![said("e")]).unwrap();
+    assert_eq!(of(&two), ["[a]", "[b]", "[c]", "d", "e"]);
+    two.replace(vec![said("f")]).unwrap();
+    assert!(one.refresh().unwrap());
+    assert_eq!(of(&one), ["f"]);
+
+    let other = folder.0.join("other");
+    fs::write(&other, serde_json::to_vec(&said("new")).unwrap()).unwrap();
+    fs::rename(&other, folder.file()).unwrap();
+    one.append(vec![said("g")]).unwrap();
+    assert!(two.refresh().unwrap());
+    assert_eq!(
+        (of(&one), of(&two)),
+        (of(&two), vec!["new".into(), "g".into()])
+    );
+}
+
+#[test]
+fn a_count_goes_on_from_the_last_one() {
+    let folder = Folder::new();
+    let mut journal = folder.journal().unwrap();
+    let mut known = None;
+    let mut expect = |expected| {
+        known = count(&folder.file(), known).unwrap();
+        assert_eq!(known.unwrap().messages, expected);
+    };
+    journal.append(vec![said("a"), said("b")]).unwrap();
+    expect(2);
+    journal.hide_all_then(vec![said("c")]).unwrap();
+    expect(3);
+    journal.replace(vec![said("d")]).unwrap();
+    journal.append(vec![said("e")]).unwrap();
+    expect(2);
+    expect(2);
+    let whole = fs::read(folder.file()).unwrap();
+    fs::write(folder.file(), &whole[..whole.len() - 1]).unwrap();
+    expect(2);
+    fs::write(folder.file(), serde_json::to_vec(&said("f")).unwrap()).unwrap();
+    expect(1);
+}
+
+#[test]
+fn a_deleted_session_does_not_come_back() {
+    for said_before in [false, true] {
+        let folder = Folder::new();
+        let dir = folder.0.join("s");
+        fs::create_dir(&dir).unwrap();
+        let open = || Journal::open("20261121_1", &dir, "m", &dir.join(".lock"));
+        let mut journal = open().unwrap();
+        if said_before {
+            journal.append(vec![said("a")]).unwrap();
+        }
+        fs::rename(&dir, folder.0.join("doomed")).unwrap();
+        for attempt in [journal.append(vec![said("b")]), journal.refresh().map(drop)] {
+            assert!(
+                matches!(attempt, Err(Error::SessionNotFound { .. })),
+                "{attempt:?}"
+            );
+        }
+        assert!(!dir.exists());
+        assert!(matches!(open(), Err(Error::SessionNotFound { .. })));
+
+        fs::create_dir(&dir).unwrap();
+        open().unwrap().append(vec![said("another")]).unwrap();
+        let attempt = journal.append(vec![said("b")]);
+        assert!(
+            matches!(attempt, Err(Error::SessionNotFound { .. })),
+            "{attempt:?}"
+        );
+        assert_eq!(texts(&read(&dir.join("m")).unwrap()), ["another"]);
+    }
+}
