@@ -42,7 +42,7 @@
 //! ```
 //! use gosling::agent::{Registry, Stores};
 //! use gosling::http::{Guard, Limits, Server};
-//! use gosling::store::{Config, Paths, Secrets, Sessions};
+//! use gosling::store::{Config, Paths, Permissions, Secrets, Sessions};
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
@@ -52,6 +52,7 @@
 //!     config: Config::new(&paths),
 //!     secrets: Arc::new(Secrets::new(&paths)),
 //!     sessions: Sessions::new(&paths),
+//!     permissions: Permissions::new(&paths),
 //! };
 //! let registry = Arc::new(Registry::new(stores, false));
 //! let router = gosling::api::router(registry.clone());

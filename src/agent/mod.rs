@@ -5,7 +5,9 @@ mod desk;
 mod error;
 mod event;
 mod history;
+pub mod hints;
 mod live;
+pub mod prompt;
 mod registry;
 mod schema;
 

@@ -5,7 +5,7 @@ use super::{Agent, Error, ExtensionResult};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::recipe::Recipe;
-use crate::store::{Config, NewSession, Secrets, Sessions};
+use crate::store::{Config, NewSession, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::Value;
@@ -26,6 +26,8 @@ pub struct Stores {
     pub secrets: Arc<Secrets>,
     /// The sessions.
     pub sessions: Sessions,
+    /// Which tools may run unasked.
+    pub permissions: Permissions,
 }
 
 /// What a session is to begin with.

@@ -4,7 +4,7 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::{Guard, Limits, Server};
-use crate::store::{Config, Paths, Secrets, Sessions};
+use crate::store::{Config, Paths, Permissions, Secrets, Sessions};
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
 use lexopt::prelude::*;
@@ -101,6 +101,7 @@ fn serve(options: Options) -> Result<(), Failure> {
         config: Config::new(&paths),
         secrets: Arc::new(Secrets::new(&paths)),
         sessions: Sessions::new(&paths),
+        permissions: Permissions::new(&paths),
     };
     let registry = Arc::new(Registry::new(stores, options.offline));
     let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();

@@ -1,118 +1,119 @@
-//! Recipes: what a session is to begin with. Here: what a recipe must say, and recipe links.
+//! Recipes: what a session is to begin with. Their model and validation, links, templates, the
+//! folders they are kept in, and the commands that stand for them.
 
-use base64::Engine;
-use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
-use serde::{Deserialize, Deserializer};
+mod check;
+mod error;
+pub mod library;
+pub mod link;
+mod model;
+pub mod slash;
+mod template;
+mod values;
+
+pub use error::Error;
+pub use library::Library;
+pub use model::{
+    Author, InputType, Model, Parameter, Requirement, ResponseForm, Retry, Settings, SubRecipe,
+    SuccessCheck,
+};
+pub use values::{Rendered, apply, of_session};
+
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
+use std::path::Path;
 
-/// The longest link that is read, in bytes.
-const MAX_LINK: usize = 256 << 10;
-
-/// A recipe as it was given, known to have a title and a description.
+/// A recipe: exactly what was given, order and unknown fields included, and what it means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recipe(Map<String, Value>);
-
-/// Why a recipe cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// Neither `instructions` nor `prompt`: there would be nothing to begin with.
-    Empty,
-    /// A link that holds no recipe.
-    Link,
+pub struct Recipe {
+    given: Map<String, Value>,
+    model: Model,
 }
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Error::Empty => "Recipe must specify at least one of `instructions` or `prompt`.",
-            Error::Link => "Failed to decode recipe deeplink",
-        })
-    }
-}
-
-impl std::error::Error for Error {}
 
 impl Recipe {
-    /// Reads what a recipe link holds: the recipe's JSON in URL-safe base64.
+    /// Reads the fields of a recipe; whether it makes sense is what [`Recipe::check`] tells.
     ///
     /// # Errors
-    /// [`Error::Link`] when it is anything else.
-    pub fn from_link(link: &str) -> Result<Self, Error> {
-        if link.len() > MAX_LINK {
-            return Err(Error::Link);
-        }
-        let engine = if link.ends_with('=') {
-            URL_SAFE
-        } else {
-            URL_SAFE_NO_PAD
-        };
-        let bytes = engine.decode(link).map_err(|_| Error::Link)?;
-        serde_json::from_slice(&bytes).map_err(|_| Error::Link)
+    /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
+    pub fn from_object(given: Map<String, Value>) -> Result<Self, Error> {
+        let model = Model::deserialize(&given).map_err(|error| Error::Shape {
+            reason: error.to_string(),
+        })?;
+        Ok(Recipe { given, model })
+    }
+
+    /// Reads what a recipe link holds; see [`link::decode`].
+    ///
+    /// # Errors
+    /// [`Error::Link`].
+    pub fn from_link(text: &str) -> Result<Self, Error> {
+        link::decode(text)
+    }
+
+    /// The link that holds the recipe; see [`link::encode`].
+    pub fn to_link(&self) -> String {
+        link::encode(self)
+    }
+
+    /// What it means.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The configurations of the extensions that it asks for; `None` if it leaves that open.
+    pub fn extensions(&self) -> Option<&[Value]> {
+        self.model.extensions.as_deref()
+    }
+
+    /// The provider, the model and the bounds that it asks for.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.model.settings.as_ref()
     }
 
     /// Whether a session can begin with it.
     ///
     /// # Errors
-    /// [`Error::Empty`] when it cannot.
+    /// The first thing that is wrong with it.
     pub fn check(&self) -> Result<(), Error> {
-        let says = |field: &str| matches!(self.0.get(field), Some(Value::String(_)));
-        match says("instructions") || says("prompt") {
-            true => Ok(()),
-            false => Err(Error::Empty),
-        }
+        check::check(self)
     }
 
-    /// The configurations of the extensions that it asks for; `None` if it leaves that open.
-    pub fn extensions(&self) -> Option<&[Value]> {
-        self.0.get("extensions")?.as_array().map(Vec::as_slice)
+    /// Fills in `values`, where missing ones take their defaults and those it has no parameter for
+    /// are left out. Relative paths of file parameters lead from `base`, which is also what
+    /// `recipe_dir` stands for.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
+    /// not fit, [`Error::Template`] and [`Error::TooLarge`] for what templates may not do.
+    pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
+        values::render(self, values, base)
     }
 
     /// The recipe as it was given.
     pub fn into_value(self) -> Value {
-        Value::Object(self.0)
+        Value::Object(self.given)
+    }
+}
+
+/// The compact JSON of what was given.
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(&self.given).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Recipe {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        self.given.serialize(s)
     }
 }
 
 impl<'de> Deserialize<'de> for Recipe {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        use serde::de::Error;
-        let map = Map::deserialize(d)?;
-        for field in ["title", "description"] {
-            match map.get(field) {
-                Some(Value::String(_)) => {}
-                Some(_) => return Err(D::Error::custom(format_args!("`{field}` is not a string"))),
-                None => return Err(D::Error::missing_field(field)),
-            }
+        let given = Map::deserialize(d)?;
+        match Model::deserialize(&given) {
+            Ok(model) => Ok(Recipe { given, model }),
+            Err(error) => Err(serde::de::Error::custom(error)),
         }
-        Ok(Recipe(map))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_link_holds_a_recipe_with_or_without_padding() {
-        let recipe = json!({"title": "T", "description": "D", "prompt": "go"});
-        for engine in [URL_SAFE, URL_SAFE_NO_PAD] {
-            let link = engine.encode(recipe.to_string());
-            let read = Recipe::from_link(&link).unwrap();
-            assert_eq!(read.check(), Ok(()));
-            assert_eq!(read.into_value(), recipe);
-        }
-        for link in ["!!!", "", "e30", "bm90IGpzb24"] {
-            assert_eq!(Recipe::from_link(link), Err(Error::Link), "{link}");
-        }
-    }
-
-    #[test]
-    fn a_recipe_must_have_something_to_begin_with() {
-        let recipe: Recipe =
-            serde_json::from_value(json!({"title": "T", "description": "D", "prompt": null}))
-                .unwrap();
-        assert_eq!(recipe.check(), Err(Error::Empty));
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
+use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
 use super::{Error, Result, files, yaml};
@@ -219,6 +220,34 @@ impl Document {
             mapping,
         }))
     }
+}
+
+/// The object in the file `path`: JSON where the file's name ends with `.json`, else YAML. `None` if
+/// there is no such file.
+///
+/// # Errors
+/// [`Error::Broken`] when it does not parse or is larger than `limit` bytes, [`Error::Io`] when it
+/// cannot be read.
+pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>> {
+    let Some(mut file) = files::open(path)? else {
+        return Ok(None);
+    };
+    let (content, _) = files::read(&mut file, path, limit)?;
+    let broken = |line, column, reason| Error::Broken {
+        path: path.to_owned(),
+        line,
+        column,
+        reason,
+    };
+    if path.extension().is_some_and(|it| it == "json") {
+        let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+        return serde_json::from_slice(content)
+            .map(Some)
+            .map_err(|error| broken(error.line(), error.column(), error.to_string()));
+    }
+    let mapping =
+        yaml::parse(&content).map_err(|flaw| broken(flaw.line, flaw.column, flaw.reason))?;
+    Ok(Some(yaml::to_json_object(&mapping)))
 }
 
 fn move_if_there(from: &Path, to: &Path) -> Result<()> {

@@ -172,7 +172,10 @@ pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)
     if content.len() as u64 > limit {
         return Err(Error::broken(
             path,
-            format!("it is larger than {} MiB", limit >> 20),
+            match limit >> 20 {
+                0 => format!("it is larger than {} KiB", limit >> 10),
+                mib => format!("it is larger than {mib} MiB"),
+            },
         ));
     }
     Ok((content, stamp))

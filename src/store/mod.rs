@@ -10,14 +10,17 @@ mod error;
 pub mod files;
 mod journal;
 mod paths;
+mod permissions;
 mod secrets;
 mod sessions;
 mod yaml;
 
 pub use config::{Config, Extensions};
+pub use document::read_object;
 pub use error::{Error, Result};
 pub use journal::Journal;
 pub use paths::{Os, Paths};
+pub use permissions::{Level, Permissions};
 pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};
 

@@ -1,0 +1,154 @@
+//! Why a recipe cannot be used, worded for the person who wrote or opened it.
+
+use super::library::MAX_FILE;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why a recipe cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Neither `instructions` nor `prompt`: there would be nothing to begin with.
+    Empty,
+    /// A link that holds no recipe.
+    Link,
+    /// A field that does not have its type, as the decoder says it.
+    Shape {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Two parameters have one key.
+    Duplicate {
+        /// The key.
+        key: String,
+    },
+    /// A parameter that is to be selected from nothing.
+    NoOptions {
+        /// Its key.
+        key: String,
+    },
+    /// Optional parameters without a default.
+    NoDefault {
+        /// Their keys.
+        keys: Vec<String>,
+    },
+    /// File parameters with a default, with which a recipe could read files unasked.
+    FileDefault {
+        /// Their keys.
+        keys: Vec<String>,
+    },
+    /// Templates and parameters that do not match.
+    Mismatch {
+        /// What templates use and no parameter defines.
+        undefined: Vec<String>,
+        /// Parameters that no template uses.
+        unused: Vec<String>,
+    },
+    /// An extension's configuration that makes no sense.
+    Extension {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A JSON schema that is no object.
+    Schema,
+    /// A template that is not valid, or is more than a recipe may do.
+    Template {
+        /// What is wrong.
+        reason: String,
+    },
+    /// Parameters that are not filled in.
+    Missing {
+        /// Their keys.
+        keys: Vec<String>,
+    },
+    /// A value that does not fit its parameter.
+    Value {
+        /// The parameter's key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file that holds no recipe.
+    File {
+        /// Where it is.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// More text than a recipe may have or make.
+    TooLarge,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Empty => {
+                f.write_str("Recipe must specify at least one of `instructions` or `prompt`.")
+            }
+            Error::Link => f.write_str("Failed to decode recipe deeplink"),
+            Error::Shape { reason } => write!(f, "the recipe is not valid: {reason}"),
+            Error::Duplicate { key } => write!(
+                f,
+                "two parameters of the recipe have the key `{key}`; rename one"
+            ),
+            Error::NoOptions { key } => write!(
+                f,
+                "the parameter `{key}` is of type select; give it `options` to select from"
+            ),
+            Error::NoDefault { keys } => write!(
+                f,
+                "optional parameters need a `default`, which is missing for {}",
+                quoted(keys)
+            ),
+            Error::FileDefault { keys } => write!(
+                f,
+                "file parameters must not have a `default`, lest a recipe read files unasked: \
+                 remove it from {}",
+                quoted(keys)
+            ),
+            Error::Mismatch { undefined, unused } => {
+                if !undefined.is_empty() {
+                    write!(
+                        f,
+                        "the recipe uses {} but has no such parameter; add it under `parameters`",
+                        quoted(undefined)
+                    )?;
+                }
+                if !undefined.is_empty() && !unused.is_empty() {
+                    f.write_str("; ")?;
+                }
+                if !unused.is_empty() {
+                    write!(
+                        f,
+                        "the recipe has a parameter {} and uses it nowhere; remove it",
+                        quoted(unused)
+                    )?;
+                }
+                Ok(())
+            }
+            Error::Extension { reason } => write!(f, "an extension of the recipe: {reason}"),
+            Error::Schema => f.write_str("`response.json_schema` of the recipe must be an object"),
+            Error::Template { reason } => write!(f, "a template of the recipe: {reason}"),
+            Error::Missing { keys } => {
+                write!(
+                    f,
+                    "the recipe needs values for its parameters {}",
+                    quoted(keys)
+                )
+            }
+            Error::Value { key, reason } => write!(f, "the parameter `{key}`: {reason}"),
+            Error::File { path, reason } => write!(f, "{} is no recipe: {reason}", path.display()),
+            Error::TooLarge => write!(
+                f,
+                "the recipe is too large; {} KiB of text are the most",
+                MAX_FILE >> 10
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+fn quoted(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}

@@ -1,0 +1,150 @@
+//! The folders that recipes are kept in, the places that Goose looks in.
+
+use super::{Error, Recipe};
+use crate::store;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The largest file that is read as a recipe, in bytes. YAML takes time that grows with the square
+/// of its size where somebody means it to.
+pub const MAX_FILE: usize = 256 << 10;
+
+/// The most files that are looked at in one folder.
+const MAX_FILES: usize = 1_000;
+
+/// Folders with recipes.
+#[derive(Clone, Debug)]
+pub struct Library {
+    folders: Vec<PathBuf>,
+}
+
+/// A recipe that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Names it; see [`id`].
+    pub id: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// When the file last changed.
+    pub modified: SystemTime,
+    /// What the file says.
+    pub recipe: Recipe,
+}
+
+impl Library {
+    /// `recipes` in the configuration folder, `.goose/recipes` in the working directory, and the
+    /// folders that the variable `GOOSE_RECIPE_PATH` lists.
+    pub fn new(config: &Path, working_dir: &Path) -> Self {
+        let listed = std::env::var_os("GOOSE_RECIPE_PATH").unwrap_or_default();
+        let more: Vec<PathBuf> = std::env::split_paths(&listed).collect();
+        let mut folders = vec![
+            config.join("recipes"),
+            working_dir.join(".goose").join("recipes"),
+        ];
+        folders.extend(more.into_iter().filter(|path| !path.as_os_str().is_empty()));
+        Library { folders }
+    }
+
+    /// These folders and no others.
+    pub fn of(folders: Vec<PathBuf>) -> Self {
+        Library { folders }
+    }
+
+    /// Every recipe, by folder and name. Files that hold none are left out and logged.
+    pub fn list(&self) -> Vec<Entry> {
+        let entries = self.files().into_iter().filter_map(|path| {
+            let read = read(&path);
+            let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            match (read, modified) {
+                (Ok(recipe), Ok(modified)) => Some(Entry {
+                    id: id(&path),
+                    path,
+                    modified,
+                    recipe,
+                }),
+                (Err(error), _) => {
+                    log::warn!("recipe left out: {error}");
+                    None
+                }
+                (Ok(_), Err(_)) => None,
+            }
+        });
+        entries.collect()
+    }
+
+    /// The recipe with this id; `None` if no file has it.
+    ///
+    /// # Errors
+    /// [`Error::File`] when its file holds no recipe.
+    pub fn find(&self, wanted: &str) -> Result<Option<Recipe>, Error> {
+        match self.files().into_iter().find(|path| id(path) == wanted) {
+            Some(path) => read(&path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut seen = BTreeSet::new();
+        let mut files = Vec::new();
+        for folder in &self.folders {
+            let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+            if seen.insert(folder.clone()) {
+                files.extend(files_in(&folder));
+            }
+        }
+        files
+    }
+}
+
+/// Names a recipe by where it is: 64 bits of FNV-1a over the path, as 16 digits. It stays the same
+/// for as long as the file keeps its name.
+pub fn id(path: &Path) -> String {
+    let hash = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+    format!("{hash:016x}")
+}
+
+/// The recipe in the file `path`, in YAML or JSON by its name, also under a key `recipe`.
+///
+/// # Errors
+/// [`Error::File`] when it holds none or is larger than [`MAX_FILE`].
+pub fn read(path: &Path) -> Result<Recipe, Error> {
+    let failed = |reason: String| Error::File {
+        path: path.to_owned(),
+        reason,
+    };
+    let content = store::read_object(path, MAX_FILE as u64);
+    let mut object = content
+        .map_err(|error| failed(error.to_string()))?
+        .ok_or_else(|| failed("there is no such file".to_owned()))?;
+    if let Some(Value::Object(inner)) = object.get_mut("recipe") {
+        object = std::mem::take(inner);
+    }
+    Recipe::from_object(object).map_err(|error| failed(error.to_string()))
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<PathBuf> = entries
+        .take(MAX_FILES)
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_recipe_file(path) && path.is_file())
+        .collect();
+    files.sort();
+    files
+}
+
+fn is_recipe_file(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json"))
+}

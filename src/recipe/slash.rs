@@ -1,0 +1,95 @@
+//! Commands that a message may begin with, such as `/compact`: those that are built in, and those
+//! that the setting `slash_commands` gives to recipes.
+
+use super::{Error, Recipe, library};
+use crate::store::{self, Config};
+use serde::Serialize;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The setting: a list of `{command, recipe_path}`.
+const SETTING: &str = "slash_commands";
+
+/// The commands that are built in, and what they do.
+const BUILTIN: [(&str, &str); 4] = [
+    ("prompts", "List the prompts that extensions offer; name an extension to see only its own"),
+    ("prompt", "Use a prompt of an extension: NAME and KEY=VALUE for its arguments"),
+    ("compact", "Replace the conversation so far by a summary, to make room"),
+    ("clear", "Forget the conversation so far"),
+];
+
+/// A command, in the JSON shape of Goose's API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Command {
+    /// Its name, without the slash.
+    pub command: String,
+    /// What it does.
+    pub help: String,
+    /// What is behind it.
+    pub command_type: CommandType,
+}
+
+/// What is behind a [`Command`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum CommandType {
+    /// This program.
+    Builtin,
+    /// A recipe.
+    Recipe,
+}
+
+/// Every command: those that are built in, then those of recipes.
+///
+/// # Errors
+/// When the configuration cannot be read.
+pub fn list(config: &Config) -> store::Result<Vec<Command>> {
+    let builtin = BUILTIN.iter().map(|(command, help)| Command {
+        command: (*command).to_owned(),
+        help: (*help).to_owned(),
+        command_type: CommandType::Builtin,
+    });
+    let configured = configured(config)?;
+    let recipes = configured.into_iter().map(|(command, path)| Command {
+        help: match library::read(&path) {
+            Ok(recipe) => recipe.model().title.clone(),
+            Err(_) => path.display().to_string(),
+        },
+        command,
+        command_type: CommandType::Recipe,
+    });
+    Ok(builtin.chain(recipes).collect())
+}
+
+/// The recipe that `command`, with or without its slash, stands for; `None` if it stands for none.
+///
+/// # Errors
+/// [`Error::File`] when its file, or the configuration, cannot be read.
+pub fn find(config: &Config, command: &str) -> Result<Option<Recipe>, Error> {
+    let wanted = normalized(command);
+    let configured = configured(config).map_err(|error| Error::File {
+        path: config.path().to_owned(),
+        reason: error.to_string(),
+    })?;
+    match configured.into_iter().find(|(name, _)| *name == wanted) {
+        Some((_, path)) => library::read(&path).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The commands of recipes. What is built in cannot be given to one.
+fn configured(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
+    let Some(Value::Array(entries)) = config.get(SETTING)? else {
+        return Ok(Vec::new());
+    };
+    let commands = entries.iter().filter_map(|entry| {
+        let command = normalized(entry.get("command")?.as_str()?);
+        let path = Path::new(entry.get("recipe_path")?.as_str()?).to_owned();
+        let taken = command.is_empty() || BUILTIN.iter().any(|(builtin, _)| *builtin == command);
+        (!taken).then_some((command, path))
+    });
+    Ok(commands.collect())
+}
+
+fn normalized(command: &str) -> String {
+    command.trim().trim_start_matches('/').to_lowercase()
+}

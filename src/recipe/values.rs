@@ -1,0 +1,210 @@
+//! What is filled in for a recipe's parameters, and the recipe with it.
+
+use super::{Error, InputType, Parameter, Recipe, template};
+use crate::conversation::Session;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The largest file that a file parameter brings in, and the most that all values are together.
+const MAX_VALUES: usize = 1 << 20;
+
+/// A recipe with everything filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rendered {
+    /// What the model is told to be and do.
+    pub instructions: Option<String>,
+    /// The first message.
+    pub prompt: Option<String>,
+    /// What a client offers to click on.
+    pub activities: Vec<String>,
+    /// All of it, as the client is shown it.
+    pub recipe: Recipe,
+}
+
+/// The recipe of a session with the session's values filled in; `None` if the session has no
+/// recipe, or values that it needs are still missing.
+///
+/// # Errors
+/// As [`Recipe::render`], and when what is stored is no recipe.
+pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
+    let Some(Value::Object(given)) = &session.recipe else {
+        return Ok(None);
+    };
+    let recipe = Recipe::from_object(given.clone())?;
+    let none = Map::new();
+    let values = session.user_recipe_values.as_ref().unwrap_or(&none);
+    match recipe.render(values, &session.working_dir) {
+        Ok(rendered) => Ok(Some(rendered)),
+        Err(Error::Missing { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The session's recipe as a client is shown it: filled in where all values are there, else as it
+/// was given.
+///
+/// # Errors
+/// As [`of_session`].
+pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
+    match of_session(session)? {
+        Some(rendered) => Ok(Some(rendered.recipe.into_value())),
+        None => Ok(session.recipe.clone()),
+    }
+}
+
+pub(super) fn render(
+    recipe: &Recipe,
+    values: &Map<String, Value>,
+    base: &Path,
+) -> Result<Rendered, Error> {
+    let texts = texts(&recipe.model().parameters, values, base)?;
+    let given = template::fill_in(&recipe.given, texts)?;
+    let recipe = Recipe::from_object(given)?;
+    let model = recipe.model();
+    Ok(Rendered {
+        instructions: model.instructions.clone(),
+        prompt: model.prompt.clone(),
+        activities: model.activities.clone(),
+        recipe,
+    })
+}
+
+/// What each parameter stands for. Text always, as in Goose, so that a template that compares with
+/// `"true"` or `"3"` means the same here.
+fn texts(
+    parameters: &[Parameter],
+    values: &Map<String, Value>,
+    base: &Path,
+) -> Result<BTreeMap<String, String>, Error> {
+    let mut texts = BTreeMap::from([(
+        template::RECIPE_DIR.to_owned(),
+        base.to_string_lossy().into_owned(),
+    )]);
+    let mut missing = Vec::new();
+    let mut size = 0;
+    for parameter in parameters {
+        let given = values.get(&parameter.key).filter(|it| !it.is_null());
+        let text = match (given, &parameter.default) {
+            (Some(value), _) => scalar(value).ok_or_else(|| wrong(parameter, "it is no text"))?,
+            (None, Some(default)) => default.clone(),
+            (None, None) => {
+                missing.push(parameter.key.clone());
+                continue;
+            }
+        };
+        let text = coerce(parameter, text, base)?;
+        size += text.len();
+        if size > MAX_VALUES {
+            return Err(wrong(parameter, "the values are larger than 1 MiB together"));
+        }
+        texts.insert(parameter.key.clone(), text);
+    }
+    match missing.is_empty() {
+        true => Ok(texts),
+        false => Err(Error::Missing { keys: missing }),
+    }
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Error> {
+    let trimmed = text.trim();
+    match parameter.input_type {
+        InputType::String => Ok(text),
+        InputType::Number => match trimmed.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(trimmed.to_owned()),
+            _ => Err(wrong(parameter, &format!("{text:?} is no number"))),
+        },
+        InputType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" => Ok("true".to_owned()),
+            "false" | "no" | "0" => Ok("false".to_owned()),
+            _ => Err(wrong(parameter, &format!("{text:?} is neither true nor false"))),
+        },
+        InputType::Date => match is_date(trimmed) {
+            true => Ok(trimmed.to_owned()),
+            false => Err(wrong(
+                parameter,
+                &format!("{text:?} is no day; write it as in 2026-11-22"),
+            )),
+        },
+        InputType::Select => {
+            let options = parameter.options.as_deref().unwrap_or_default();
+            match options.contains(&text) {
+                true => Ok(text),
+                false => Err(wrong(
+                    parameter,
+                    &format!("{text:?} is not one of {}", options.join(", ")),
+                )),
+            }
+        }
+        InputType::File => read(Path::new(trimmed), base).map_err(|e| wrong(parameter, &e)),
+    }
+}
+
+fn wrong(parameter: &Parameter, reason: &str) -> Error {
+    Error::Value {
+        key: parameter.key.clone(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// A day of the Gregorian calendar, as `YYYY-MM-DD`.
+fn is_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let [year, month, day] = parts[..] else {
+        return false;
+    };
+    let number = |text: &str, digits: usize| -> Option<u32> {
+        let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| text.parse().ok()).flatten()
+    };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2))
+    else {
+        return false;
+    };
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => 0,
+    };
+    (1..=days).contains(&day)
+}
+
+fn read(path: &Path, base: &Path) -> Result<String, String> {
+    let path = match path.strip_prefix("~") {
+        Ok(rest) => std::env::home_dir()
+            .map(|home| home.join(rest))
+            .ok_or_else(|| "there is no home folder".to_owned())?,
+        Err(_) => base.join(path),
+    };
+    read_text(&path)
+}
+
+fn read_text(path: &PathBuf) -> Result<String, String> {
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    // Opening a pipe would wait for its writer.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(format!("{} is not a regular file", path.display()));
+    }
+    let mut content = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_VALUES as u64 + 1)
+        .read_to_end(&mut content)
+        .map_err(failed)?;
+    if content.len() > MAX_VALUES {
+        return Err(format!("{} is larger than 1 MiB", path.display()));
+    }
+    String::from_utf8(content).map_err(|_| format!("{} is not text in UTF-8", path.display()))
+}

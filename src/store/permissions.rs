@@ -1,0 +1,141 @@
+//! `permission.yaml`: which tools may run unasked, as Goose keeps it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use yaml_serde::{Mapping, Value as Yaml};
+
+use super::document::Document;
+use super::{Error, Paths, Result};
+
+/// The section with what a person has decided.
+const USER: &str = "user";
+
+/// What a person has decided about a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// It runs.
+    AlwaysAllow,
+    /// It runs when the person agrees.
+    AskBefore,
+    /// It does not run.
+    NeverAllow,
+}
+
+impl Level {
+    /// Strictest first: what is in several lists is in the first of them.
+    const ALL: [Level; 3] = [Level::NeverAllow, Level::AskBefore, Level::AlwaysAllow];
+
+    /// The name of its list in the file, which is its name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::AlwaysAllow => "always_allow",
+            Level::AskBefore => "ask_before",
+            Level::NeverAllow => "never_allow",
+        }
+    }
+}
+
+/// One `permission.yaml`, shared by threads and with other processes.
+///
+/// Read anew whenever it changes; a rewrite keeps every section and key that it does not concern.
+#[derive(Debug)]
+pub struct Permissions {
+    document: Document,
+}
+
+impl Permissions {
+    /// The `permission.yaml` of `paths`.
+    pub fn new(paths: &Paths) -> Self {
+        Self {
+            document: Document::new(paths.config.join("permission.yaml")),
+        }
+    }
+
+    /// Where the file is, or would be.
+    pub fn path(&self) -> &Path {
+        self.document.path()
+    }
+
+    /// What was decided about `tool`, named `extension__tool`; the strictest where it is in several
+    /// lists, `None` where it is in none.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] when the file does not parse or the section is not made of lists, which is
+    /// no leave to run anything, [`Error::Io`] when it cannot be read.
+    pub fn level(&self, tool: &str) -> Result<Option<Level>> {
+        let root = self.document.load()?;
+        let section = match root.get(USER) {
+            None | Some(Yaml::Null) => return Ok(None),
+            Some(Yaml::Mapping(section)) => section,
+            Some(_) => return Err(self.odd(USER)),
+        };
+        for level in Level::ALL {
+            if self.list(section, level)?.iter().any(|it| it == tool) {
+                return Ok(Some(level));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Decides about `tool`.
+    ///
+    /// # Errors
+    /// As [`Permissions::set_all`].
+    pub fn set(&self, tool: &str, level: Level) -> Result<()> {
+        self.set_all(&[(tool, level)])
+    }
+
+    /// Decides about several tools with one rewrite.
+    ///
+    /// # Errors
+    /// As [`super::Config::edit`]; the file then is as it was.
+    pub fn set_all(&self, decisions: &[(&str, Level)]) -> Result<()> {
+        self.document.edit(|root| {
+            let section = root.entry(USER.into()).or_insert(Yaml::Null);
+            if section.is_null() {
+                *section = Mapping::new().into();
+            }
+            let Yaml::Mapping(section) = section else {
+                return Err(self.odd(USER));
+            };
+            for (tool, wanted) in decisions {
+                self.decide(section, tool, *wanted)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// All three lists are written, empty ones too: Goose does not read a section without one.
+    fn decide(&self, section: &mut Mapping, tool: &str, wanted: Level) -> Result<()> {
+        for level in [Level::AlwaysAllow, Level::AskBefore, Level::NeverAllow] {
+            let before = self.list(section, level)?;
+            let mut after: Vec<Yaml> = before.iter().filter(|it| *it != tool).cloned().collect();
+            if level == wanted {
+                match before.iter().any(|it| it == tool) {
+                    true => after = before.to_vec(),
+                    false => after.push(tool.into()),
+                }
+            }
+            section.insert(level.as_str().into(), Yaml::Sequence(after));
+        }
+        Ok(())
+    }
+
+    fn list<'a>(&self, section: &'a Mapping, level: Level) -> Result<&'a [Yaml]> {
+        match section.get(level.as_str()) {
+            None | Some(Yaml::Null) => Ok(&[]),
+            Some(Yaml::Sequence(tools)) => Ok(tools),
+            Some(_) => Err(self.odd(level.as_str())),
+        }
+    }
+
+    fn odd(&self, what: &str) -> Error {
+        let expected = match what {
+            USER => "a mapping of levels to lists of tools",
+            _ => "a list of tools",
+        };
+        Error::broken(self.path(), format!("`{what}` is not {expected}"))
+    }
+}
