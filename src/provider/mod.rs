@@ -6,8 +6,10 @@
 
 mod error;
 mod protocol;
+mod scripted;
 
 pub use error::{Class, Error};
+pub use scripted::Scripted;
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;

@@ -1,0 +1,408 @@
+//! The provider `scripted`: answers from a file instead of a model, for demonstrations, tests and for
+//! trying a set-up in a closed room.
+//!
+//! The file is a JSON object of at most 4 MiB, read anew when it changes:
+//!
+//! ```json
+//! {
+//!   "turns": [
+//!     {"steps": [
+//!       {"text": "Let me see. ", "chunks": 3, "delay_ms": 20},
+//!       {"call": {"name": "demo__add", "arguments": {"a": 1, "b": 2}}},
+//!       {"text": "It is {{last_result}}."}
+//!     ], "usage": {"input": 10, "output": 5}},
+//!     {"when": {"user": "trouble"}, "steps": [
+//!       {"error": {"class": "rate_limit", "message": "slow down", "after_ms": 500}}
+//!     ]}
+//!   ],
+//!   "name": "A sum", "summary": "They added.", "repeat": true
+//! }
+//! ```
+//!
+//! **Steps**: `text`, in `chunks` pieces (1) with `delay_ms` before each (0); `reasoning`; `call` with
+//! `name`, `arguments` and perhaps `id`; `calls`, a list of them side by side; `raw_call` with
+//! `arguments_text` as the model would spell them, JSON or not; `image` with `data` and `mime_type`;
+//! `error` with `class` (`config`, `authentication`, `rate_limit`, `context_exceeded`, `credits`,
+//! `refused`, `server`, `timeout`, `transport`, `protocol`, `cancelled`), `message`, `after_ms`, and
+//! `times`, after which it fails no more; `wait_ms`; `say_results: true`, the results of the tools.
+//!
+//! **Which answer comes**: a step that calls ends an answer, and what is behind it answers the tools'
+//! results; so a loop of calls may be written in one turn or in several. Turns without `when` come
+//! one after the other, by the number of answers that the conversation has; after the last one the
+//! script says that it is over, or with `repeat` begins anew. Turns with `when` answer whatever user
+//! message has these characters in it, and do not count. Nothing else decides, so a script goes on
+//! after a restart, and serves any number of sessions. It starts over when a conversation is compacted.
+//!
+//! **Blanks** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
+//! (their names), `{{system}}` and `{{model}}`.
+//!
+//! `stop` of a turn may be `length` or `filtered`. `name` names the session, `summary` is said when a
+//! summary is wanted.
+
+mod script;
+
+use super::{Answer, Ask, Class, Error, Listener, Provider, Purpose};
+use crate::conversation::{Content, Image, Outcome, Reasoning, ToolCall, ToolRequest};
+use crate::sys::cancel::Cancel;
+use crate::sys::fs::Stamp;
+use crate::sys::lock;
+use crossbeam_channel::{RecvTimeoutError, bounded};
+use script::{Call, Scene, Script, Step};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The largest script, in bytes.
+const MAX_SCRIPT: u64 = 4 << 20;
+/// How often a wait looks whether anybody still listens.
+const LOOK: Duration = Duration::from_millis(10);
+/// How much of what the user said is in a summary that the script does not have, in characters.
+const DIGEST: usize = 200;
+
+/// What is said without a script.
+const ECHO: &str = r#"{"repeat": true, "turns": [{"steps": [
+    {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
+
+/// Answers from a script.
+pub struct Scripted {
+    path: Option<PathBuf>,
+    read: Mutex<Option<(Stamp, Arc<Script>)>>,
+}
+
+impl Scripted {
+    /// Answers from this file; without one, repeats what it hears. The file is not looked at yet.
+    pub fn new(path: Option<PathBuf>) -> Scripted {
+        Scripted {
+            path,
+            read: Mutex::default(),
+        }
+    }
+
+    fn script(&self) -> Result<Arc<Script>, Error> {
+        let Some(path) = &self.path else {
+            let echo = Script::parse(ECHO).map_err(|e| broken(Path::new("built-in"), &e))?;
+            return Ok(Arc::new(echo));
+        };
+        let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
+        if !metadata.is_file() {
+            return Err(unreadable(path, &io::Error::other("it is no file")));
+        }
+        let stamp = Stamp::of(&metadata).map_err(|e| unreadable(path, &e))?;
+        if let Some((known, script)) = &*lock(&self.read)
+            && *known == stamp
+        {
+            return Ok(script.clone());
+        }
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_SCRIPT + 1).read_to_string(&mut text))
+            .map_err(|e| unreadable(path, &e))?;
+        if text.len() as u64 > MAX_SCRIPT {
+            let reason = io::Error::other("it is larger than 4 MiB");
+            return Err(unreadable(path, &reason));
+        }
+        let script = Arc::new(Script::parse(&text).map_err(|e| broken(path, &e))?);
+        *lock(&self.read) = Some((stamp, script.clone()));
+        Ok(script)
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn ask(
+        &self,
+        ask: &Ask<'_>,
+        cancel: &Cancel,
+        listener: &mut dyn Listener,
+    ) -> Result<Answer, Error> {
+        let script = self.script()?;
+        let mut actor = Actor {
+            ask,
+            cancel,
+            listener,
+            number: 0,
+            answer: Answer::default(),
+        };
+        let line = match ask.purpose {
+            Purpose::Turn | Purpose::Sampling => {
+                let (scene, number) = script.next(ask.messages);
+                actor.number = number;
+                if let Some(scene) = scene {
+                    return actor.play(scene);
+                }
+                "The script has nothing more to say.".to_owned()
+            }
+            Purpose::Name => match &script.name {
+                Some(name) => actor.fill(name),
+                None => {
+                    let reason = "the script has no name for the session";
+                    return Err(Error::new(Class::Refused, reason));
+                }
+            },
+            Purpose::Summary => match &script.summary {
+                Some(summary) => actor.fill(summary),
+                None => actor.digest(),
+            },
+        };
+        actor.listener.begin(None);
+        actor.say(&line, 1, Duration::ZERO)?;
+        Ok(actor.answer)
+    }
+
+    fn models(&self, _: &Cancel) -> Result<Vec<String>, Error> {
+        Ok(vec!["script".to_owned()])
+    }
+}
+
+fn unreadable(path: &Path, reason: &io::Error) -> Error {
+    let message = format!(
+        "scripted: cannot read the script {}: {reason}; GOOSE_SCRIPT names it",
+        path.display()
+    );
+    Error::new(Class::Config, message)
+}
+
+fn broken(path: &Path, reason: &serde_json::Error) -> Error {
+    // The reason ends with line and column.
+    let message = format!("scripted: {} is no script: {reason}", path.display());
+    Error::new(Class::Config, message)
+}
+
+/// Does what one answer consists of.
+struct Actor<'a> {
+    ask: &'a Ask<'a>,
+    cancel: &'a Cancel,
+    listener: &'a mut dyn Listener,
+    /// Answers before this one.
+    number: usize,
+    answer: Answer,
+}
+
+impl Actor<'_> {
+    fn play(mut self, scene: Scene<'_>) -> Result<Answer, Error> {
+        self.listener.begin(None);
+        for step in scene.steps {
+            if self.cancel.probe() {
+                return Err(cancelled());
+            }
+            match step {
+                Step::Text {
+                    text,
+                    chunks,
+                    delay,
+                } => {
+                    let text = self.fill(text);
+                    self.say(&text, *chunks, *delay)?;
+                }
+                Step::SayResults => {
+                    let results = script::last_results(self.ask.messages).join("\n");
+                    self.say(&results, 1, Duration::ZERO)?;
+                }
+                Step::Reasoning(text) => {
+                    let text = self.fill(text);
+                    self.listener.reasoning(&text);
+                    self.keep(Content::Reasoning(Reasoning { text }));
+                }
+                Step::Calls(calls) => {
+                    for (n, call) in calls.iter().enumerate() {
+                        let request = self.request(n, call);
+                        self.keep(Content::ToolRequest(request));
+                    }
+                }
+                Step::Image(image) => self.keep(Content::Image(Image {
+                    data: image.data.clone(),
+                    mime_type: image.mime_type.clone(),
+                    ..Image::default()
+                })),
+                Step::Fail(failure) if failure.strikes() => {
+                    return Err(Error::new(failure.class(), failure.message.clone()));
+                }
+                Step::Fail(_) => {}
+                Step::Wait(time) => self.wait(*time)?,
+            }
+        }
+        self.answer.usage = scene.usage;
+        self.answer.stop = scene.stop;
+        Ok(self.answer)
+    }
+
+    fn say(&mut self, text: &str, chunks: usize, delay: Duration) -> Result<(), Error> {
+        for piece in pieces(text, chunks) {
+            self.wait(delay)?;
+            self.listener.text(piece);
+        }
+        if !text.is_empty() {
+            self.keep(Content::text(text));
+        }
+        Ok(())
+    }
+
+    /// Adds a part, to the one before if that is of the same kind, as a model's pieces are.
+    fn keep(&mut self, part: Content) {
+        match (self.answer.content.last_mut(), part) {
+            (Some(Content::Text(before)), Content::Text(part)) => before.text += &part.text,
+            (Some(Content::Reasoning(before)), Content::Reasoning(part)) => {
+                before.text += &part.text;
+            }
+            (_, part) => self.answer.content.push(part),
+        }
+    }
+
+    fn request(&self, n: usize, call: &Call) -> ToolRequest {
+        let id = match &call.id {
+            Some(id) => id.clone(),
+            None => format!("call_{}_{n}", self.number),
+        };
+        let arguments = match (&call.arguments_text, &call.arguments) {
+            (Some(text), _) => text.clone(),
+            (None, Some(arguments)) => self.fill_all(arguments).to_string(),
+            (None, None) => "{}".to_owned(),
+        };
+        let is_object = serde_json::from_str::<Value>(&arguments).is_ok_and(|v| v.is_object());
+        let raw = RawValue::from_string(arguments.clone()).ok();
+        let (tool_call, metadata) = match raw.filter(|_| is_object) {
+            Some(arguments) => {
+                let name = call.name.clone();
+                let value = ToolCall { name, arguments };
+                (Outcome::Success { value }, None)
+            }
+            None => {
+                let error = "the arguments are not a JSON object".to_owned();
+                let spelled = json!({"name": call.name, "arguments": arguments});
+                (Outcome::Error { error }, Some(spelled))
+            }
+        };
+        ToolRequest {
+            id,
+            tool_call,
+            metadata,
+            meta: None,
+        }
+    }
+
+    /// Waits, unless nobody listens any more.
+    fn wait(&mut self, time: Duration) -> Result<(), Error> {
+        if time.is_zero() {
+            return match self.cancel.is_cancelled() {
+                true => Err(cancelled()),
+                false => Ok(()),
+            };
+        }
+        self.listener.idle();
+        let (end, ended) = bounded::<()>(1);
+        let _hook = self.cancel.on_cancel(move || {
+            let _ = end.try_send(());
+        });
+        let begin = Instant::now();
+        loop {
+            let left = time.saturating_sub(begin.elapsed());
+            let slice = match self.cancel.has_probe() {
+                true => left.min(LOOK),
+                false => left,
+            };
+            match ended.recv_timeout(slice) {
+                Err(RecvTimeoutError::Timeout) if self.cancel.probe() => return Err(cancelled()),
+                Err(RecvTimeoutError::Timeout) if begin.elapsed() >= time => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(cancelled()),
+            }
+        }
+    }
+
+    /// The text with its blanks filled. What is filled in is not looked at for blanks.
+    fn fill(&self, text: &str) -> String {
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some((before, after)) = rest.split_once("{{") {
+            out.push_str(before);
+            let known = after
+                .split_once("}}")
+                .and_then(|(blank, after)| Some((self.blank(blank.trim())?, after)));
+            rest = match known {
+                Some((value, after)) => {
+                    out.push_str(&value);
+                    after
+                }
+                None => {
+                    out.push_str("{{");
+                    after
+                }
+            };
+        }
+        out + rest
+    }
+
+    fn blank(&self, name: &str) -> Option<String> {
+        let messages = self.ask.messages;
+        Some(match name {
+            "last_user" => messages
+                .iter()
+                .rev()
+                .find_map(|message| script::spoken(message))
+                .unwrap_or_default(),
+            "last_result" => script::last_results(messages).pop().unwrap_or_default(),
+            "tools" => {
+                let names: Vec<_> = self.ask.tools.iter().map(|t| t.name.as_str()).collect();
+                names.join(", ")
+            }
+            "system" => self.ask.system.to_owned(),
+            "model" => self.ask.model.model_name.clone(),
+            _ => return None,
+        })
+    }
+
+    fn fill_all(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => self.fill(text).into(),
+            Value::Array(items) => items.iter().map(|item| self.fill_all(item)).collect(),
+            Value::Object(fields) => {
+                let filled = |(key, value): (&String, _)| (key.clone(), self.fill_all(value));
+                Value::Object(fields.iter().map(filled).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn digest(&self) -> String {
+        let said = self.blank("last_user").unwrap_or_default();
+        let said: String = said.chars().take(DIGEST).collect();
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let count = self.ask.messages.len();
+        format!("A conversation of {count} messages; last the user said: {said}")
+    }
+}
+
+fn cancelled() -> Error {
+    Error::new(Class::Cancelled, "the request was cancelled")
+}
+
+/// Cuts a text into so many pieces of about the same size, or as many as it has characters.
+fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
+    let length = text.chars().count();
+    let count = count.clamp(1, length.max(1));
+    let (mut rest, mut taken, mut n) = (text, 0, 0);
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        n += 1;
+        let end = usize::try_from(length as u128 * n as u128 / count as u128).unwrap_or(length);
+        let bytes = rest
+            .char_indices()
+            .nth(end - taken)
+            .map_or(rest.len(), |(at, _)| at);
+        taken = end;
+        let (piece, after) = rest.split_at(bytes);
+        rest = after;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+//! The format of a script, and which part of it answers a conversation. No I/O.
+
+use super::super::{Class, Stop, Usage};
+use crate::conversation::{Message, Outcome, Role};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// All that the model will ever say.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Script {
+    #[serde(default)]
+    pub(super) turns: Vec<Turn>,
+    pub(super) name: Option<String>,
+    pub(super) summary: Option<String>,
+    #[serde(default)]
+    repeat: bool,
+}
+
+/// What is said to one message of the user: one answer, and one more after each step that calls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Turn {
+    when: Option<When>,
+    #[serde(default)]
+    steps: Vec<Step>,
+    #[serde(default)]
+    usage: Counts,
+    #[serde(default)]
+    stop: Ending,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct When {
+    user: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counts {
+    input: Option<u64>,
+    output: Option<u64>,
+    total: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Ending {
+    #[default]
+    Complete,
+    Length,
+    Filtered,
+}
+
+/// One thing that the model does.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Fields")]
+pub(super) enum Step {
+    Text {
+        text: String,
+        chunks: usize,
+        delay: Duration,
+    },
+    Reasoning(String),
+    Calls(Vec<Call>),
+    Image(Image),
+    Fail(Failure),
+    Wait(Duration),
+    SayResults,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) arguments: Option<Value>,
+    pub(super) arguments_text: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Image {
+    pub(super) data: String,
+    pub(super) mime_type: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Failure {
+    class: ClassName,
+    pub(super) message: String,
+    after_ms: Option<u64>,
+    /// How often it fails before it lets the steps behind it have their turn; always if absent.
+    times: Option<u32>,
+    #[serde(skip)]
+    so_far: AtomicU32,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ClassName {
+    Config,
+    Authentication,
+    RateLimit,
+    ContextExceeded,
+    Credits,
+    Refused,
+    Server,
+    Timeout,
+    Transport,
+    Protocol,
+    Cancelled,
+}
+
+/// A step as it is written: one of the kinds, and what goes with it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    text: Option<String>,
+    chunks: Option<usize>,
+    delay_ms: Option<u64>,
+    reasoning: Option<String>,
+    call: Option<Call>,
+    calls: Option<Vec<Call>>,
+    raw_call: Option<Call>,
+    image: Option<Image>,
+    error: Option<Failure>,
+    wait_ms: Option<u64>,
+    say_results: Option<bool>,
+}
+
+impl TryFrom<Fields> for Step {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        if fields.text.is_none() && (fields.chunks.is_some() || fields.delay_ms.is_some()) {
+            return Err("`chunks` and `delay_ms` go with `text`".to_owned());
+        }
+        let (chunks, delay) = (fields.chunks.unwrap_or(1), fields.delay_ms.unwrap_or(0));
+        let text = fields.text.map(|text| Step::Text {
+            text,
+            chunks: chunks.max(1),
+            delay: Duration::from_millis(delay),
+        });
+        let one = |call| Step::Calls(vec![call]);
+        let kinds = [
+            text,
+            fields.reasoning.map(Step::Reasoning),
+            fields.call.map(one),
+            fields.calls.map(Step::Calls),
+            fields.raw_call.map(one),
+            fields.image.map(Step::Image),
+            fields.error.map(Step::Fail),
+            fields.wait_ms.map(Duration::from_millis).map(Step::Wait),
+            (fields.say_results == Some(true)).then_some(Step::SayResults),
+        ];
+        let mut kinds = kinds.into_iter().flatten();
+        match (kinds.next(), kinds.next()) {
+            (Some(step), None) => Ok(step),
+            (None, _) => Err("a step without text, call or any other kind".to_owned()),
+            (Some(_), Some(_)) => Err("a step of two kinds; make it two steps".to_owned()),
+        }
+    }
+}
+
+impl Failure {
+    /// What kind of failure it is.
+    pub(super) fn class(&self) -> Class {
+        match self.class {
+            ClassName::Config => Class::Config,
+            ClassName::Authentication => Class::Authentication,
+            ClassName::RateLimit => Class::RateLimit {
+                after: self.after_ms.map(Duration::from_millis),
+            },
+            ClassName::ContextExceeded => Class::ContextExceeded,
+            ClassName::Credits => Class::Credits,
+            ClassName::Refused => Class::Refused,
+            ClassName::Server => Class::Server,
+            ClassName::Timeout => Class::Timeout,
+            ClassName::Transport => Class::Transport,
+            ClassName::Protocol => Class::Protocol,
+            ClassName::Cancelled => Class::Cancelled,
+        }
+    }
+
+    /// Whether it fails this time too, which counts.
+    pub(super) fn strikes(&self) -> bool {
+        let Some(times) = self.times else { return true };
+        let once_more = |count: u32| (count < times).then(|| count + 1);
+        let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.so_far.fetch_update(set, read, once_more).is_ok()
+    }
+}
+
+/// One answer of the model: a part of a turn, up to and with the step that calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scene<'a> {
+    pub(super) steps: &'a [Step],
+    pub(super) usage: Usage,
+    pub(super) stop: Stop,
+}
+
+/// Where a conversation stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Position<'a> {
+    last_user: &'a str,
+    /// Answers since the user spoke.
+    since_user: usize,
+    /// Answers that came from turns without `when`.
+    plain: usize,
+    answers: usize,
+}
+
+impl Script {
+    /// Reads the JSON text of a script.
+    ///
+    /// # Errors
+    /// With line and column.
+    pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// What comes next in this conversation, if anything, and how many answers came before.
+    ///
+    /// It depends on nothing but the conversation: the answers in it are gone through once more.
+    pub(super) fn next(&self, messages: &[&Message]) -> (Option<Scene<'_>>, usize) {
+        let texts: Vec<_> = messages.iter().map(|m| spoken(m)).collect();
+        let mut at = Position::default();
+        let mut before: Option<&Message> = None;
+        for (message, text) in messages.iter().zip(&texts) {
+            if message.role == Role::Assistant && !continues(before, message) {
+                let (_, plain) = self.scene(&at);
+                at.plain += usize::from(plain);
+                at.since_user += 1;
+                at.answers += 1;
+            }
+            if let Some(text) = text {
+                at.last_user = text;
+                at.since_user = 0;
+            }
+            before = match message.role {
+                Role::Assistant => Some(message),
+                // A tool's response may stand between two parts of one answer.
+                Role::User => before.filter(|before| before.id.is_some()),
+            };
+        }
+        (self.scene(&at).0, at.answers)
+    }
+
+    /// What is said at this point, and whether it comes from a turn without `when`.
+    fn scene(&self, at: &Position<'_>) -> (Option<Scene<'_>>, bool) {
+        let fits = |turn: &&Turn| {
+            let when = turn.when.as_ref();
+            when.is_some_and(|when| at.last_user.contains(&when.user))
+        };
+        let special = self.turns.iter().filter(fits).flat_map(Turn::scenes);
+        if let Some(scene) = special.into_iter().nth(at.since_user) {
+            return (Some(scene), false);
+        }
+        let plain = || {
+            let turns = self.turns.iter().filter(|turn| turn.when.is_none());
+            turns.flat_map(Turn::scenes)
+        };
+        let number = match (self.repeat, plain().count()) {
+            (true, count) if count > 0 => at.plain % count,
+            _ => at.plain,
+        };
+        (plain().nth(number), true)
+    }
+}
+
+impl Turn {
+    fn scenes(&self) -> impl Iterator<Item = Scene<'_>> {
+        let parts = self
+            .steps
+            .split_inclusive(|step| matches!(step, Step::Calls(_)));
+        // A turn without steps is an empty answer.
+        let empty = self.steps.is_empty().then_some(&self.steps[..]);
+        let mut parts = parts.chain(empty).peekable();
+        std::iter::from_fn(move || {
+            let steps = parts.next()?;
+            let last = parts.peek().is_none();
+            Some(Scene {
+                steps,
+                usage: Usage {
+                    input: self.usage.input,
+                    output: self.usage.output,
+                    total: self.usage.total,
+                },
+                stop: match self.stop {
+                    Ending::Length if last => Stop::Length,
+                    Ending::Filtered if last => Stop::Filtered,
+                    _ => Stop::Complete,
+                },
+            })
+        })
+    }
+}
+
+/// Whether `message` is a further part of the answer that `before` is a part of.
+fn continues(before: Option<&Message>, message: &Message) -> bool {
+    before.is_some_and(|before| before.id.is_none() || before.id == message.id)
+}
+
+/// What the user says in a message; answers of tools are not the user's words.
+pub(super) fn spoken(message: &Message) -> Option<String> {
+    let by_tool = message.tool_responses().next().is_some();
+    let has_text = message.content.iter().any(|part| part.as_text().is_some());
+    (message.role == Role::User && !by_tool && has_text).then(|| message.concat_text())
+}
+
+/// The texts of the tools' answers that came last, to all the calls of one answer.
+pub(super) fn last_results(messages: &[&Message]) -> Vec<String> {
+    let answers = |message: &&&Message| message.tool_responses().next().is_some();
+    let end = messages.iter().rposition(|message| answers(&message));
+    let until = &messages[..end.map_or(0, |last| last + 1)];
+    let mut last: Vec<_> = until.iter().rev().take_while(answers).collect();
+    last.reverse();
+    let responses = last.into_iter().flat_map(|m| m.tool_responses());
+    responses
+        .map(|response| match &response.tool_result {
+            Outcome::Error { error } => error.clone(),
+            Outcome::Success { value } => {
+                let texts = value.content.iter().filter_map(|part| {
+                    let part: Value = serde_json::from_str(part.as_json()).ok()?;
+                    part["text"].as_str().map(str::to_owned)
+                });
+                texts.collect::<Vec<_>>().join("\n")
+            }
+        })
+        .collect()
+}
