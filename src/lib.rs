@@ -26,6 +26,8 @@
 //! Arrows go one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`], with
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
 //! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
+//! [`agent`] also asks the models behind [`provider`]; that and [`mcp`] send their HTTP requests with
+//! [`outbound`], and [`text`] makes fit to be shown what comes from outside.
 //!
 //! # Where the threads are
 //!
@@ -80,7 +82,9 @@ pub mod conversation;
 pub mod extension;
 pub mod http;
 pub mod mcp;
+pub mod outbound;
 pub mod provider;
 pub mod recipe;
 pub mod store;
 pub mod sys;
+pub mod text;

@@ -10,9 +10,9 @@ pub mod error;
 pub mod jsonrpc;
 pub mod pending;
 pub mod server;
-pub mod text;
 pub mod transport;
 pub mod types;
 
+pub use crate::text;
 pub use client::Client;
 pub use error::Error;

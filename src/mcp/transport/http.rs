@@ -19,23 +19,16 @@
 
 mod events;
 mod exchange;
-mod said;
-mod target;
-mod wire;
-
-pub use target::HttpOptions;
-
 use super::{Receiver, Transport, TransportError};
+use crate::outbound::{Addresses, Line, Place, Target};
 use crate::sys::lock;
 use exchange::{Exchange, explanation};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use target::Target;
 use ureq::http::Method;
 use ureq::http::header::HeaderValue;
-use wire::Line;
 
 /// How many lines are kept for reuse.
 const IDLE_LINES: usize = 4;
@@ -45,8 +38,45 @@ const QUEUE: usize = 1024;
 const NOTICE: Duration = Duration::from_secs(10);
 /// How long the server may take to end the session.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
+/// after five seconds, and a request that meets the closing one may be lost.
+const IDLE: Duration = Duration::from_secs(4);
 /// How long closing may take in all.
 const CLOSE: Duration = Duration::from_secs(2);
+
+/// What a connection to a Streamable HTTP server needs.
+///
+/// There is no `Debug`, because header values are secrets.
+#[derive(Clone)]
+pub struct HttpOptions {
+    /// `http` or `https`, with or without a path. User and password do not belong here.
+    pub uri: String,
+    /// Sent with every request; variables in the values are already replaced. What the protocol
+    /// itself sends (`Accept`, `Content-Type`, `Mcp-*`, `Last-Event-ID`) wins over these.
+    pub headers: Vec<(String, String)>,
+    /// Of the extension: names the threads.
+    pub name: String,
+    /// Refuse every host but this one.
+    pub offline: bool,
+    /// How long looking up the host's name may take, and then connecting with TLS and proxies.
+    pub connect_timeout: Duration,
+    /// The most bytes in one message of the server.
+    pub max_message: usize,
+}
+
+impl HttpOptions {
+    /// Options with the defaults: no headers, online, 10 s to connect, 64 MiB a message.
+    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
+        HttpOptions {
+            uri: uri.into(),
+            headers: Vec::new(),
+            name: name.into(),
+            offline: false,
+            connect_timeout: Duration::from_secs(10),
+            max_message: 64 << 20,
+        }
+    }
+}
 
 /// The client's end of a connection to a Streamable HTTP server. Dropping it closes it.
 pub struct HttpTransport {
@@ -109,8 +139,17 @@ impl HttpTransport {
     /// # Errors
     /// `Config`, when the URI or a header cannot be used, or when offline rules forbid the host.
     pub fn new(options: HttpOptions) -> Result<Self, TransportError> {
+        let place = Place {
+            uri: &options.uri,
+            headers: &options.headers,
+            offline: options.offline,
+            connect_timeout: options.connect_timeout,
+            silence: None,
+            idle: IDLE,
+        };
+        let target = Target::new(&place, Addresses::default()).map_err(TransportError::Config)?;
         let shared = Shared {
-            target: Target::new(&options)?,
+            target,
             // A thread's name may not contain NUL.
             name: options.name.replace('\0', ""),
             limit: options.max_message,

@@ -5,7 +5,6 @@
 
 pub mod http;
 pub mod memory;
-pub mod sse;
 pub mod stdio;
 
 use std::fmt;

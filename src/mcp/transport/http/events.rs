@@ -1,9 +1,10 @@
 //! The stream of what the server says on its own account: a GET that stays open.
 
-use super::exchange::{Exchange, LAST_EVENT_ID, explanation, media_type};
+use super::exchange::{Exchange, LAST_EVENT_ID, explanation};
 use super::{Shared, lock};
 use crate::mcp::transport::TransportError;
-use crate::mcp::transport::sse::Decoder;
+use crate::outbound::media_type;
+use crate::outbound::sse::Decoder;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use ureq::Body;

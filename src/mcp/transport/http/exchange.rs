@@ -1,22 +1,22 @@
 //! One request to the server and what comes back, read where it comes in.
 
-use super::said::{shown, words};
-use super::wire::Line;
 use super::{Shared, lock};
 use crate::mcp::transport::TransportError;
-use crate::mcp::transport::sse::Decoder;
+use crate::outbound::said::{shown, words};
+use crate::outbound::sse::Decoder;
+use crate::outbound::{Line, cause, is_broken, media_type};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::io::Read;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use ureq::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use ureq::http::{Method, Response, StatusCode, response::Parts};
-use ureq::{AsSendBody, Body, Error, Timeout};
+use ureq::{AsSendBody, Body, Error};
 
 /// How long a server may take to end an answer whose content is not waited for any more. A
 /// connection that is read to its end can be used again.
@@ -336,29 +336,10 @@ impl Shared {
         })
     }
 
-    /// One sentence for what ureq reports. Its own texts may hold the URI, so only some are used.
+    /// One sentence for what ureq reports.
     fn describe(&self, error: &Error, written: bool) -> TransportError {
         let (origin, way) = (&self.target.origin, &self.target.way);
-        let cause = match error {
-            Error::Io(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-                "connection refused; is it running?".to_owned()
-            }
-            Error::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
-                "the server closed the connection in mid-answer".to_owned()
-            }
-            Error::Io(e) => e.to_string(),
-            Error::HostNotFound => "no such host; check the uri".to_owned(),
-            Error::Timeout(Timeout::Resolve) => {
-                "its name could not be looked up in time".to_owned()
-            }
-            Error::Timeout(Timeout::Connect) => "no connection within the time allowed".to_owned(),
-            Error::Timeout(Timeout::PerWrite) => "it does not take what it is sent".to_owned(),
-            Error::Timeout(_) => "no answer within the time allowed".to_owned(),
-            Error::BadUri(_) => "the uri cannot be used".to_owned(),
-            Error::InvalidProxyUrl => "the proxy's address in the environment is wrong".to_owned(),
-            other => other.to_string(),
-        };
-        let cause = shown(&cause);
+        let cause = shown(&cause(error));
         match written {
             true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
             false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
@@ -384,23 +365,6 @@ pub(super) fn explanation(exchange: &Exchange, body: Body) -> Vec<u8> {
     // What came before a failure is all there is to show.
     let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
     bytes
-}
-
-/// Without parameters, in lower case; empty when there is none.
-pub(super) fn media_type(headers: &HeaderMap) -> String {
-    let value = headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let value = String::from_utf8_lossy(value.unwrap_or_default());
-    let media_type = value.split(';').next().unwrap_or_default();
-    media_type.trim().to_ascii_lowercase()
-}
-
-/// The connection ended, as one does that the server closes for its age.
-fn is_broken(error: &Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
-    matches!(error, Error::Io(e) if matches!(
-        e.kind(),
-        BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof
-    ))
 }
 
 /// Calling a tool twice may do its work twice; every other message of a client only asks, or says

@@ -1,14 +1,14 @@
 //! What a server says when it refuses, made fit for a person: short, on one line, without control
 //! characters and without anything that changes how the text around it looks.
 
-use crate::mcp::text::printable;
+use crate::text::printable;
 use serde_json::Value;
 
 /// The most characters of a server's words in one error.
 const MAX: usize = 500;
 
 /// The message of a JSON error of any common shape, else the head of the text.
-pub(super) fn words(body: &[u8]) -> String {
+pub(crate) fn words(body: &[u8]) -> String {
     let json: Option<Value> = serde_json::from_slice(body).ok();
     let message = json.as_ref().and_then(|json| {
         ["/error/message", "/error_description", "/message", "/error"]
@@ -22,7 +22,7 @@ pub(super) fn words(body: &[u8]) -> String {
 }
 
 /// At most [`MAX`] characters, white space joined, everything invisible escaped.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     // A little more than is shown, so that the cut is seen; a page of megabytes is not walked.
     let head: String = text.chars().take(4 * MAX).collect();
     let words: Vec<&str> = head.split_whitespace().collect();

@@ -2,7 +2,6 @@
 //! request has in common.
 
 use super::wire::{Addresses, Line};
-use crate::mcp::transport::TransportError;
 use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
@@ -12,9 +11,6 @@ use ureq::http::{self, Method, Request, Uri, header};
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
 /// How long the server may refuse to take more of a request.
 const WRITE: Duration = Duration::from_secs(30);
-/// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
-/// after five seconds, and a request that meets the closing one may be lost.
-const IDLE: Duration = Duration::from_secs(4);
 /// The most that a response head may have; ureq reads it into a buffer of this size.
 const HEAD: usize = 32 * 1024;
 const OUTPUT: usize = 16 * 1024;
@@ -32,80 +28,65 @@ const FRAMING: [&str; 7] = [
     "upgrade",
 ];
 
-/// What a connection to a Streamable HTTP server needs.
-///
-/// There is no `Debug`, because header values are secrets.
-#[derive(Clone)]
-pub struct HttpOptions {
-    /// `http` or `https`, with or without a path. User and password do not belong here.
-    pub uri: String,
-    /// Sent with every request; variables in the values are already replaced. What the protocol
-    /// itself sends (`Accept`, `Content-Type`, `Mcp-*`, `Last-Event-ID`) wins over these.
-    pub headers: Vec<(String, String)>,
-    /// Of the extension: names the threads.
-    pub name: String,
+/// Where a server is, what every request to it carries, and how long it may take.
+pub(crate) struct Place<'a> {
+    /// `http` or `https`, with or without a path.
+    pub(crate) uri: &'a str,
+    /// Sent with every request, unless the protocol sends one of the same name.
+    pub(crate) headers: &'a [(String, String)],
     /// Refuse every host but this one.
-    pub offline: bool,
+    pub(crate) offline: bool,
     /// How long looking up the host's name may take, and then connecting with TLS and proxies.
-    pub connect_timeout: Duration,
-    /// The most bytes in one message of the server.
-    pub max_message: usize,
-}
-
-impl HttpOptions {
-    /// Options with the defaults: no headers, online, 10 s to connect, 64 MiB a message.
-    pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
-        HttpOptions {
-            uri: uri.into(),
-            headers: Vec::new(),
-            name: name.into(),
-            offline: false,
-            connect_timeout: Duration::from_secs(10),
-            max_message: 64 << 20,
-        }
-    }
+    pub(crate) connect_timeout: Duration,
+    /// How long the server may say nothing; for ever if absent.
+    pub(crate) silence: Option<Duration>,
+    /// A connection idle for longer is not used again.
+    pub(crate) idle: Duration,
 }
 
 /// A server that may be spoken to.
-pub(super) struct Target {
+pub(crate) struct Target {
     uri: Uri,
     headers: HeaderMap,
     secrets: Vec<String>,
     config: Config,
     addresses: Addresses,
     /// Scheme, host and port: all of the URI that errors show, since the rest may hold a secret.
-    pub(super) origin: String,
+    pub(crate) origin: String,
     /// The way there, for the same purpose: ` through the proxy HOST:PORT`, or nothing.
-    pub(super) way: String,
+    pub(crate) way: String,
 }
 
 impl Target {
+    /// A server for which each line looks up its address with `addresses`.
+    ///
     /// # Errors
-    /// `Config`, with a sentence on what to change.
-    pub(super) fn new(options: &HttpOptions) -> Result<Self, TransportError> {
-        let uri: Uri = (options.uri.trim().parse())
-            .map_err(|e| wrong(format!("the `uri` is not a valid URI ({e})")))?;
+    /// A sentence on what to change.
+    pub(crate) fn new(place: &Place<'_>, addresses: Addresses) -> Result<Self, String> {
+        let uri: Uri = (place.uri.trim().parse())
+            .map_err(|e| format!("the `uri` is not a valid URI ({e})"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(wrong("the `uri` must begin with http:// or https://"));
+            return Err("the `uri` must begin with http:// or https://".to_owned());
         }
         let authority = (uri.authority().filter(|a| !a.host().is_empty()))
-            .ok_or_else(|| wrong("the `uri` names no host"))?;
+            .ok_or_else(|| "the `uri` names no host".to_owned())?;
         if authority.as_str().contains('@') {
-            return Err(wrong(
-                "the `uri` holds a user name or password; put them into an Authorization header",
-            ));
+            return Err(
+                "the `uri` holds a user name or password; put them into an Authorization header"
+                    .to_owned(),
+            );
         }
         let after_host = &authority.as_str()[authority.host().len()..];
         if !matches!(after_host, "" | ":") && authority.port_u16().is_none_or(|port| port == 0) {
-            return Err(wrong("the port in the `uri` is not between 1 and 65535"));
+            return Err("the port in the `uri` is not between 1 and 65535".to_owned());
         }
         let loopback = is_loopback(&uri);
-        if options.offline && !loopback {
-            return Err(wrong(format!(
+        if place.offline && !loopback {
+            return Err(format!(
                 "{} is not on this machine, and gosling runs offline; use a loopback address or \
                  start it without --offline",
                 origin(&uri)
-            )));
+            ));
         }
         let mut config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -113,12 +94,13 @@ impl Target {
             .user_agent(USER_AGENT)
             .max_idle_connections(1)
             .max_idle_connections_per_host(1)
-            .max_idle_age(IDLE)
+            .max_idle_age(place.idle)
             .max_response_header_size(HEAD)
             .input_buffer_size(HEAD)
             .output_buffer_size(OUTPUT)
-            .timeout_resolve(Some(options.connect_timeout))
-            .timeout_connect(Some(options.connect_timeout))
+            .timeout_resolve(Some(place.connect_timeout))
+            .timeout_connect(Some(place.connect_timeout))
+            .timeout_per_read(place.silence)
             .timeout_per_write(Some(WRITE));
         if loopback {
             config = config.proxy(None);
@@ -130,21 +112,21 @@ impl Target {
             way: proxy.map_or(String::new(), |proxy| {
                 format!(" through the proxy {}:{}", proxy.host(), proxy.port())
             }),
-            secrets: secrets(&uri, &options.headers),
-            headers: checked(&options.headers)?,
+            secrets: secrets(&uri, place.headers),
+            headers: checked(place.headers)?,
             config,
-            addresses: Addresses::default(),
+            addresses,
             uri,
         })
     }
 
     /// A line of its own to the server; connects when it is first used.
-    pub(super) fn line(&self) -> Line {
+    pub(crate) fn line(&self) -> Line {
         Line::new(self.config.clone(), self.addresses.clone())
     }
 
     /// A request with the user's headers and these, which win.
-    pub(super) fn request<B>(
+    pub(crate) fn request<B>(
         &self,
         method: Method,
         headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
@@ -161,12 +143,12 @@ impl Target {
     }
 
     /// The text without what may be secret in the user's headers and in the URI's query.
-    pub(super) fn mask(&self, text: &str) -> String {
+    pub(crate) fn mask(&self, text: &str) -> String {
         (self.secrets.iter()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 
     /// The origin that a redirect leads to.
-    pub(super) fn redirect(&self, response: &http::HeaderMap) -> String {
+    pub(crate) fn redirect(&self, response: &http::HeaderMap) -> String {
         let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
         match location.and_then(|location| Uri::try_from(location).ok()) {
             Some(uri) if uri.host().is_some() => origin(&uri),
@@ -176,28 +158,20 @@ impl Target {
     }
 }
 
-fn wrong(what: impl Into<String>) -> TransportError {
-    TransportError::Config(what.into())
-}
-
-fn checked(headers: &[(String, String)]) -> Result<HeaderMap, TransportError> {
+fn checked(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let shown = name.escape_debug();
         let header = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| wrong(format!("`{shown}` cannot be the name of a header")))?;
+            .map_err(|_| format!("`{shown}` cannot be the name of a header"))?;
         if FRAMING.contains(&header.as_str()) {
-            return Err(wrong(format!("the header `{shown}` may not be set")));
+            return Err(format!("the header `{shown}` may not be set"));
         }
         let mut value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| {
-            wrong(format!(
-                "the value of the header `{shown}` has characters that a header cannot carry"
-            ))
+            format!("the value of the header `{shown}` has characters that a header cannot carry")
         })?;
         if value.len() > OUTPUT / 2 {
-            return Err(wrong(format!(
-                "the value of the header `{shown}` is too long"
-            )));
+            return Err(format!("the value of the header `{shown}` is too long"));
         }
         value.set_sensitive(true);
         map.append(header, value);
@@ -229,7 +203,7 @@ fn origin(uri: &Uri) -> String {
 }
 
 /// The address, if the host is written as one.
-pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
+pub(crate) fn literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
@@ -246,14 +220,28 @@ fn is_loopback(uri: &Uri) -> bool {
 mod tests {
     use super::*;
 
-    fn target(uri: &str) -> Result<Target, TransportError> {
-        Target::new(&HttpOptions::new("test", uri))
+    fn place<'a>(uri: &'a str, headers: &'a [(String, String)]) -> Place<'a> {
+        Place {
+            uri,
+            headers,
+            offline: false,
+            connect_timeout: Duration::from_secs(1),
+            silence: None,
+            idle: Duration::from_secs(1),
+        }
     }
 
-    fn refusal(options: &HttpOptions) -> String {
-        match Target::new(options) {
-            Err(TransportError::Config(why)) => why,
-            Err(other) => panic!("{other:?}"),
+    fn made(place: &Place<'_>) -> Result<Target, String> {
+        Target::new(place, Addresses::default())
+    }
+
+    fn target(uri: &str) -> Result<Target, String> {
+        made(&place(uri, &[]))
+    }
+
+    fn refusal(place: &Place<'_>) -> String {
+        match made(place) {
+            Err(why) => why,
             Ok(target) => panic!("{} was taken", target.origin),
         }
     }
@@ -284,24 +272,26 @@ mod tests {
             "http://a:99999/secret",
             "http://a b/secret",
         ] {
-            let why = refusal(&HttpOptions::new("test", uri));
+            let why = refusal(&place(uri, &[]));
             assert!(!why.contains("secret"), "{why}");
         }
     }
 
     #[test]
     fn offline_only_this_machine_is_reached() {
-        let offline = |uri: &str| HttpOptions {
-            offline: true,
-            ..HttpOptions::new("test", uri)
-        };
+        fn offline(uri: &str) -> Place<'_> {
+            Place {
+                offline: true,
+                ..place(uri, &[])
+            }
+        }
         for uri in [
             "http://localhost:1",
             "http://LOCALHOST",
             "http://127.9.9.9/",
             "https://[::1]/",
         ] {
-            assert!(Target::new(&offline(uri)).is_ok(), "{uri}");
+            assert!(made(&offline(uri)).is_ok(), "{uri}");
         }
         for uri in [
             "http://example.com",
@@ -333,22 +323,17 @@ mod tests {
             ("ok", "secret\r\nx: y"),
             ("ok", "secret\0"),
         ] {
-            let mut options = HttpOptions::new("test", "http://localhost");
-            options.headers = vec![(name.into(), value.into())];
-            let why = refusal(&options);
+            let headers = [(name.to_owned(), value.to_owned())];
+            let why = refusal(&place("http://localhost", &headers));
             assert!(!why.contains("secret"), "{why}");
         }
     }
 
     #[test]
     fn what_the_protocol_sends_wins_over_the_users_headers() {
-        let mut options = HttpOptions::new("test", "http://localhost");
-        options.headers = vec![
-            ("accept".into(), "text/html".into()),
-            ("x-a".into(), "1".into()),
-            ("X-A".into(), "2".into()),
-        ];
-        let target = Target::new(&options).unwrap();
+        let headers = [("accept", "text/html"), ("x-a", "1"), ("X-A", "2")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let target = made(&place("http://localhost", &headers)).unwrap();
         let ours = [(header::ACCEPT, HeaderValue::from_static("a/b"))];
         let request = target.request(Method::POST, ours, ());
         assert_eq!(request.headers().get_all("accept").iter().count(), 1);

@@ -1,8 +1,8 @@
 //! Server-sent events: bytes in, the data of each message event out. No I/O and no clock.
 //!
-//! HTML Living Standard §9.2.6, as far as MCP uses it: events of another type than `message` are
-//! skipped, and an event without data (a priming event) delivers nothing but its id.
-//! MCP 2025-11-25, basic/transports.
+//! HTML Living Standard §9.2.6, as far as it is used: events of another type than `message` are
+//! skipped, unless [all are wanted](Decoder::of_any_type), and an event without data (a priming event
+//! of MCP 2025-11-25, basic/transports) delivers nothing but its id.
 
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub struct Decoder {
     /// A `\n` that comes next belongs to the line end before it.
     after_cr: bool,
     at_start: bool,
+    any_type: bool,
     data: Vec<u8>,
     /// Whether the event's type, so far, is the default or `message`.
     is_message: bool,
@@ -43,12 +44,21 @@ impl Decoder {
             line: Vec::new(),
             after_cr: false,
             at_start: true,
+            any_type: false,
             data: Vec::new(),
             is_message: true,
             pending_id: None,
             last_id: None,
             retry: None,
             delivered: 0,
+        }
+    }
+
+    /// The same decoder, for events of every type.
+    pub fn of_any_type(self) -> Self {
+        Decoder {
+            any_type: true,
+            ..self
         }
     }
 
@@ -109,6 +119,7 @@ impl Decoder {
             last_id: self.last_id.take(),
             retry: self.retry,
             delivered: self.delivered,
+            any_type: self.any_type,
             ..Decoder::new(self.limit)
         };
     }
@@ -157,7 +168,7 @@ impl Decoder {
             self.last_id.clone_from(&self.pending_id);
         }
         self.data.pop();
-        if self.is_message && !self.data.is_empty() {
+        if (self.is_message || self.any_type) && !self.data.is_empty() {
             self.delivered += 1;
             event(&self.data);
         }
@@ -242,6 +253,16 @@ mod tests {
             "event: other\nevent\ndata: back to the default\n\n",
             &["back to the default"],
         );
+    }
+
+    #[test]
+    fn events_of_every_type_are_handed_out_if_all_are_wanted() {
+        let mut events = Vec::new();
+        let input = b"event: error\ndata: a\n\ndata: b\n\nevent: ping\n\n";
+        (Decoder::new(64).of_any_type())
+            .push(input, |data| events.push(data.to_vec()))
+            .unwrap();
+        assert_eq!(events, [b"a", b"b"]);
     }
 
     #[test]

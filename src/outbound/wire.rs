@@ -1,4 +1,4 @@
-//! One connection at a time to the server, and what can be known of it from outside ureq: whether
+//! One connection at a time to a server, and what can be known of it from outside ureq: whether
 //! it is a fresh one, whether the request has been written whole, whether anything came back.
 //!
 //! ureq tells none of this with its errors, but a retry and the order of messages hang on it. So
@@ -20,13 +20,13 @@ const ADDRESS_AGE: Duration = Duration::from_secs(30);
 
 /// An agent that has at most one connection, so that shutting it down ends one exchange only.
 #[derive(Clone)]
-pub(super) struct Line {
-    pub(super) agent: Agent,
-    pub(super) wire: Arc<Wire>,
+pub(crate) struct Line {
+    pub(crate) agent: Agent,
+    pub(crate) wire: Arc<Wire>,
 }
 
 impl Line {
-    pub(super) fn new(config: Config, addresses: Addresses) -> Self {
+    pub(crate) fn new(config: Config, addresses: Addresses) -> Self {
         let wire = Arc::new(Wire::default());
         let connector = DefaultConnector::new().chain(Watch(wire.clone()));
         let agent = Agent::with_parts(config, connector, addresses);
@@ -36,7 +36,7 @@ impl Line {
 
 /// What has happened on a [`Line`] since [`begin`](Wire::begin).
 #[derive(Debug, Default)]
-pub(super) struct Wire {
+pub(crate) struct Wire {
     facts: Mutex<Facts>,
     changed: Condvar,
 }
@@ -52,35 +52,35 @@ struct Facts {
 
 impl Wire {
     /// A new request is about to be sent.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         *lock(&self.facts) = Facts::default();
     }
 
     /// Nothing more will be sent: those who wait for the request may go on.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         lock(&self.facts).over = true;
         self.changed.notify_all();
     }
 
     /// Whether the whole request was handed to the operating system.
-    pub(super) fn written(&self) -> bool {
+    pub(crate) fn written(&self) -> bool {
         lock(&self.facts).written
     }
 
     /// Whether the request went out on a connection of an earlier exchange and nothing came back:
     /// then the server may just have closed that connection for its age.
-    pub(super) fn stale(&self) -> bool {
+    pub(crate) fn stale(&self) -> bool {
         let facts = lock(&self.facts);
         !facts.fresh && !facts.answered
     }
 
     /// From now on no read lasts beyond this moment.
-    pub(super) fn read_until(&self, moment: Instant) {
+    pub(crate) fn read_until(&self, moment: Instant) {
         lock(&self.facts).read_until = Some(moment);
     }
 
     /// Waits until the request is written or will never be, at most until `deadline`.
-    pub(super) fn wait_written(&self, deadline: Instant) {
+    pub(crate) fn wait_written(&self, deadline: Instant) {
         let mut facts = lock(&self.facts);
         while !(facts.written || facts.over) {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -175,7 +175,7 @@ impl<T: Transport> Transport for Watched<T> {
 /// included, and with a thread of its own each time; a literal needs no look-up and a name none
 /// for a while. Clones share what they know.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Addresses {
+pub(crate) struct Addresses {
     known: Arc<Mutex<HashMap<String, (Instant, ResolvedSocketAddrs)>>>,
 }
 
