@@ -4,11 +4,22 @@
 //! the model says goes to a [`Listener`] as it arrives, in the thread that asked, and comes back whole
 //! as an [`Answer`].
 
+mod calls;
 mod error;
+mod failure;
+mod names;
+mod ollama;
+mod openai;
+mod parts;
 mod protocol;
+mod remote;
+mod retry;
 mod scripted;
 
 pub use error::{Class, Error};
+pub use ollama::OllamaOptions;
+pub use openai::OpenAiOptions;
+pub use remote::{Remote, RemoteOptions};
 pub use scripted::Scripted;
 
 use crate::conversation::{Content, Message};

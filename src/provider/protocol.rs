@@ -1,4 +1,7 @@
 //! What a wire protocol is: a question out, bytes in, an answer. No I/O and no clock.
+//!
+//! The message of an [`Error`] made here says what is wrong and nothing else: whoever carries the
+//! bytes masks secrets in it and puts the provider's name before it and what to do behind it.
 
 use super::{Answer, Ask, Class, Error, Listener};
 
@@ -16,9 +19,10 @@ pub(super) struct Outgoing {
 pub(super) trait Protocol: Send + Sync {
     /// The question.
     fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error>;
-    /// Reads the body of a 2xx response.
-    fn decoder(&self) -> Box<dyn Decoder>;
-    /// What kind of failure another response is, and what the provider says about it.
+    /// Reads the body of a 2xx response to this question.
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder>;
+    /// What kind of failure another response is, and what the provider says about it: see
+    /// [`failure`](super::failure). A `Retry-After` header is read by the caller.
     fn failure(&self, status: u16, body: &[u8]) -> (Class, String);
     /// The request for the list of models.
     fn list_models(&self) -> Outgoing;

@@ -1,0 +1,153 @@
+//! Tool calls between a model, which writes any text as arguments, and the conversation.
+
+use crate::conversation::{Outcome, ToolCall, ToolRequest};
+use crate::sys::random_hex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// The most of arguments that are none that is kept to show what they were.
+const KEPT: usize = 64 * 1024;
+
+/// What a model asked for. Without an id it gets one, without arguments none; arguments that are no
+/// JSON object make it an error that says what is wrong, with `name` and `arguments` as they came.
+pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
+    let id = id.filter(|id| !id.is_empty()).unwrap_or_else(new_id);
+    let (tool_call, metadata) = match read(&arguments) {
+        Ok(arguments) => {
+            let value = ToolCall { name, arguments };
+            (Outcome::Success { value }, None)
+        }
+        Err(why) => {
+            let error = format!("The arguments of the call to {name} are unusable: {why}");
+            let metadata = json!({"name": name, "arguments": head(&arguments)});
+            (Outcome::Error { error }, Some(metadata))
+        }
+    };
+    ToolRequest {
+        id,
+        tool_call,
+        metadata,
+        meta: None,
+    }
+}
+
+/// An id for a call that came without.
+pub(super) fn new_id() -> String {
+    // Without random bytes the system is beyond help; the call still works, alone in its answer.
+    format!("call_{}", random_hex(12).unwrap_or_default())
+}
+
+fn read(arguments: &str) -> Result<Box<RawValue>, String> {
+    let text = match arguments.trim() {
+        "" => "{}",
+        text => text,
+    };
+    let raw: &RawValue = serde_json::from_str(text).map_err(|e| format!("not JSON ({e})"))?;
+    let kind = match text.as_bytes().first() {
+        Some(b'{') => return Ok(raw.to_owned()),
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        _ => "a number",
+    };
+    Err(format!("{kind} instead of a JSON object"))
+}
+
+fn head(text: &str) -> &str {
+    let mut end = text.len().min(KEPT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The name and the arguments (the JSON text of an object) under which an earlier request is told to
+/// a model again, whether it was usable or not.
+pub(super) fn retold(request: &ToolRequest) -> (&str, Cow<'_, str>) {
+    match &request.tool_call {
+        Outcome::Success { value } => {
+            let arguments = match value.arguments.get().trim_start().starts_with('{') {
+                true => value.arguments.get(),
+                false => "{}",
+            };
+            (&value.name, arguments.into())
+        }
+        Outcome::Error { .. } => {
+            let metadata = request.metadata.as_ref();
+            let part = |key: &str| metadata?.get(key)?.as_str();
+            let name = part("name").filter(|name| !name.is_empty());
+            let arguments = match metadata.and_then(|metadata| metadata.get("arguments")) {
+                Some(object @ Value::Object(_)) => object.to_string().into(),
+                Some(Value::String(text)) if read(text).is_ok() => match text.trim() {
+                    "" => "{}".into(),
+                    text => text.into(),
+                },
+                _ => "{}".into(),
+            };
+            (name.unwrap_or("unknown"), arguments)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(arguments: &str) -> ToolRequest {
+        tool_request(Some("1".into()), "a__b".into(), arguments.into())
+    }
+
+    #[test]
+    fn an_object_stays_as_it_was_written_and_nothing_is_an_empty_one() {
+        for (text, kept) in [
+            ("{\"a\": 1e2}", "{\"a\": 1e2}"),
+            (" {} \n", "{}"),
+            ("", "{}"),
+            ("  ", "{}"),
+        ] {
+            let request = request(text);
+            let call = request.tool_call.value().unwrap();
+            assert_eq!(call.arguments.get(), kept);
+            assert_eq!(retold(&request), ("a__b", kept.into()));
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_says_what_it_is_and_is_retold_without_harm() {
+        for (text, said) in [
+            ("{\"a\":", "not JSON"),
+            ("[1]", "an array"),
+            ("\"{}\"", "a string"),
+            ("null", "null"),
+            ("true", "a boolean"),
+            ("-5", "a number"),
+            ("{} {}", "not JSON"),
+        ] {
+            let request = request(text);
+            let Outcome::Error { error } = &request.tool_call else {
+                panic!("{text} was taken");
+            };
+            assert!(error.contains(said), "{error}");
+            let metadata = request.metadata.clone().unwrap();
+            assert_eq!(metadata, json!({"name": "a__b", "arguments": text}));
+            assert_eq!(retold(&request), ("a__b", "{}".into()));
+        }
+    }
+
+    #[test]
+    fn endless_nonsense_is_kept_in_part() {
+        let request = request(&"é".repeat(KEPT));
+        let kept = &request.metadata.unwrap()["arguments"];
+        assert_eq!(kept.as_str().map(str::len), Some(KEPT));
+    }
+
+    #[test]
+    fn a_call_without_an_id_gets_one_of_its_own() {
+        let ids =
+            [None, Some(String::new())].map(|id| tool_request(id, "a".into(), String::new()).id);
+        assert!(ids.iter().all(|id| id.starts_with("call_")), "{ids:?}");
+        assert_ne!(ids[0], ids[1]);
+    }
+}

@@ -1,0 +1,223 @@
+//! What kind of failure a provider tells of, and in which words: the shapes and phrases that all of
+//! them share. A protocol with signs of its own looks for those first.
+
+use super::error::{Class, Error};
+use serde_json::Value;
+
+/// Words that say that the conversation is too long, in lower case.
+const TOO_LONG: [&str; 12] = [
+    "context_length_exceeded",
+    "context length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "prompt too long",
+    "input is too long",
+    "too many tokens",
+    "input token count",
+    "exceeds the maximum number of tokens",
+    "reduce the length of the messages",
+];
+/// That the account is empty.
+const EMPTY: [&str; 7] = [
+    "insufficient_quota",
+    "insufficient credits",
+    "insufficient balance",
+    "credit balance",
+    "billing_hard_limit",
+    "exceeded your current quota",
+    "more credits",
+];
+/// That another try may do although the status, if there is one, does not say so.
+const BUSY: [&str; 5] = [
+    "rate_limit",
+    "rate limit",
+    "too many requests",
+    "resource_exhausted",
+    "tokens per minute",
+];
+const BROKEN: [&str; 6] = [
+    "overloaded",
+    "server_error",
+    "internal error",
+    "api_error",
+    "unavailable",
+    "bad gateway",
+];
+
+/// Reads the body of a response whose status is no success.
+pub(super) fn read(status: u16, body: &[u8]) -> (Class, String) {
+    let Ok(json) = serde_json::from_slice::<Value>(body) else {
+        let words = String::from_utf8_lossy(body).into_owned();
+        return (classify(status, "", &words), words);
+    };
+    let (_, kind, words) = parts(&json);
+    (classify(status, &kind, &words), words)
+}
+
+/// The error of a message that came in mid-stream with an `error` in it.
+pub(super) fn in_stream(message: &Value) -> Error {
+    let (status, kind, words) = parts(message);
+    let class = match status {
+        Some(status) => classify(status, &kind, &words),
+        None => classify(0, &kind, &words),
+    };
+    Error::new(class, words)
+}
+
+/// The kind of a failure. `status` is 0 where there is none; `kind` is whatever the provider calls it
+/// for machines.
+pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
+    let text = format!("{kind} {words}").to_lowercase();
+    let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+    match status {
+        401 | 403 => Class::Authentication,
+        402 => Class::Credits,
+        _ if says(&EMPTY) => Class::Credits,
+        429 => Class::RateLimit { after: None },
+        413 => Class::ContextExceeded,
+        0 | 400..=499 if says(&TOO_LONG) => Class::ContextExceeded,
+        408 | 500..=599 => Class::Server,
+        0 if says(&BUSY) => Class::RateLimit { after: None },
+        0 if says(&["authentication", "invalid_api_key", "permission"]) => Class::Authentication,
+        0 if says(&BROKEN) => Class::Server,
+        0 if says(&["invalid_request", "not_found"]) => Class::Refused,
+        0 => Class::Server,
+        _ => Class::Refused,
+    }
+}
+
+/// A status (where the error's code is one), the names for machines, and the words for people.
+fn parts(json: &Value) -> (Option<u16>, String, String) {
+    let json = json.get(0).unwrap_or(json);
+    let error = match json.get("error") {
+        Some(error) if !error.is_null() => error,
+        _ => json,
+    };
+    let code = error.get("code");
+    let status = code.and_then(|code| match code {
+        Value::Number(n) => n.as_u64(),
+        Value::String(s) => s.parse().ok(),
+        _ => None,
+    });
+    let status = status.filter(|n| (100..600).contains(n)).map(|n| n as u16);
+    let text = |value: &Value, key: &str| value.get(key)?.as_str().map(str::to_owned);
+    let kind = ["type", "code", "status"].map(|key| text(error, key).unwrap_or_default());
+    let words = (text(error, "message"))
+        .or_else(|| error.as_str().map(str::to_owned))
+        .or_else(|| text(json, "message"))
+        .or_else(|| text(json, "detail"))
+        .unwrap_or_else(|| json.to_string());
+    // OpenRouter: what the provider behind it says.
+    let words = match error.pointer("/metadata/raw").and_then(Value::as_str) {
+        Some(raw) => format!("{words}: {raw}"),
+        None => words,
+    };
+    (status, kind.join(" ").trim().to_owned(), words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_status_has_its_class_and_phrases_refine_it() {
+        let rate = Class::RateLimit { after: None };
+        for (status, body, class) in [
+            (401, r#"{"error":{"message":"no"}}"#, Class::Authentication),
+            (403, "", Class::Authentication),
+            (402, "", Class::Credits),
+            (429, r#"{"error":{"message":"slow down"}}"#, rate),
+            (
+                429,
+                r#"{"error":{"message":"x","type":"insufficient_quota"}}"#,
+                Class::Credits,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Your credit balance is too low"}}"#,
+                Class::Credits,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#,
+                Class::ContextExceeded,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"This model's maximum context length is 8192 tokens"}}"#,
+                Class::ContextExceeded,
+            ),
+            (
+                400,
+                r#"{"error":"prompt is too long: 9 > 8"}"#,
+                Class::ContextExceeded,
+            ),
+            (413, "", Class::ContextExceeded),
+            (400, r#"{"message":"bad tool"}"#, Class::Refused),
+            (404, "no such model", Class::Refused),
+            (422, r#"{"detail":"x"}"#, Class::Refused),
+            (408, "", Class::Server),
+            (500, "context window", Class::Server),
+            (503, "<html>", Class::Server),
+            (529, "", Class::Server),
+        ] {
+            assert_eq!(read(status, body.as_bytes()).0, class, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn the_words_are_found_in_any_common_shape() {
+        for (body, words) in [
+            (r#"{"error":{"message":"a"}}"#, "a"),
+            (r#"{"error":"a"}"#, "a"),
+            (r#"{"error":null,"message":"a"}"#, "a"),
+            (r#"{"message":"a"}"#, "a"),
+            (r#"{"detail":"a"}"#, "a"),
+            (r#"[{"error":{"code":400,"message":"a"}}]"#, "a"),
+            (
+                r#"{"error":{"message":"a","metadata":{"raw":"b"}}}"#,
+                "a: b",
+            ),
+            (r#"{"x":1}"#, r#"{"x":1}"#),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(read(400, body.as_bytes()).1, words);
+        }
+    }
+
+    #[test]
+    fn an_error_in_mid_stream_is_judged_by_its_code_or_its_words() {
+        for (json, class) in [
+            (r#"{"error":{"code":502,"message":"x"}}"#, Class::Server),
+            (
+                r#"{"error":{"code":"429","message":"x"}}"#,
+                Class::RateLimit { after: None },
+            ),
+            (
+                r#"{"error":{"type":"rate_limit_exceeded","message":"x"}}"#,
+                Class::RateLimit { after: None },
+            ),
+            (
+                r#"{"error":{"type":"invalid_request_error","message":"x"}}"#,
+                Class::Refused,
+            ),
+            (
+                r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
+                Class::ContextExceeded,
+            ),
+            (
+                r#"{"error":{"type":"server_error","message":"x"}}"#,
+                Class::Server,
+            ),
+            (r#"{"error":"who knows"}"#, Class::Server),
+        ] {
+            assert_eq!(
+                in_stream(&serde_json::from_str(json).unwrap()).class,
+                class,
+                "{json}"
+            );
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Names of tools, as the providers' interfaces allow them: `[a-zA-Z0-9_-]`, at most 64.
+//!
+//! Another name goes out with every other character replaced and a hash of the whole at its end, and
+//! comes back as what it was. The same name always becomes the same, which keeps prompt caches warm.
+
+use super::ToolSpec;
+use std::borrow::Cow;
+
+const LONGEST: usize = 64;
+/// An underscore and eight digits.
+const HASH: usize = 9;
+
+/// The tools of one request whose names had to be changed.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// As it went out, and as it was.
+    changed: Vec<(String, String)>,
+}
+
+impl Names {
+    /// What must be known to read the answer to a request with these tools.
+    pub(super) fn of(tools: &[ToolSpec]) -> Self {
+        let changed = tools
+            .iter()
+            .filter_map(|tool| match outward(&tool.name) {
+                Cow::Borrowed(_) => None,
+                Cow::Owned(name) => Some((name, tool.name.clone())),
+            })
+            .collect();
+        Names { changed }
+    }
+
+    /// The name of a tool as gosling knows it.
+    pub(super) fn inward(&self, name: String) -> String {
+        match self.changed.iter().find(|(out, _)| *out == name) {
+            Some((_, original)) => original.clone(),
+            None => name,
+        }
+    }
+}
+
+/// The name as it goes out.
+pub(super) fn outward(name: &str) -> Cow<'_, str> {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    if !name.is_empty() && name.len() <= LONGEST && name.bytes().all(fits) {
+        return Cow::Borrowed(name);
+    }
+    let mut out: String = (name.chars().take(LONGEST - HASH))
+        .map(|c| match u8::try_from(c) {
+            Ok(b) if fits(b) => c,
+            _ => '_',
+        })
+        .collect();
+    out.push_str(&format!("_{:08x}", hash(name)));
+    Cow::Owned(out)
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str) -> ToolSpec {
+        ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            input_schema: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_name_that_fits_stays_and_any_other_comes_back_as_it_was() {
+        let long = "x".repeat(65);
+        let names = ["a__b-C9", "a.b", "a b", "zürich__ort", "", &long];
+        let tools: Vec<ToolSpec> = names.iter().map(|name| tool(name)).collect();
+        let table = Names::of(&tools);
+        let mut seen = std::collections::HashSet::new();
+        for name in names {
+            let out = outward(name).into_owned();
+            assert!(!out.is_empty() && out.len() <= LONGEST, "{out}");
+            assert!(
+                (out.bytes()).all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
+                "{out}"
+            );
+            assert_eq!(table.inward(out.clone()), name);
+            assert!(seen.insert(out), "two tools became one");
+        }
+        assert_eq!(outward("a__b-C9"), "a__b-C9");
+        assert_eq!(table.inward("unknown.".into()), "unknown.");
+    }
+}
