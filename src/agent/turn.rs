@@ -1,0 +1,564 @@
+//! One turn: what the user said goes to the model, the calls that it wants are made, what they give goes
+//! back to it, until it has no more to ask. CORE §7.4; guide §6.
+//!
+//! The turn runs in the thread of whoever asked. Everything it says goes out as an [`Event`], and is
+//! in the session's journal before the next request to the model.
+
+use super::context::{self, Ratio};
+use super::floor::{Floor, Model};
+use super::live::Agent;
+use super::mode::Mode;
+use super::{Error, Event, Events, Registry, history, prompt};
+use crate::conversation::{
+    Content, Message, Metadata, NotificationType, Outcome, Role, Session, SystemNotification,
+    TokenState,
+};
+use crate::provider::{self, Answer, Ask, Class, Listener, Purpose, Stop, ToolSpec, Usage};
+use crate::recipe;
+use crate::store::Journal;
+use crate::sys::cancel::Cancel;
+use crate::sys::{self, clock};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// How often the model is asked in one turn, where nothing else is set.
+const MAX_TURNS: u64 = 1_000;
+/// After so many answers in a row with nothing but calls that are none, the model is not asked again.
+const MAX_BAD: usize = 3;
+
+/// What an agent keeps from turn to turn. The turn that runs has it.
+pub(super) struct Work {
+    pub(super) journal: Journal,
+    pub(super) ratio: Ratio,
+}
+
+/// One turn under way.
+pub(super) struct Turn<'t> {
+    pub(super) registry: &'t Registry,
+    pub(super) agent: &'t Agent,
+    pub(super) session: Session,
+    pub(super) work: &'t mut Work,
+    pub(super) speaker: Speaker<'t>,
+    pub(super) cancel: Cancel,
+    pub(super) mode: Mode,
+    pub(super) model: Model,
+    /// The context was too long once already.
+    compacted: bool,
+}
+
+/// Where events go, and the count of tokens that goes with them.
+pub(super) struct Speaker<'t> {
+    events: &'t mut dyn Events,
+    pub(super) tokens: TokenState,
+}
+
+impl Speaker<'_> {
+    /// Sends the message, or the piece of one.
+    pub(super) fn say(&mut self, message: &Message) {
+        let token_state = self.tokens;
+        self.events.event(Event::Message {
+            message,
+            token_state,
+        });
+    }
+
+    /// Sends any event.
+    pub(super) fn event(&mut self, event: Event<'_>) {
+        self.events.event(event);
+    }
+
+    /// What was sent goes out.
+    pub(super) fn flush(&mut self) {
+        self.events.flush();
+    }
+
+    /// A word of the program to the user, which is not stored.
+    pub(super) fn notify(&mut self, kind: NotificationType, msg: impl Into<String>) {
+        let notification = SystemNotification {
+            notification_type: kind,
+            msg: msg.into(),
+            data: None,
+        };
+        let content = vec![Content::SystemNotification(notification)];
+        self.say(&Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY));
+        self.flush();
+    }
+
+    /// Another exchange with the model has cost this.
+    pub(super) fn used(&mut self, usage: Usage) {
+        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+        let total = usage.total.unwrap_or(input.saturating_add(output));
+        if (input, output, total) != (0, 0, 0) {
+            self.tokens.add(count(input), count(output), count(total));
+        }
+    }
+}
+
+/// Why a turn ends.
+enum End {
+    /// The model has said all, or is not to be asked further.
+    Finished,
+    /// Nobody waits any more.
+    Cancelled,
+}
+
+impl Registry {
+    /// Takes what the user says and lets the agent answer; returns when the turn is over. `so_far`
+    /// replaces what was said before. Whatever goes wrong is an event, and the last event is
+    /// [`Event::Finish`] or [`Event::Error`], unless `cancel` ended the turn.
+    ///
+    /// What answers an open question (an elicitation, a tool of the client) goes to who asked, and
+    /// begins no turn.
+    pub fn reply(
+        &self,
+        id: &str,
+        user: Message,
+        so_far: Option<Vec<Message>>,
+        events: &mut dyn Events,
+        cancel: &Cancel,
+    ) {
+        let outcome = self.turn(id, user, so_far, events, cancel);
+        if let Err(error) = outcome {
+            let error = match error {
+                Error::NoSession => format!("Failed to read session: {error}"),
+                error => error.to_string(),
+            };
+            events.event(Event::Error { error: &error });
+        }
+        events.flush();
+    }
+
+    fn turn(
+        &self,
+        id: &str,
+        user: Message,
+        so_far: Option<Vec<Message>>,
+        events: &mut dyn Events,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let (session, agent) = self.activate(id)?;
+        let mut speaker = Speaker {
+            tokens: TokenState::of(&session),
+            events,
+        };
+        if answers(&agent.floor, &user) {
+            speaker.event(Event::Finish {
+                reason: "stop",
+                token_state: speaker.tokens,
+            });
+            return Ok(());
+        }
+        let mut work = agent.begin(|| {
+            Ok(Work {
+                journal: self.stores().sessions.journal(id)?,
+                ratio: Ratio::default(),
+            })
+        })?;
+        let turn_cancel = agent.cancel().child();
+        let _link = cancel.on_cancel({
+            let cancel = turn_cancel.clone();
+            move || cancel.cancel()
+        });
+        agent.wait(&turn_cancel)?;
+        work.journal.refresh()?;
+        if let Some(so_far) = so_far {
+            work.journal.replace(so_far)?;
+        }
+        let model = self.model_of(&session)?;
+        let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
+        agent.floor.begin(&model, mode);
+        let mut turn = Turn {
+            registry: self,
+            agent: &agent,
+            session,
+            work: &mut work,
+            speaker,
+            cancel: turn_cancel,
+            mode,
+            model,
+            compacted: false,
+        };
+        let end = turn.run(user);
+        turn.finish(end)?;
+        drop(work);
+        self.name_in_background(&agent, id);
+        Ok(())
+    }
+}
+
+/// Gives what the message answers to who asked; true if anybody had.
+fn answers(floor: &Floor, user: &Message) -> bool {
+    use crate::conversation::Action;
+    let mut any = false;
+    for part in &user.content {
+        any |= match part {
+            Content::ActionRequired(action) => match &action.data {
+                Action::ElicitationResponse { id, user_data } => {
+                    let data = Some(user_data.clone()).filter(|data| !data.is_null());
+                    floor.answers.answer(id, data)
+                }
+                _ => false,
+            },
+            Content::ToolResponse(response) => {
+                let result = response.tool_result.clone();
+                floor.results.answer(&response.id, result)
+            }
+            _ => false,
+        };
+    }
+    any
+}
+
+impl Turn<'_> {
+    fn run(&mut self, user: Message) -> Result<End, Error> {
+        let Some(user) = self.obey(user)? else {
+            return Ok(End::Finished);
+        };
+        if !user.content.is_empty() {
+            self.keep(user)?;
+        }
+        let limit = self.max_turns();
+        let (mut count, mut bad) = (0, 0);
+        loop {
+            if self.cancel.is_cancelled() {
+                return Ok(End::Cancelled);
+            }
+            if count == limit {
+                self.stop_short(format!(
+                    "I have asked for tools {limit} times in this turn and stop here, as \
+                     GOOSE_MAX_TURNS says. Shall I go on?"
+                ))?;
+                return Ok(End::Finished);
+            }
+            count += 1;
+            let Some(message) = self.ask()? else {
+                return Ok(match self.cancel.is_cancelled() {
+                    true => End::Cancelled,
+                    false => End::Finished,
+                });
+            };
+            let calls = message.tool_requests();
+            let none = calls.clone().next().is_none();
+            let all_bad = calls.clone().all(|call| call.tool_call.value().is_none());
+            bad = if all_bad && !none { bad + 1 } else { 0 };
+            if none {
+                return Ok(End::Finished);
+            }
+            if !self.call(&message)? {
+                return Ok(End::Cancelled);
+            }
+            if bad == MAX_BAD {
+                self.stop_short(
+                    "I could not spell a tool call correctly several times in a row, so I stop \
+                     here. A model with a larger limit on its output, or another model, may help.",
+                )?;
+                return Ok(End::Finished);
+            }
+        }
+    }
+
+    /// Asks the model once; stores and gives back what it says. `None` if the turn is over with that:
+    /// it said nothing, it failed, or nobody waits any more.
+    fn ask(&mut self) -> Result<Option<Message>, Error> {
+        let tools = self.tools()?;
+        let system = self.system();
+        let (answer, heard, size) = loop {
+            self.make_room(&system, &tools)?;
+            let history = history::repaired(self.work.journal.messages());
+            let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
+            let size = context::size(&system, messages.iter().copied(), &tools);
+            let ask = Ask {
+                model: &self.model.config,
+                system: &system,
+                messages: &messages,
+                tools: &tools,
+                purpose: Purpose::Turn,
+            };
+            let mut hearing = Hearing::new(&mut self.speaker);
+            let provider = &self.model.provider;
+            let answer = provider.ask(&ask, &self.cancel, &mut hearing);
+            let heard = hearing.end();
+            match answer {
+                Err(error) if error.class == Class::ContextExceeded && !self.compacted => {
+                    self.compact("The conversation is too long for the model")?;
+                }
+                answer => break (answer, heard, size),
+            }
+        };
+        match answer {
+            Ok(answer) => {
+                if let Some(input) = answer.usage.input {
+                    self.work.ratio.learn(size, input);
+                }
+                self.take(answer, heard).map(Some).map(|message| message.flatten())
+            }
+            Err(error) => {
+                if !heard.content.is_empty() {
+                    self.keep(heard)?;
+                }
+                if error.class != Class::Cancelled {
+                    self.failed(&error)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Stores an answer and says what has not been said while it came.
+    fn take(&mut self, answer: Answer, heard: Message) -> Result<Option<Message>, Error> {
+        let mut message = Message {
+            content: answer.content,
+            ..heard
+        };
+        self.mark(&mut message);
+        if message.content.is_empty() {
+            self.speaker.used(answer.usage);
+            return Ok(None);
+        }
+        let rest = message.content.iter().filter(|part| {
+            matches!(part, Content::Image(_) | Content::ToolRequest(_) | Content::Other(_))
+        });
+        let rest: Vec<Content> = rest.cloned().collect();
+        if !rest.is_empty() {
+            self.speaker.say(&Message {
+                content: rest,
+                id: message.id.clone(),
+                ..message
+            });
+            self.speaker.flush();
+        }
+        self.speaker.used(answer.usage);
+        self.keep(message.clone())?;
+        let cut = match answer.stop {
+            Stop::Complete => None,
+            Stop::Length => Some("The answer met the model's limit on output and is cut off."),
+            Stop::Filtered => Some("The provider held back the rest of the answer."),
+        };
+        if let Some(cut) = cut {
+            self.speaker.notify(NotificationType::InlineMessage, cut);
+        }
+        Ok(Some(message))
+    }
+
+    /// Gives every call an id of its own and says who owns its tool.
+    fn mark(&self, message: &mut Message) {
+        let mut seen = HashSet::new();
+        for part in &mut message.content {
+            let Content::ToolRequest(request) = part else {
+                continue;
+            };
+            if request.id.is_empty() || !seen.insert(request.id.clone()) {
+                request.id = random_id("call_");
+                seen.insert(request.id.clone());
+            }
+            let owner = match &request.tool_call {
+                Outcome::Success { value } => self.agent.extensions.owner_of(&value.name),
+                Outcome::Error { .. } => None,
+            };
+            if let Some(owner) = owner {
+                request.meta = Some(json!({ "goose_extension": owner }));
+            }
+        }
+    }
+
+    /// The model failed: the user is told, and the model need not know.
+    fn failed(&mut self, error: &provider::Error) -> Result<(), Error> {
+        log::warn!("model failed class={:?} reason={:?}", error.class, error.message);
+        if error.class == Class::Credits {
+            self.speaker
+                .notify(NotificationType::CreditsExhausted, &error.message);
+        }
+        self.stop_short(format!(
+            "The model gave no answer: {error}\n\nSend your message again to try once more."
+        ))
+    }
+
+    /// Says something in the place of the model; the model is not told.
+    pub(super) fn stop_short(&mut self, text: impl Into<String>) -> Result<(), Error> {
+        let message = Message::text(Role::Assistant, text)
+            .with_id(random_id("msg_"))
+            .seen_by(Metadata::USER_ONLY);
+        self.speaker.say(&message);
+        self.speaker.flush();
+        self.keep(message)
+    }
+
+    /// Puts a message into the journal.
+    pub(super) fn keep(&mut self, mut message: Message) -> Result<(), Error> {
+        if message.id.is_none() {
+            message.id = Some(random_id(&format!("msg_{}_", self.session.id)));
+        }
+        Ok(self.work.journal.append(vec![message])?)
+    }
+
+    /// Makes everything durable, and says how the turn ended.
+    fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
+        let (tokens, model) = (self.speaker.tokens, &self.model);
+        let stored = self.registry.stores().sessions.end_turn(
+            &mut self.work.journal,
+            |session: &mut Session| {
+                tokens.keep(session);
+                if session.provider_name.is_none() {
+                    session.provider_name = Some(model.provider.name().to_owned());
+                    session.model_config = serde_json::to_value(&model.config).ok();
+                }
+            },
+        );
+        let end = end?;
+        stored?;
+        match end {
+            End::Finished => {
+                let token_state = self.speaker.tokens;
+                self.speaker.event(Event::Finish {
+                    reason: "stop",
+                    token_state,
+                });
+            }
+            // The client may be gone, but it may as well be the session that was stopped.
+            End::Cancelled => return Err(Error::Cancelled),
+        }
+        Ok(())
+    }
+
+    /// The tools that the model may call; none in chat mode.
+    fn tools(&self) -> Result<Vec<ToolSpec>, Error> {
+        if self.mode == Mode::Chat {
+            return Ok(Vec::new());
+        }
+        let listed = self.agent.tools(None, &self.cancel)?;
+        let specs = listed.into_iter().map(|listed| ToolSpec {
+            name: listed.name,
+            description: listed.tool.description.unwrap_or_default(),
+            input_schema: listed.tool.input_schema,
+        });
+        Ok(specs.collect())
+    }
+
+    fn system(&self) -> String {
+        let instructions = self.agent.extensions.instructions();
+        let extensions: Vec<(&str, &str)> = (instructions.iter())
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        let rendered = recipe::of_session(&self.session).unwrap_or_else(|error| {
+            log::warn!("recipe not applied session={} reason={error}", self.session.id);
+            None
+        });
+        let names = super::hints::names(self.registry.setting("CONTEXT_FILE_NAMES").as_ref());
+        let hints = self.registry.hints().text(&self.session.working_dir, &names);
+        prompt::system(&prompt::Parts {
+            date: &clock::today_dashed(),
+            working_dir: &self.session.working_dir.to_string_lossy(),
+            os: std::env::consts::OS,
+            extensions: &extensions,
+            hints: &hints,
+            recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
+            mode: self.mode,
+            own: None,
+        })
+    }
+
+    fn max_turns(&self) -> u64 {
+        let recipe = self.session.recipe.as_ref();
+        let recipe = recipe.and_then(|recipe| recipe["settings"]["max_turns"].as_u64());
+        let setting = || self.registry.setting("GOOSE_MAX_TURNS")?.as_u64();
+        recipe.or_else(setting).unwrap_or(MAX_TURNS).max(1)
+    }
+}
+
+/// Passes on what a model says while it says it, and keeps it in case it does not come to an end.
+struct Hearing<'h, 's> {
+    speaker: &'h mut Speaker<'s>,
+    /// The event under way: the id of the answer with one piece of it.
+    piece: Message,
+    heard: Vec<Content>,
+}
+
+impl<'h, 's> Hearing<'h, 's> {
+    fn new(speaker: &'h mut Speaker<'s>) -> Self {
+        Hearing {
+            speaker,
+            piece: Message::new(Role::Assistant, Vec::new()),
+            heard: Vec::new(),
+        }
+    }
+
+    /// What was heard, as a message.
+    fn end(mut self) -> Message {
+        if self.piece.id.is_none() {
+            self.piece.id = Some(random_id("msg_"));
+        }
+        Message {
+            content: self.heard,
+            ..self.piece
+        }
+    }
+
+    fn say(&mut self) {
+        if self.piece.id.is_none() {
+            self.piece.id = Some(random_id("msg_"));
+        }
+        self.speaker.say(&self.piece);
+    }
+}
+
+impl Listener for Hearing<'_, '_> {
+    fn begin(&mut self, id: Option<&str>) {
+        self.piece.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+        self.piece.created = clock::unix_seconds();
+    }
+
+    fn text(&mut self, text: &str) {
+        match self.piece.content.as_mut_slice() {
+            [Content::Text(piece)] => {
+                piece.text.clear();
+                piece.text.push_str(text);
+            }
+            _ => self.piece.content = vec![Content::text(text)],
+        }
+        match self.heard.last_mut() {
+            Some(Content::Text(heard)) => heard.text.push_str(text),
+            _ => self.heard.push(Content::text(text)),
+        }
+        self.say();
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        let thought = |text: &str| {
+            Content::Reasoning(crate::conversation::Reasoning {
+                text: text.to_owned(),
+            })
+        };
+        self.piece.content = vec![thought(text)];
+        match self.heard.last_mut() {
+            Some(Content::Reasoning(heard)) => heard.text.push_str(text),
+            _ => self.heard.push(thought(text)),
+        }
+        self.say();
+    }
+
+    fn idle(&mut self) {
+        self.speaker.flush();
+    }
+
+    fn retry(&mut self, attempt: u32, wait: Duration, reason: &provider::Error) {
+        let seconds = wait.as_secs_f32();
+        let msg = format!("{reason} Trying again in {seconds:.1} s (attempt {attempt}).");
+        self.speaker.notify(NotificationType::ThinkingMessage, msg);
+    }
+}
+
+/// An id that no other message has.
+pub(super) fn random_id(prefix: &str) -> String {
+    // Without random numbers, which no system we know lacks, the clock has to do.
+    let random = sys::random_hex(16).unwrap_or_else(|_| format!("{:?}", std::time::Instant::now()));
+    format!("{prefix}{random}")
+}
+
+/// What a setting says, if it can be read.
+pub(super) fn number(value: Option<&Value>) -> Option<f64> {
+    let value = value?;
+    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+}
