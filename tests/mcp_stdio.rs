@@ -1,6 +1,6 @@
 //! The client over stdio with a real server process: many callers, slow calls, ends.
 
-use gosling::mcp::client::{Client, Listener, Options};
+use gosling::mcp::client::{Call, Client, Listener, Options};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
@@ -50,7 +50,7 @@ fn arguments(value: serde_json::Value) -> RawJson {
 fn echo(client: &Client, message: &str) -> String {
     let arguments = arguments(serde_json::json!({ "message": message }));
     let result = client
-        .call_tool("echo", &arguments, &Cancel::new())
+        .call_tool("echo", &arguments, Call::default(), &Cancel::new())
         .unwrap();
     let part: serde_json::Value = serde_json::from_str(result.content[0].as_json()).unwrap();
     part["text"].as_str().unwrap().to_owned()
@@ -128,7 +128,7 @@ fn what_the_server_did_not_declare_is_never_sent() {
     assert!(client.list_prompts(&cancel).unwrap().is_empty());
     let nothing = arguments(serde_json::json!({}));
     for refused in [
-        client.call_tool("x", &nothing, &cancel).err(),
+        client.call_tool("x", &nothing, Call::default(), &cancel).err(),
         client.read_resource("x:", &cancel).err(),
         client
             .get_prompt("x", &serde_json::Map::new(), &cancel)
@@ -151,7 +151,7 @@ fn a_slow_call_hears_its_progress_and_does_not_hold_up_quick_ones() {
     let (client, heard, _) = demo();
     let slow = arguments(serde_json::json!({"steps": 4, "step_ms": 150}));
     thread::scope(|scope| {
-        let call = scope.spawn(|| client.call_tool("slow", &slow, &Cancel::new()).unwrap());
+        let call = scope.spawn(|| client.call_tool("slow", &slow, Call::default(), &Cancel::new()).unwrap());
         let mut quick = 0;
         while !call.is_finished() {
             echo(&client, "quick");
@@ -178,7 +178,7 @@ fn cancelling_is_prompt_whoever_reads() {
                 thread::sleep(Duration::from_millis(wait));
                 cancel.cancel();
             });
-            let error = client.call_tool("slow", &slow, &cancel).unwrap_err();
+            let error = client.call_tool("slow", &slow, Call::default(), &cancel).unwrap_err();
             assert!(matches!(error, Error::Cancelled { .. }), "{error}");
         });
         assert!(begin.elapsed() < PATIENCE / 10, "{:?}", begin.elapsed());
@@ -207,7 +207,7 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
                     thread::sleep(Duration::from_millis(5));
                     kill();
                 });
-                let error = client.call_tool("slow", &slow, &Cancel::new()).unwrap_err();
+                let error = client.call_tool("slow", &slow, Call::default(), &Cancel::new()).unwrap_err();
                 assert!(error.to_string().contains("signal: 9"), "{error}");
             });
         }

@@ -2,6 +2,7 @@
 
 use super::Error;
 use crate::extension::{Context, ExtensionConfig, ListedTool, Manager};
+use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -154,7 +155,9 @@ impl Agent {
         if !self.extensions.owns(name) {
             self.wait(cancel)?;
         }
-        Ok(self.extensions.call(name, arguments, cancel)?)
+        Ok(self
+            .extensions
+            .call(name, arguments, Call::default(), cancel)?)
     }
 
     /// Reads a resource; waits for the activation only if the extension is not active yet.
@@ -187,6 +190,15 @@ impl Agent {
             self.wait(cancel)?;
         }
         Ok(self.extensions.tools(extension, cancel))
+    }
+
+    /// The extensions, once every one is active or has failed.
+    ///
+    /// # Errors
+    /// When `cancel` fires.
+    pub fn extensions(&self, cancel: &Cancel) -> Result<&Manager, Error> {
+        self.wait(cancel)?;
+        Ok(&self.extensions)
     }
 
     /// Whether [`close`](Self::close) was called, or the server stops.

@@ -383,6 +383,7 @@ impl Registry {
             }),
             offline: self.offline,
             bounds: self.bounds(),
+            callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();
         let agent = Agent::launch(context, configs, before, &self.cancel)?;

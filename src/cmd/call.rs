@@ -2,6 +2,7 @@
 
 use super::{Failure, print, text, words};
 use crate::extension::{Bounds, Context, ExtensionConfig, Manager};
+use crate::mcp::client::Call;
 use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
 use lexopt::prelude::*;
@@ -94,6 +95,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         secrets: Arc::new(|_| Ok(None)),
         offline,
         bounds: Bounds::default(),
+        callbacks: None,
     });
     match manager.add(config, &Cancel::new()) {
         Ok(()) => Ok(manager),
@@ -135,7 +137,8 @@ fn call(
     }
     let arguments = RawValue::from_string(arguments).map_err(super::failed("arguments"))?;
     let manager = connect(config, offline)?;
-    let result = manager.call(&format!("{NAME}__{tool}"), &arguments, &Cancel::new());
+    let name = format!("{NAME}__{tool}");
+    let result = manager.call(&name, &arguments, Call::default(), &Cancel::new());
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
     match as_json {

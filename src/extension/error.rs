@@ -72,7 +72,9 @@ impl Error {
             mcp::Error::Transport(_) => (Phase::Transport, "; restart the agent to start it again"),
             mcp::Error::Protocol { .. } => (Phase::Protocol, ""),
             mcp::Error::Rpc { .. } if starting => (Phase::Initialize, ""),
-            mcp::Error::Rpc { .. } | mcp::Error::NotDeclared { .. } => (Phase::Tool, ""),
+            mcp::Error::Rpc { .. }
+            | mcp::Error::UrlRequired { .. }
+            | mcp::Error::NotDeclared { .. } => (Phase::Tool, ""),
         };
         Error::new(extension, phase, format!("{error}{advice}"))
     }

@@ -1,12 +1,14 @@
 //! The extensions of one session: activation, listing, dispatch, end. One manager for every type; an
 //! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
 
+use super::active::{Extension, Watch};
+use super::callbacks::{Answering, Callbacks};
 use super::command;
 use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::{Error, Phase};
 use crate::mcp;
-use crate::mcp::client::{Client, Listener, MAX_TIMEOUT, Options};
+use crate::mcp::client::{Call, Client, Handler, Listener, MAX_TIMEOUT, Options};
 use crate::mcp::pending::Patience;
 use crate::mcp::text::{printable, redact};
 use crate::mcp::transport::Transport;
@@ -40,6 +42,8 @@ pub struct Context {
     pub offline: bool,
     /// What bounds the patience with a server and the size of what it says.
     pub bounds: Bounds,
+    /// Answers what servers ask; without it they are told that nobody does.
+    pub callbacks: Option<Arc<dyn Callbacks>>,
 }
 
 /// Bounds that a user may set for all extensions.
@@ -79,6 +83,8 @@ pub struct Manager {
 #[derive(Default)]
 struct Table {
     active: HashMap<String, Arc<Extension>>,
+    /// How many activations there were.
+    activations: u64,
     /// Keys of extensions that are being started.
     starting: HashSet<String>,
     closed: bool,
@@ -97,20 +103,15 @@ impl Drop for Starting<'_> {
     }
 }
 
-/// One active extension.
-struct Extension {
-    key: String,
-    config: ExtensionConfig,
-    client: Client,
-    tools: Mutex<Arc<Vec<Tool>>>,
-    stale: Arc<AtomicBool>,
-}
-
 /// One tool as a session sees it.
 #[derive(Clone)]
 pub struct ListedTool {
-    /// `key__tool`.
+    /// `key__tool`; of a frontend extension the tool's own name.
     pub name: String,
+    /// The key of its extension.
+    pub extension: String,
+    /// The client runs it.
+    pub frontend: bool,
     /// As its server describes it.
     pub tool: Tool,
 }
@@ -139,7 +140,7 @@ impl Manager {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
-        let _starting = {
+        let (_starting, number) = {
             let mut table = lock(&self.table);
             while table.starting.contains(&key) {
                 if cancel.probe() || table.closed {
@@ -151,19 +152,21 @@ impl Manager {
             }
             if let Some(active) = table.active.get(&key)
                 && active.config == *config
-                && active.client.is_open()
+                && active.is_open()
             {
                 return Ok(());
             }
             table.starting.insert(key.clone());
-            Starting {
+            table.activations += 1;
+            let starting = Starting {
                 manager: self,
                 key: key.clone(),
-            }
+            };
+            (starting, table.activations)
         };
         let stop = cancel.clone();
         let _stop = self.cancel.on_cancel(move || stop.cancel());
-        let extension = Arc::new(self.start(config, cancel)?);
+        let extension = Arc::new(self.start(config, number, cancel)?);
         let (result, unwanted) = {
             let mut table = lock(&self.table);
             if table.closed {
@@ -175,12 +178,17 @@ impl Manager {
             }
         };
         if let Some(extension) = unwanted {
-            extension.client.close();
+            extension.close();
         }
         result
     }
 
-    fn start(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Extension, Error> {
+    fn start(
+        &self,
+        config: &ExtensionConfig,
+        number: u64,
+        cancel: &Cancel,
+    ) -> Result<Extension, Error> {
         let name = config.name();
         let merged = |envs, keys| {
             let merged = Environment::merge(envs, keys, &*self.context.secrets);
@@ -201,7 +209,12 @@ impl Manager {
                 return Err(Error::new(name, Phase::Config, reason));
             }
             ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension")),
-            ExtensionConfig::Frontend(_) => return Err(missing(name, "frontend extension")),
+            ExtensionConfig::Frontend(frontend) => {
+                let extension = Extension::frontend(config, number, frontend)?;
+                let tools = frontend.tools.len();
+                log::info!("extension active name={name:?} frontend=true tools={tools}");
+                return Ok(extension);
+            }
             ExtensionConfig::InlinePython(_) => {
                 return Err(missing(name, "inline Python extension"));
             }
@@ -228,6 +241,14 @@ impl Manager {
             .into_iter()
             .collect();
         options.secrets = environment.secrets().to_vec();
+        options.handler = self.context.callbacks.clone().map(|callbacks| {
+            let extension = config.key();
+            let answering = Answering {
+                extension,
+                callbacks,
+            };
+            Arc::new(answering) as Arc<dyn Handler>
+        });
         let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
@@ -240,13 +261,7 @@ impl Manager {
             client.server().protocol_version,
             tools.len()
         );
-        Ok(Extension {
-            key: config.key(),
-            config: config.clone(),
-            client,
-            tools: Mutex::new(Arc::new(without_duplicates(name, tools))),
-            stale,
-        })
+        Ok(Extension::server(config, number, client, tools, stale))
     }
 
     fn stdio(&self, config: &Stdio, environment: &Environment) -> Result<StdioTransport, Error> {
@@ -308,7 +323,7 @@ impl Manager {
     pub fn remove(&self, name: &str) -> bool {
         let removed = lock(&self.table).active.remove(&key(name));
         removed.is_some_and(|extension| {
-            extension.client.close();
+            extension.close();
             true
         })
     }
@@ -328,7 +343,7 @@ impl Manager {
         self.cancel.cancel();
         thread::scope(|scope| {
             for extension in &all {
-                let end = || extension.client.close();
+                let end = || extension.close();
                 let spawned = thread::Builder::new()
                     .name(format!("end {}", extension.key))
                     .spawn_scoped(scope, end);
@@ -346,25 +361,60 @@ impl Manager {
     /// The tools of all extensions, or of one, sorted by name, without those that the configuration
     /// leaves out. An extension that no longer answers shows what it had when it last did.
     pub fn tools(&self, extension: Option<&str>, cancel: &Cancel) -> Vec<ListedTool> {
-        let wanted = extension.map(key);
-        let active: Vec<_> = {
-            let table = lock(&self.table);
-            let all = table.active.values();
-            all.filter(|e| wanted.as_ref().is_none_or(|wanted| *wanted == e.key))
-                .cloned()
-                .collect()
-        };
         let mut listed = Vec::new();
-        for extension in active {
+        for extension in self.active(extension) {
             let tools = extension.tools(cancel);
             let allowed = tools.iter().filter(|t| extension.config.allows(&t.name));
             listed.extend(allowed.map(|tool| ListedTool {
-                name: format!("{}__{}", extension.key, tool.name),
+                name: extension.full_name(&tool.name),
+                extension: extension.key.clone(),
+                frontend: extension.is_frontend(),
                 tool: tool.clone(),
             }));
         }
-        listed.sort_by(|a, b| a.name.cmp(&b.name));
+        // As `owner` decides: the client's own come first, the older extension before the newer.
+        listed.sort_by(|a, b| a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend)));
+        listed.dedup_by(|later, first| later.name == first.name);
         listed
+    }
+
+    /// The tool of this name as it was last listed; asks no server.
+    pub fn find(&self, name: &str) -> Option<ListedTool> {
+        let (extension, tool) = self.owner(name).ok()?;
+        let tools = extension.known_tools();
+        let found = tools.iter().find(|known| known.name == tool)?;
+        extension.config.allows(tool).then(|| ListedTool {
+            name: name.to_owned(),
+            extension: extension.key.clone(),
+            frontend: extension.is_frontend(),
+            tool: found.clone(),
+        })
+    }
+
+    /// The active extensions, or the one of this name, in the order of activation.
+    pub(super) fn active(&self, extension: Option<&str>) -> Vec<Arc<Extension>> {
+        let table = lock(&self.table);
+        let mut active: Vec<_> = match extension {
+            Some(name) => table.active.get(&key(name)).cloned().into_iter().collect(),
+            None => table.active.values().cloned().collect(),
+        };
+        active.sort_by_key(|extension| extension.number);
+        active
+    }
+
+    /// The connection to the server of an extension.
+    pub(super) fn server<R>(
+        &self,
+        extension: &str,
+        ask: impl FnOnce(&Client) -> Result<R, mcp::Error>,
+    ) -> Result<R, Error> {
+        let wrong = |reason| Error::new(extension, Phase::Config, reason);
+        let found = self.active(Some(extension)).pop();
+        let found = found.ok_or_else(|| wrong("it is not active in this session"))?;
+        let client = found.client();
+        let client =
+            client.ok_or_else(|| wrong("the client runs it, there is no server to ask"))?;
+        ask(client).map_err(|error| found.failed(&error))
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -386,6 +436,7 @@ impl Manager {
         &self,
         name: &str,
         arguments: &RawValue,
+        call: Call<'_>,
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
         let (extension, tool) = self.owner(name)?;
@@ -393,7 +444,13 @@ impl Manager {
             let reason = format!("the tool {tool:?} is not among its `available_tools`");
             return Err(Error::new(extension.config.name(), Phase::Tool, reason));
         }
-        let result = extension.client.call_tool(tool, arguments, cancel);
+        let Some(client) = extension.client() else {
+            let reason = format!(
+                "the tool {tool:?} is run by the client that added the extension, not by this server"
+            );
+            return Err(Error::new(extension.config.name(), Phase::Tool, reason));
+        };
+        let result = client.call_tool(tool, arguments, call, cancel);
         result.map_err(|error| extension.failed(&error))
     }
 
@@ -407,22 +464,23 @@ impl Manager {
         uri: &str,
         cancel: &Cancel,
     ) -> Result<ReadResourceResult, Error> {
-        let found = lock(&self.table).active.get(&key(extension)).cloned();
-        let found = found.ok_or_else(|| {
-            let reason = "it is not active in this session";
-            Error::new(extension, Phase::Config, reason)
-        })?;
-        let result = found.client.read_resource(uri, cancel);
-        result.map_err(|error| found.failed(&error))
+        self.server(extension, |client| client.read_resource(uri, cancel))
     }
 
-    /// The extension that a prefixed name belongs to, and the name without the prefix. Keys and
-    /// tool names may hold `__` themselves, so the longest key that fits counts.
+    /// The extension that a name belongs to, and the name without the prefix. The client's own tools
+    /// have none. Keys and tool names may hold `__` themselves, so the longest key that fits counts.
     fn owner<'n>(&self, name: &'n str) -> Result<(Arc<Extension>, &'n str), Error> {
         let table = lock(&self.table);
+        let frontends = table.active.values().filter(|extension| {
+            let is_it = |tool: &Tool| tool.name == name;
+            extension.is_frontend() && extension.known_tools().iter().any(is_it)
+        });
+        if let Some(extension) = frontends.min_by_key(|extension| extension.number) {
+            return Ok((extension.clone(), name));
+        }
         let owners = table.active.iter().filter_map(|(key, extension)| {
             let tool = name.strip_prefix(key.as_str())?.strip_prefix("__")?;
-            Some((extension, tool))
+            (!extension.is_frontend()).then_some((extension, tool))
         });
         if let Some((extension, tool)) = owners.min_by_key(|(_, tool)| tool.len()) {
             return Ok((extension.clone(), tool));
@@ -445,56 +503,4 @@ fn missing(name: &str, what: &str) -> Error {
          type `stdio`"
     );
     Error::new(name, Phase::Setup, reason)
-}
-
-/// The first tool of each name; the others could never be called.
-fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
-    let mut seen = HashSet::new();
-    tools.retain(|tool| {
-        let first = seen.insert(tool.name.clone());
-        if !first {
-            let tool = printable(&tool.name, 100);
-            log::warn!(
-                "left out a tool that is listed twice extension={extension:?} tool={tool:?}"
-            );
-        }
-        first
-    });
-    tools
-}
-
-impl Extension {
-    fn failed(&self, error: &mcp::Error) -> Error {
-        Error::from_mcp(self.config.name(), false, error)
-    }
-
-    /// What the server lists, asked again only after it said that the list has changed.
-    fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
-        if self.stale.swap(false, Ordering::SeqCst) {
-            match self.client.list_tools(cancel) {
-                Ok(tools) => {
-                    let tools = without_duplicates(self.config.name(), tools);
-                    *lock(&self.tools) = Arc::new(tools);
-                }
-                Err(error) => {
-                    self.stale.store(true, Ordering::SeqCst);
-                    log::warn!("tools not listed again reason={}", self.failed(&error));
-                }
-            }
-        }
-        lock(&self.tools).clone()
-    }
-}
-
-/// Hears that a list has changed.
-struct Watch {
-    stale: Arc<AtomicBool>,
-}
-
-impl Listener for Watch {
-    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
-        if method == "notifications/tools/list_changed" {
-            self.stale.store(true, Ordering::SeqCst);
-        }
-    }
 }

@@ -2,13 +2,19 @@
 //! that dispatches to them. Whatever its type, an active extension is an MCP client.
 //! CORE §5, §6, §8, §10.
 
+mod active;
+pub mod callbacks;
 pub mod command;
 pub mod config;
 pub mod environment;
 mod error;
+mod listing;
 mod manager;
 pub mod platform;
+pub mod resources;
 
+pub use callbacks::{Callbacks, Origin};
 pub use config::ExtensionConfig;
 pub use error::{Error, Phase};
+pub use listing::{Listing, Of};
 pub use manager::{Bounds, Context, ListedTool, Manager};

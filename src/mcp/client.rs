@@ -4,20 +4,26 @@
 //! in the thread that read it, see `inbound`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
 
 mod inbound;
+mod requests;
+
+pub use super::pending::{Call, Observer};
+pub use requests::Handler;
+use requests::Requests;
 
 use super::error::Error;
 use super::jsonrpc::{self, Id, RawJson};
-use super::pending::{Outcome, Patience, Pending};
+use super::pending::{Outcome, Patience, Pending, Slot};
 use super::text::{printable, redact};
 use super::transport::{Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// How many pages one listing may have.
@@ -38,14 +44,16 @@ pub struct Options {
     pub name: String,
     /// Who we say that we are.
     pub client: Implementation,
-    /// Our capabilities, a JSON object.
-    pub capabilities: RawJson,
+    /// Our capabilities, beside those that come with the `handler`.
+    pub capabilities: serde_json::Map<String, serde_json::Value>,
     /// How long `initialize` and each later request wait.
     pub patience: Patience,
     /// Goes into the `_meta` of every request but `initialize` (SERVER §9.2).
     pub meta: serde_json::Map<String, serde_json::Value>,
     /// Text that must never be shown, should the server say it.
     pub secrets: Vec<String>,
+    /// Answers the server's own requests; they are refused without it.
+    pub handler: Option<Arc<dyn Handler>>,
 }
 
 impl Options {
@@ -58,14 +66,25 @@ impl Options {
                 title: None,
                 version: env!("CARGO_PKG_VERSION").into(),
             },
-            capabilities: RawValue::from_string("{}".into()).unwrap_or_default(),
+            capabilities: serde_json::Map::new(),
             patience: Patience {
                 quiet: DEFAULT_TIMEOUT,
                 total: MAX_TIMEOUT,
             },
             meta: serde_json::Map::new(),
             secrets: Vec::new(),
+            handler: None,
         }
+    }
+
+    /// The capabilities for `initialize`: only what is answered is declared.
+    fn declared(&self) -> serde_json::Map<String, serde_json::Value> {
+        let mut all = self.capabilities.clone();
+        if self.handler.is_some() {
+            all.insert("sampling".to_owned(), json!({}));
+            all.insert("elicitation".to_owned(), json!({"form": {}, "url": {}}));
+        }
+        all
     }
 }
 
@@ -109,13 +128,16 @@ struct Inner {
     pending: Pending,
     counters: Counters,
     server: OnceLock<InitializeResult>,
+    requests: Requests,
+    /// For the threads that answer the server's requests.
+    this: Weak<Inner>,
 }
 
 #[derive(Serialize)]
 struct InitializeParams<'a> {
     #[serde(rename = "protocolVersion")]
     protocol_version: &'a str,
-    capabilities: &'a RawValue,
+    capabilities: &'a serde_json::Map<String, serde_json::Value>,
     #[serde(rename = "clientInfo")]
     client_info: &'a Implementation,
 }
@@ -172,13 +194,15 @@ impl Client {
         cancel: &Cancel,
     ) -> Result<Client, Error> {
         let client = Client {
-            inner: Arc::new(Inner {
+            inner: Arc::new_cyclic(|this| Inner {
                 options,
                 transport,
                 listener,
                 pending: Pending::default(),
                 counters: Counters::default(),
                 server: OnceLock::new(),
+                requests: Requests::default(),
+                this: this.clone(),
             }),
         };
         client.initialize(cancel)?;
@@ -191,9 +215,10 @@ impl Client {
             .transport
             .start(inner.clone())
             .map_err(Error::Transport)?;
+        let capabilities = inner.options.declared();
         let params = InitializeParams {
             protocol_version: VERSIONS[0],
-            capabilities: &inner.options.capabilities,
+            capabilities: &capabilities,
             client_info: &inner.options.client,
         };
         let answer: InitializeResult = self.request("initialize", |_| Some(&params), cancel)?;
@@ -289,6 +314,7 @@ impl Client {
         &self,
         name: &str,
         arguments: &RawValue,
+        call: Call<'_>,
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
         #[derive(Deserialize)]
@@ -302,20 +328,18 @@ impl Client {
         }
         self.require(self.server().capabilities.tools.is_some(), "tools")?;
         const METHOD: &str = "tools/call";
-        let answer: Answer = self.request(
-            METHOD,
-            |id| {
-                Some(CallParams {
-                    name,
-                    arguments,
-                    meta: CallMeta {
-                        meta: &self.inner.options.meta,
-                        progress_token: id,
-                    },
-                })
-            },
-            cancel,
-        )?;
+        let register = |pending: &Pending, patience| pending.register_call(patience, call);
+        let params = |id| {
+            Some(CallParams {
+                name,
+                arguments,
+                meta: CallMeta {
+                    meta: &self.inner.options.meta,
+                    progress_token: id,
+                },
+            })
+        };
+        let answer: Answer = decode(METHOD, &self.exchange(METHOD, register, params, cancel)?)?;
         if answer.content.is_none() && answer.structured_content.is_none() {
             return Err(Error::Protocol {
                 method: METHOD,
@@ -378,7 +402,9 @@ impl Client {
     /// Ends the connection and what belongs to it. Whoever still waits gets an error.
     pub fn close(&self) {
         self.inner.pending.fail(TransportError::Closed);
+        self.inner.requests.end();
         self.inner.transport.close();
+        self.inner.requests.close(&self.inner.options.name);
         self.inner.say_what_was_odd();
     }
 
@@ -448,11 +474,21 @@ impl Client {
         decode(method, &self.ask(method, params, cancel)?)
     }
 
-    /// Sends one request and waits for its answer. `params` may depend on the id, because a
-    /// progress token does.
     fn ask<P: Serialize>(
         &self,
         method: &'static str,
+        params: impl FnOnce(i64) -> Option<P>,
+        cancel: &Cancel,
+    ) -> Result<RawJson, Error> {
+        self.exchange(method, Pending::register, params, cancel)
+    }
+
+    /// Sends one request and waits for its answer. `params` may depend on the id, because a
+    /// progress token does.
+    fn exchange<P: Serialize>(
+        &self,
+        method: &'static str,
+        register: impl FnOnce(&Pending, Patience) -> Result<(i64, Arc<Slot>), Outcome>,
         params: impl FnOnce(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
@@ -461,7 +497,7 @@ impl Client {
             return Err(Error::Cancelled { method });
         }
         let patience = inner.options.patience;
-        let outcome = match inner.pending.register(patience) {
+        let outcome = match register(&inner.pending, patience) {
             Err(over) => over,
             Ok((id, slot)) => {
                 let sent = jsonrpc::request(&Id::Number(id), method, params(id).as_ref())
@@ -488,7 +524,7 @@ impl Client {
             Outcome::Answer(text) => Ok(text),
             Outcome::Refused(mut error) => {
                 error.message = redact(&error.message, &inner.options.secrets);
-                Err(Error::Rpc { method, error })
+                Err(Error::refused(method, error))
             }
             Outcome::Failed(error) => Err(Error::Transport(error)),
             Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
@@ -523,6 +559,7 @@ impl Inner {
             _ => return,
         };
         self.transport.forget(id);
+        self.requests.given_up(id);
         if method != "initialize" {
             let params = Cancelled {
                 request: id,

@@ -1,13 +1,18 @@
 //! What can go wrong between an MCP client and its server.
 
-use super::jsonrpc::ErrorObject;
+use super::jsonrpc::{ErrorObject, URL_ELICITATION_REQUIRED};
 use super::text::printable;
 use super::transport::TransportError;
+use super::types::ElicitParams;
+use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
 
 /// How much of a server's own words goes into an error, in characters.
 const QUOTED: usize = 500;
+/// How long an address may be that is shown, in characters, and how many of them.
+const URL: usize = 2_000;
+const URLS: usize = 8;
 
 /// Why a request, or the connection, failed. One sentence each, without the server's name: whoever
 /// knows it puts it in front.
@@ -21,6 +26,13 @@ pub enum Error {
         method: &'static str,
         /// The answer.
         error: ErrorObject,
+    },
+    /// The call has to wait until the user has been at these addresses: it may be repeated then.
+    UrlRequired {
+        /// What was asked.
+        method: &'static str,
+        /// Where to go and why, at least one.
+        elicitations: Vec<ElicitParams>,
     },
     /// The server broke the protocol.
     Protocol {
@@ -55,6 +67,30 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// What a JSON-RPC error means to the caller.
+    pub(super) fn refused(method: &'static str, error: ErrorObject) -> Self {
+        #[derive(Deserialize)]
+        struct Data {
+            elicitations: Vec<ElicitParams>,
+        }
+        if error.code == URL_ELICITATION_REQUIRED
+            && let Some(data) = &error.data
+            && let Ok(Data { mut elicitations }) = serde_json::from_str(data.get())
+        {
+            elicitations.retain(|elicitation| elicitation.url.is_some());
+            elicitations.truncate(URLS);
+            if !elicitations.is_empty() {
+                return Error::UrlRequired {
+                    method,
+                    elicitations,
+                };
+            }
+        }
+        Error::Rpc { method, error }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,6 +101,19 @@ impl fmt::Display for Error {
                 printable(&error.message, QUOTED),
                 error.code
             ),
+            Error::UrlRequired {
+                method,
+                elicitations,
+            } => {
+                write!(f, "{method} has to wait for you: open")?;
+                for (n, elicitation) in elicitations.iter().enumerate() {
+                    let url = elicitation.url.as_deref().unwrap_or_default();
+                    let message = printable(&elicitation.message, QUOTED);
+                    let comma = if n > 0 { "," } else { "" };
+                    write!(f, "{comma} {} ({message})", printable(url, URL))?;
+                }
+                f.write_str("; then call again")
+            }
             Error::Protocol { method, reason } => write!(f, "{method}: {reason}"),
             Error::Version { offered, answered } => write!(
                 f,

@@ -22,6 +22,10 @@ pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INVALID_PARAMS: i64 = -32602;
 /// The method failed inside the receiver.
 pub const INTERNAL_ERROR: i64 = -32603;
+/// The receiver does not do it now, or was told not to: MCP's clients have no closer code for it.
+pub const REFUSED: i64 = -32000;
+/// MCP's code for a call that has to wait until the user has been at some address.
+pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// MCP's code for a resource that does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 

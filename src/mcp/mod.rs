@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod error;
+pub mod form;
 pub mod jsonrpc;
 pub mod pending;
 pub mod server;

@@ -4,6 +4,7 @@ use super::jsonrpc::{ErrorObject, RawJson};
 use super::transport::TransportError;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -40,6 +41,24 @@ pub struct Patience {
     pub total: Duration,
 }
 
+/// Hears what a server says about one running call: the notification's method and parameters.
+///
+/// It is called in the thread that reads the connection, which may be the caller's own, so it must not
+/// block; and never once the call has returned.
+pub type Observer = Arc<dyn Fn(&str, Option<&RawValue>) + Send + Sync>;
+
+/// Whom a call belongs to. One without an observer and a label costs nothing more.
+#[derive(Clone, Default)]
+pub struct Call<'a> {
+    /// Gets `notifications/progress` of this call, and `notifications/message` as far as they can be
+    /// told to belong to it: those that come on its own stream, or, where all calls share one, while no
+    /// other call has been running longer.
+    pub observer: Option<Observer>,
+    /// What the caller calls it, for example the id of a tool request: the server's own requests that
+    /// come in this call carry it.
+    pub label: Option<&'a str>,
+}
+
 /// The table of requests under way on one connection.
 #[derive(Default)]
 pub struct Pending {
@@ -50,6 +69,9 @@ pub struct Pending {
 struct Table {
     last: i64,
     slots: HashMap<i64, Arc<Slot>>,
+    /// How many [`Hold`]s there are, and since when there is one.
+    holds: usize,
+    held: Option<Instant>,
     /// Set once nothing can be answered any more.
     over: Option<Over>,
 }
@@ -73,6 +95,26 @@ impl From<Over> for Outcome {
 pub struct Slot {
     state: Mutex<State>,
     changed: Condvar,
+    call: Option<Followed>,
+}
+
+/// What is kept of a [`Call`] while it runs.
+#[derive(Default)]
+struct Followed {
+    observer: Mutex<Option<Observer>>,
+    label: Option<String>,
+}
+
+/// While it lives, no deadline passes: the server waits for us.
+#[must_use = "dropping the hold lets the clock go on"]
+pub struct Hold<'p> {
+    pending: &'p Pending,
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        self.pending.release();
+    }
 }
 
 struct State {
@@ -82,6 +124,24 @@ struct State {
     quiet: Duration,
     deadline: Instant,
     last_deadline: Instant,
+    /// Since when the clock stands still.
+    held: Option<Instant>,
+    /// However long it stands still.
+    end: Instant,
+}
+
+impl State {
+    fn now(&self) -> Instant {
+        self.held.unwrap_or_else(Instant::now)
+    }
+
+    /// Until when to wait, if nothing happens.
+    fn until(&self) -> Instant {
+        match self.held {
+            Some(_) => self.end,
+            None => self.deadline.min(self.end),
+        }
+    }
 }
 
 impl Pending {
@@ -90,8 +150,32 @@ impl Pending {
     /// # Errors
     /// The reason why the connection is over, if it is.
     pub fn register(&self, patience: Patience) -> Result<(i64, Arc<Slot>), Outcome> {
+        self.enter(patience, None)
+    }
+
+    /// As [`register`](Self::register), for the call of a tool.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_call(
+        &self,
+        patience: Patience,
+        call: Call<'_>,
+    ) -> Result<(i64, Arc<Slot>), Outcome> {
+        let followed = Followed {
+            observer: Mutex::new(call.observer),
+            label: call.label.map(str::to_owned),
+        };
+        self.enter(patience, Some(followed))
+    }
+
+    fn enter(
+        &self,
+        patience: Patience,
+        call: Option<Followed>,
+    ) -> Result<(i64, Arc<Slot>), Outcome> {
         let now = Instant::now();
-        let quiet = patience.quiet.min(LONGEST);
+        let (quiet, total) = (patience.quiet.min(LONGEST), patience.total.min(LONGEST));
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
             return Err(over.clone().into());
@@ -102,10 +186,13 @@ impl Pending {
                 outcome: None,
                 asleep: false,
                 quiet,
-                deadline: now + quiet.min(patience.total),
-                last_deadline: now + patience.total.min(LONGEST),
+                deadline: now + quiet.min(total),
+                last_deadline: now + total,
+                held: table.held.map(|_| now),
+                end: now + total + total,
             }),
             changed: Condvar::new(),
+            call,
         });
         let id = table.last;
         table.slots.insert(id, slot.clone());
@@ -125,8 +212,74 @@ impl Pending {
             return false;
         };
         let mut state = lock(&slot.state);
-        state.deadline = (Instant::now() + state.quiet).min(state.last_deadline);
+        state.deadline = (state.now() + state.quiet).min(state.last_deadline);
         true
+    }
+
+    /// Stops the clock of all requests, those to come included, until the last hold is dropped.
+    /// A request never waits longer than twice its total patience, so that a server cannot
+    /// hold it for ever.
+    pub fn hold(&self) -> Hold<'_> {
+        let now = Instant::now();
+        let mut table = lock(&self.table);
+        table.holds += 1;
+        if table.held.is_none() {
+            table.held = Some(now);
+            for slot in table.slots.values() {
+                lock(&slot.state).held = Some(now);
+            }
+        }
+        Hold { pending: self }
+    }
+
+    fn release(&self) {
+        let now = Instant::now();
+        let mut table = lock(&self.table);
+        table.holds -= 1;
+        if table.holds > 0 {
+            return;
+        }
+        table.held = None;
+        for slot in table.slots.values() {
+            let mut state = lock(&slot.state);
+            if let Some(since) = state.held.take() {
+                let stood = now.saturating_duration_since(since);
+                state.deadline += stood;
+                state.last_deadline += stood;
+            }
+            drop(state);
+            slot.changed.notify_one();
+        }
+    }
+
+    /// The call that has been running longest.
+    pub fn oldest_call(&self) -> Option<i64> {
+        let table = lock(&self.table);
+        let calls = table.slots.iter().filter(|(_, slot)| slot.call.is_some());
+        calls.map(|(id, _)| *id).min()
+    }
+
+    /// What the caller calls this call.
+    pub fn label(&self, id: i64) -> Option<String> {
+        let slot = lock(&self.table).slots.get(&id).cloned()?;
+        slot.call.as_ref()?.label.clone()
+    }
+
+    /// Hands a notification to the observer of this call; false when there is none.
+    pub fn observe(&self, id: i64, method: &str, params: Option<&RawValue>) -> bool {
+        let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
+            return false;
+        };
+        let Some(call) = &slot.call else { return false };
+        // Held while the observer works, so that the call cannot return meanwhile.
+        let observer = lock(&call.observer);
+        match &*observer {
+            Some(observe) => {
+                observe(method, params);
+                true
+            }
+            None => false,
+        }
     }
 
     /// The connection failed: everybody gets the reason, now and later.
@@ -179,6 +332,10 @@ impl Pending {
         };
         let outcome = slot.wait(cancel);
         drop(hook);
+        if let Some(call) = &slot.call {
+            // Dropped after the lock is released: it may own anything.
+            let _observer = lock(&call.observer).take();
+        }
         if matches!(outcome, Outcome::TimedOut | Outcome::Cancelled) {
             self.forget(id);
         }
@@ -214,11 +371,10 @@ impl Slot {
             if let Some(outcome) = state.outcome.take() {
                 return outcome;
             }
-            let now = Instant::now();
-            if now >= state.deadline {
+            let mut pause = state.until().saturating_duration_since(Instant::now());
+            if pause.is_zero() {
                 return Outcome::TimedOut;
             }
-            let mut pause = state.deadline - now;
             if cancel.has_probe() {
                 pause = pause.min(PROBE_EVERY);
             }

@@ -4,7 +4,7 @@
 //! MCP 2025-11-25, schema.
 
 use super::jsonrpc::{RawJson, begins_with};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// Protocol versions that this implementation speaks, newest first: the stateful ones.
@@ -319,6 +319,162 @@ pub struct Progress {
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// The parameters of `sampling/createMessage`: what a server wants from the client's model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateMessageParams {
+    /// The conversation, in full: nothing of ours belongs to it.
+    pub messages: Vec<SamplingMessage>,
+    /// Which model would do; hints, not demands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_preferences: Option<ModelPreferences>,
+    /// The system prompt that it wishes for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// `none`, `thisServer` or `allServers`; the latter two need a capability that is not declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include_context: Option<String>,
+    /// How freely the model chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// How many tokens the model may give.
+    pub max_tokens: u64,
+    /// Texts that end the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_sequences: Option<Vec<String>>,
+    /// For the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RawJson>,
+    /// Tools that the model may ask for; needs a capability that is not declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<RawJson>,
+    /// How it may use them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<RawJson>,
+}
+
+/// One message of `sampling/createMessage`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SamplingMessage {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// What is said: on the wire one part, or an array of them.
+    #[serde(deserialize_with = "one_or_many", serialize_with = "as_one_or_many")]
+    pub content: Vec<Content>,
+}
+
+/// What a server says about the model that it would like.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelPreferences {
+    /// Parts of names of models, the best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<ModelHint>,
+    /// From 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_priority: Option<f64>,
+    /// From 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_priority: Option<f64>,
+    /// From 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intelligence_priority: Option<f64>,
+}
+
+/// See [`ModelPreferences::hints`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ModelHint {
+    /// Part of a model's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// The answer to `sampling/createMessage`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateMessageResult {
+    /// `assistant`.
+    pub role: String,
+    /// What the model said.
+    #[serde(deserialize_with = "one_or_many", serialize_with = "as_one_or_many")]
+    pub content: Vec<Content>,
+    /// Its name.
+    pub model: String,
+    /// `endTurn`, `stopSequence`, `maxTokens`, or the provider's own reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+}
+
+/// The parameters of `elicitation/create`: what a server wants from the user.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ElicitParams {
+    /// `form` or `url`.
+    #[serde(default)]
+    pub mode: ElicitMode,
+    /// Why, for people.
+    pub message: String,
+    /// Of a form: the flat schema of the answer, see [`form`](super::form).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_schema: Option<RawJson>,
+    /// Of a URL: where the user is to go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Of a URL: comes back in `notifications/elicitation/complete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elicitation_id: Option<String>,
+}
+
+/// How a server wants its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitMode {
+    /// The user fills in a form here.
+    #[default]
+    Form,
+    /// The user does it in a browser; the answer only says whether they want to.
+    Url,
+}
+
+/// The answer to `elicitation/create`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ElicitResult {
+    /// What the user did.
+    pub action: ElicitAction,
+    /// The form filled in, where it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// What a user does with an elicitation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElicitAction {
+    /// They agree.
+    Accept,
+    /// They say no.
+    Decline,
+    /// They turn away without an answer.
+    Cancel,
+}
+
+fn one_or_many<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Content>, D::Error> {
+    let raw = RawJson::deserialize(d)?;
+    let read = match begins_with(raw.get(), '[') {
+        true => serde_json::from_str(raw.get()),
+        false => serde_json::from_str(raw.get()).map(|one| vec![one]),
+    };
+    read.map_err(serde::de::Error::custom)
+}
+
+/// One part goes out as it is: only MCP 2025-11-25 knows arrays here.
+fn as_one_or_many<S: Serializer>(content: &[Content], s: S) -> Result<S::Ok, S::Error> {
+    match content {
+        [one] => one.serialize(s),
+        many => many.serialize(s),
+    }
 }
 
 #[cfg(test)]
