@@ -44,18 +44,13 @@
 //! ```
 //! use gosling::agent::{Registry, Stores};
 //! use gosling::http::{Guard, Limits, Server};
-//! use gosling::store::{Config, Paths, Permissions, Secrets, Sessions};
+//! use gosling::store::Paths;
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //!
 //! # let root = std::env::temp_dir().join(format!("gosling-doc-{}", std::process::id()));
 //! let paths = Paths::under(&root);
-//! let stores = Stores {
-//!     config: Config::new(&paths),
-//!     secrets: Arc::new(Secrets::new(&paths)),
-//!     sessions: Sessions::new(&paths),
-//!     permissions: Permissions::new(&paths),
-//! };
+//! let stores = Stores::new(&paths);
 //! let registry = Arc::new(Registry::new(stores, false));
 //! let router = gosling::api::router(registry.clone());
 //! let guard = Guard::new(Some(b"a secret of your own".to_vec()), Vec::new());

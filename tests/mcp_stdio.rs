@@ -128,7 +128,9 @@ fn what_the_server_did_not_declare_is_never_sent() {
     assert!(client.list_prompts(&cancel).unwrap().is_empty());
     let nothing = arguments(serde_json::json!({}));
     for refused in [
-        client.call_tool("x", &nothing, Call::default(), &cancel).err(),
+        client
+            .call_tool("x", &nothing, Call::default(), &cancel)
+            .err(),
         client.read_resource("x:", &cancel).err(),
         client
             .get_prompt("x", &serde_json::Map::new(), &cancel)
@@ -151,7 +153,11 @@ fn a_slow_call_hears_its_progress_and_does_not_hold_up_quick_ones() {
     let (client, heard, _) = demo();
     let slow = arguments(serde_json::json!({"steps": 4, "step_ms": 150}));
     thread::scope(|scope| {
-        let call = scope.spawn(|| client.call_tool("slow", &slow, Call::default(), &Cancel::new()).unwrap());
+        let call = scope.spawn(|| {
+            client
+                .call_tool("slow", &slow, Call::default(), &Cancel::new())
+                .unwrap()
+        });
         let mut quick = 0;
         while !call.is_finished() {
             echo(&client, "quick");
@@ -178,7 +184,9 @@ fn cancelling_is_prompt_whoever_reads() {
                 thread::sleep(Duration::from_millis(wait));
                 cancel.cancel();
             });
-            let error = client.call_tool("slow", &slow, Call::default(), &cancel).unwrap_err();
+            let error = client
+                .call_tool("slow", &slow, Call::default(), &cancel)
+                .unwrap_err();
             assert!(matches!(error, Error::Cancelled { .. }), "{error}");
         });
         assert!(begin.elapsed() < PATIENCE / 10, "{:?}", begin.elapsed());
@@ -207,7 +215,9 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
                     thread::sleep(Duration::from_millis(5));
                     kill();
                 });
-                let error = client.call_tool("slow", &slow, Call::default(), &Cancel::new()).unwrap_err();
+                let error = client
+                    .call_tool("slow", &slow, Call::default(), &Cancel::new())
+                    .unwrap_err();
                 assert!(error.to_string().contains("signal: 9"), "{error}");
             });
         }

@@ -1,6 +1,6 @@
 //! Why something could not be done for a session.
 
-use crate::{extension, recipe, store};
+use crate::{extension, provider, recipe, store};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -30,6 +30,10 @@ pub enum Error {
     Extension(extension::Error),
     /// Files.
     Store(store::Error),
+    /// A turn of the session is under way.
+    Working,
+    /// The model did not do what was needed.
+    Model(provider::Error),
     /// The client went away or the server stops.
     Cancelled,
     /// No thread could be made.
@@ -52,6 +56,10 @@ impl fmt::Display for Error {
             Error::Recipe(error) => error.fmt(f),
             Error::Extension(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
+            Error::Working => f.write_str(
+                "this session is still busy with the message before; wait for its end, or cancel it",
+            ),
+            Error::Model(error) => error.fmt(f),
             Error::Cancelled => f.write_str("the request was cancelled"),
             Error::Busy { reason } => write!(f, "no thread could be started: {reason}"),
         }
@@ -72,6 +80,12 @@ impl From<store::Error> for Error {
 impl From<extension::Error> for Error {
     fn from(error: extension::Error) -> Self {
         Error::Extension(error)
+    }
+}
+
+impl From<provider::Error> for Error {
+    fn from(error: provider::Error) -> Self {
+        Error::Model(error)
     }
 }
 

@@ -1,6 +1,10 @@
-//! One live agent: the extensions of one session, activated in the background, side by side.
+//! One live agent: the extensions of one session, activated in the background, side by side, and the
+//! conversation that it is in.
 
 use super::Error;
+use super::callbacks::Answers;
+use super::floor::Floor;
+use super::turn::Work;
 use crate::extension::{Context, ExtensionConfig, ListedTool, Manager};
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
@@ -11,8 +15,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -34,14 +39,69 @@ pub struct ExtensionResult {
     pub error: Option<String>,
 }
 
+/// How long the end of an agent waits for a turn to give up.
+const GIVE_UP: Duration = Duration::from_secs(5);
+
 /// A session at work.
 pub struct Agent {
+    pub(super) session_id: String,
     pub(super) extensions: Manager,
+    pub(super) floor: Arc<Floor>,
+    /// What turns work with; a turn that runs has taken it.
+    work: Mutex<Place>,
+    /// A turn is over.
+    idle: Condvar,
+    /// The thread that makes the session's name.
+    naming: Mutex<Option<JoinHandle<()>>>,
+    /// The session may be without a name.
+    nameless: AtomicBool,
     cancel: Cancel,
     results: OnceLock<Vec<ExtensionResult>>,
     /// Closed when the activation is over.
     ready: Receiver<()>,
     activation: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Where the work of turns is.
+#[derive(Default)]
+enum Place {
+    /// There was no turn yet.
+    #[default]
+    Nowhere,
+    /// No turn runs.
+    Here(Work),
+    /// A turn has it.
+    Taken,
+}
+
+/// The work of turns, in the hands of one. It goes back when this is dropped.
+pub(super) struct Working<'a> {
+    agent: &'a Agent,
+    work: Option<Work>,
+}
+
+impl Deref for Working<'_> {
+    type Target = Option<Work>;
+
+    fn deref(&self) -> &Option<Work> {
+        &self.work
+    }
+}
+
+impl DerefMut for Working<'_> {
+    fn deref_mut(&mut self) -> &mut Option<Work> {
+        &mut self.work
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        *lock(&self.agent.work) = match self.work.take() {
+            Some(work) => Place::Here(work),
+            None => Place::Nowhere,
+        };
+        self.agent.idle.notify_all();
+    }
 }
 
 impl Agent {
@@ -51,15 +111,23 @@ impl Agent {
     /// # Errors
     /// When no thread can be made.
     pub(super) fn launch(
-        context: Context,
+        mut context: Context,
         configs: Vec<Value>,
         before: Option<Arc<Agent>>,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
         let (working, ready) = bounded::<()>(0);
+        let floor = Arc::new(Floor::default());
+        context.callbacks = Some(Arc::new(Answers::new(floor.clone())));
         let agent = Arc::new(Agent {
+            session_id: context.session_id.clone(),
             extensions: Manager::new(context),
+            floor,
+            work: Mutex::default(),
+            idle: Condvar::new(),
+            naming: Mutex::default(),
+            nameless: AtomicBool::new(true),
             cancel: server.child(),
             results: OnceLock::new(),
             ready,
@@ -201,6 +269,43 @@ impl Agent {
         Ok(&self.extensions)
     }
 
+    /// Begins a turn; nobody else can until what is given back is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Working`] when a turn runs already.
+    pub(super) fn begin(&self) -> Result<Working<'_>, Error> {
+        match std::mem::replace(&mut *lock(&self.work), Place::Taken) {
+            Place::Taken => Err(Error::Working),
+            Place::Here(work) => Ok(Working {
+                agent: self,
+                work: Some(work),
+            }),
+            Place::Nowhere => Ok(Working {
+                agent: self,
+                work: None,
+            }),
+        }
+    }
+
+    /// Cancelled when the agent ends.
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Whether the session should be named now: asked once in an agent's life, and no more after that.
+    pub(super) fn wants_name(&self) -> bool {
+        self.nameless.swap(false, Ordering::SeqCst)
+    }
+
+    /// Makes the session's name in a thread that ends with the agent.
+    pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
+        let thread = thread::Builder::new().name(format!("{name} {}", self.session_id));
+        match thread.spawn(work) {
+            Ok(thread) => *lock(&self.naming) = Some(thread),
+            Err(error) => log::warn!("nothing done in the background reason={error}"),
+        }
+    }
+
     /// Whether [`close`](Self::close) was called, or the server stops.
     pub fn is_ending(&self) -> bool {
         self.cancel.is_cancelled()
@@ -214,7 +319,14 @@ impl Agent {
         if let Some(activation) = activation.take() {
             let _ = activation.join();
         }
+        let taken = |place: &mut Place| matches!(place, Place::Taken);
+        let _ = self
+            .idle
+            .wait_timeout_while(lock(&self.work), GIVE_UP, taken);
         self.extensions.close();
+        if let Some(naming) = lock(&self.naming).take() {
+            let _ = naming.join();
+        }
     }
 }
 

@@ -1,17 +1,27 @@
-//! Sessions at work: which agents are live, what they have activated, and how they end.
+//! Sessions at work: which agents are live, what they have activated, how they answer, and how they end.
 
+mod callbacks;
+mod commands;
+mod compaction;
 mod context;
 mod desk;
 mod error;
 mod event;
-mod history;
+mod floor;
 pub mod hints;
+mod history;
 mod live;
+mod mode;
+mod models;
+mod naming;
 pub mod prompt;
 mod registry;
 mod schema;
+mod tools;
+mod turn;
 
 pub use error::Error;
 pub use event::{Event, Events};
 pub use live::{Agent, ExtensionResult};
+pub use mode::{Confirmation, Mode};
 pub use registry::{Registry, Start, Stores};

@@ -2,7 +2,7 @@
 //! says of itself.
 
 use crate::mcp::types::ToolAnnotations;
-use crate::store::permissions::Level;
+use crate::store::Level;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -53,7 +53,9 @@ impl Mode {
             return Mode::default();
         };
         Mode::deserialize(setting).unwrap_or_else(|_| {
-            log::warn!("not a mode, so every call is asked about setting=GOOSE_MODE value={setting}");
+            log::warn!(
+                "not a mode, so every call is asked about setting=GOOSE_MODE value={setting}"
+            );
             Mode::Approve
         })
     }
@@ -65,9 +67,8 @@ impl Mode {
         level: Option<Level>,
         annotations: Option<&ToolAnnotations>,
     ) -> Verdict {
-        let reads = annotations.is_some_and(|a| {
-            a.read_only_hint == Some(true) && a.destructive_hint != Some(true)
-        });
+        let reads = annotations
+            .is_some_and(|a| a.read_only_hint == Some(true) && a.destructive_hint != Some(true));
         match (self, level) {
             (_, Some(Level::NeverAllow)) | (Mode::Chat, _) => Verdict::Deny,
             (Mode::Auto, _) | (_, Some(Level::AlwaysAllow)) => Verdict::Run,
@@ -128,7 +129,11 @@ mod tests {
             (Mode::SmartApprove, Some(AlwaysAllow), None, Run),
             (Mode::Chat, Some(AlwaysAllow), Some(&reads), Deny),
         ] {
-            assert_eq!(mode.judge(level, annotations), verdict, "{mode:?} {level:?}");
+            assert_eq!(
+                mode.judge(level, annotations),
+                verdict,
+                "{mode:?} {level:?}"
+            );
         }
     }
 

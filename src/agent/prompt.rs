@@ -1,24 +1,12 @@
 //! The system prompt: what the model is told of itself, of where it works and of its tools.
 
+use super::Mode;
+
 /// Extension instructions beyond this are cut, for each extension, in bytes.
 pub const MAX_EXTENSION: usize = 16 << 10;
 
 /// All extension instructions together, likewise.
 pub const MAX_EXTENSIONS: usize = 64 << 10;
-
-/// How a session treats tools: the setting `GOOSE_MODE`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// They run.
-    #[default]
-    Auto,
-    /// They run when the person agrees.
-    Approve,
-    /// Those that only read run; the person is asked about the others.
-    SmartApprove,
-    /// None runs.
-    Chat,
-}
 
 /// What goes into the prompt.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,12 @@
 //! Which sessions have a live agent. Sessions are made, found, changed and ended here, so that the
 //! stored session and the running one never drift apart.
 
+use super::hints::Hints;
 use super::{Agent, Error, ExtensionResult};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::recipe::Recipe;
-use crate::store::{Config, NewSession, Permissions, Secrets, Sessions};
+use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::Value;
@@ -25,9 +26,24 @@ pub struct Stores {
     /// What `env_keys` name.
     pub secrets: Arc<Secrets>,
     /// The sessions.
-    pub sessions: Sessions,
+    pub sessions: Arc<Sessions>,
     /// Which tools may run unasked.
     pub permissions: Permissions,
+    /// What projects and their owner tell the model.
+    pub hints: Hints,
+}
+
+impl Stores {
+    /// Those in the folders of `paths`. Nothing is read or made yet.
+    pub fn new(paths: &Paths) -> Self {
+        Stores {
+            config: Config::new(paths),
+            secrets: Arc::new(Secrets::new(paths)),
+            sessions: Arc::new(Sessions::new(paths)),
+            permissions: Permissions::new(paths),
+            hints: Hints::new(&paths.config),
+        }
+    }
 }
 
 /// What a session is to begin with.
@@ -54,6 +70,7 @@ pub struct Registry {
     offline: bool,
     cancel: Cancel,
     live: Mutex<HashMap<String, Arc<Agent>>>,
+    pub(super) scripted: Mutex<Option<Arc<dyn crate::provider::Provider>>>,
 }
 
 impl Registry {
@@ -64,6 +81,7 @@ impl Registry {
             offline,
             cancel: Cancel::new(),
             live: Mutex::default(),
+            scripted: Mutex::default(),
         }
     }
 
@@ -337,7 +355,12 @@ impl Registry {
         bounds
     }
 
-    fn live(&self, id: &str) -> Option<Arc<Agent>> {
+    /// The session and its agent, which is started if it does not run.
+    pub(super) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
+        self.run(id, Running::Stays)
+    }
+
+    pub(super) fn live(&self, id: &str) -> Option<Arc<Agent>> {
         lock(&self.live).get(id).cloned()
     }
 

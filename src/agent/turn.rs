@@ -11,7 +11,7 @@ use super::mode::Mode;
 use super::{Error, Event, Events, Registry, history, prompt};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, SystemNotification,
-    TokenState,
+    TokenState, ToolRequest,
 };
 use crate::provider::{self, Answer, Ask, Class, Listener, Purpose, Stop, ToolSpec, Usage};
 use crate::recipe;
@@ -44,8 +44,8 @@ pub(super) struct Turn<'t> {
     pub(super) cancel: Cancel,
     pub(super) mode: Mode,
     pub(super) model: Model,
-    /// The context was too long once already.
-    compacted: bool,
+    /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
+    pub(super) compacted: usize,
 }
 
 /// Where events go, and the count of tokens that goes with them.
@@ -151,19 +151,23 @@ impl Registry {
             });
             return Ok(());
         }
-        let mut work = agent.begin(|| {
-            Ok(Work {
-                journal: self.stores().sessions.journal(id)?,
-                ratio: Ratio::default(),
-            })
-        })?;
+        let mut working = agent.begin()?;
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();
             move || cancel.cancel()
         });
         agent.wait(&turn_cancel)?;
-        work.journal.refresh()?;
+        let work = match &mut *working {
+            Some(work) => {
+                work.journal.refresh()?;
+                work
+            }
+            none => none.insert(Work {
+                journal: self.stores().sessions.journal(id)?,
+                ratio: Ratio::default(),
+            }),
+        };
         if let Some(so_far) = so_far {
             work.journal.replace(so_far)?;
         }
@@ -174,16 +178,16 @@ impl Registry {
             registry: self,
             agent: &agent,
             session,
-            work: &mut work,
+            work,
             speaker,
             cancel: turn_cancel,
             mode,
             model,
-            compacted: false,
+            compacted: 0,
         };
         let end = turn.run(user);
         turn.finish(end)?;
-        drop(work);
+        drop(working);
         self.name_in_background(&agent, id);
         Ok(())
     }
@@ -240,13 +244,14 @@ impl Turn<'_> {
                     false => End::Finished,
                 });
             };
-            let calls = message.tool_requests();
-            let none = calls.clone().next().is_none();
-            let all_bad = calls.clone().all(|call| call.tool_call.value().is_none());
-            bad = if all_bad && !none { bad + 1 } else { 0 };
-            if none {
+            if message.tool_requests().next().is_none() {
                 return Ok(End::Finished);
             }
+            let is_bad = |call: &ToolRequest| call.tool_call.value().is_none();
+            bad = match message.tool_requests().all(is_bad) {
+                true => bad + 1,
+                false => 0,
+            };
             if !self.call(&message)? {
                 return Ok(End::Cancelled);
             }
@@ -282,7 +287,7 @@ impl Turn<'_> {
             let answer = provider.ask(&ask, &self.cancel, &mut hearing);
             let heard = hearing.end();
             match answer {
-                Err(error) if error.class == Class::ContextExceeded && !self.compacted => {
+                Err(error) if error.class == Class::ContextExceeded && self.may_compact() => {
                     self.compact("The conversation is too long for the model")?;
                 }
                 answer => break (answer, heard, size),
@@ -293,7 +298,7 @@ impl Turn<'_> {
                 if let Some(input) = answer.usage.input {
                     self.work.ratio.learn(size, input);
                 }
-                self.take(answer, heard).map(Some).map(|message| message.flatten())
+                self.take(answer, heard)
             }
             Err(error) => {
                 if !heard.content.is_empty() {
@@ -319,7 +324,10 @@ impl Turn<'_> {
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
-            matches!(part, Content::Image(_) | Content::ToolRequest(_) | Content::Other(_))
+            matches!(
+                part,
+                Content::Image(_) | Content::ToolRequest(_) | Content::Other(_)
+            )
         });
         let rest: Vec<Content> = rest.cloned().collect();
         if !rest.is_empty() {
@@ -355,7 +363,11 @@ impl Turn<'_> {
                 seen.insert(request.id.clone());
             }
             let owner = match &request.tool_call {
-                Outcome::Success { value } => self.agent.extensions.owner_of(&value.name),
+                Outcome::Success { value } => self
+                    .agent
+                    .extensions
+                    .find(&value.name)
+                    .map(|tool| tool.extension),
                 Outcome::Error { .. } => None,
             };
             if let Some(owner) = owner {
@@ -366,7 +378,11 @@ impl Turn<'_> {
 
     /// The model failed: the user is told, and the model need not know.
     fn failed(&mut self, error: &provider::Error) -> Result<(), Error> {
-        log::warn!("model failed class={:?} reason={:?}", error.class, error.message);
+        log::warn!(
+            "model failed class={:?} reason={:?}",
+            error.class,
+            error.message
+        );
         if error.class == Class::Credits {
             self.speaker
                 .notify(NotificationType::CreditsExhausted, &error.message);
@@ -443,13 +459,20 @@ impl Turn<'_> {
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let rendered = recipe::of_session(&self.session).unwrap_or_else(|error| {
-            log::warn!("recipe not applied session={} reason={error}", self.session.id);
+            log::warn!(
+                "recipe not applied session={} reason={error}",
+                self.session.id
+            );
             None
         });
         let names = super::hints::names(self.registry.setting("CONTEXT_FILE_NAMES").as_ref());
-        let hints = self.registry.hints().text(&self.session.working_dir, &names);
+        let hints = self
+            .registry
+            .stores()
+            .hints
+            .text(&self.session.working_dir, &names);
         prompt::system(&prompt::Parts {
-            date: &clock::today_dashed(),
+            date: clock::now_rfc3339().get(..10).unwrap_or_default(),
             working_dir: &self.session.working_dir.to_string_lossy(),
             os: std::env::consts::OS,
             extensions: &extensions,
@@ -560,5 +583,7 @@ pub(super) fn random_id(prefix: &str) -> String {
 /// What a setting says, if it can be read.
 pub(super) fn number(value: Option<&Value>) -> Option<f64> {
     let value = value?;
-    value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
+    value
+        .as_f64()
+        .or_else(|| value.as_str()?.trim().parse().ok())
 }

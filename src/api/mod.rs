@@ -4,10 +4,12 @@
 mod agents;
 mod config;
 mod extensions;
+mod reply;
 mod sessions;
 
 use crate::agent::{self, Registry};
 use crate::http::{Access, Error, Request, Response, Router};
+use crate::provider::{self, Class};
 use crate::store;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = config::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
+    let router = reply::routes(router, &registry);
     sessions::routes(router, &registry)
 }
 
@@ -51,8 +54,21 @@ impl From<agent::Error> for Error {
             | agent::Error::Config { .. }
             | agent::Error::Recipe(_) => Error::bad_request(message),
             agent::Error::Store(error) => error.into(),
+            agent::Error::Working => Error::new(409, message),
+            agent::Error::Model(error) => error.into(),
             agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
             agent::Error::Extension(_) => Error::internal(message),
+        }
+    }
+}
+
+impl From<provider::Error> for Error {
+    fn from(error: provider::Error) -> Self {
+        let message = error.message;
+        match error.class {
+            Class::Config | Class::Authentication | Class::Refused => Error::bad_request(message),
+            Class::Cancelled => Error::new(503, message),
+            _ => Error::internal(message),
         }
     }
 }

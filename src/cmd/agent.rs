@@ -97,12 +97,7 @@ fn serve(options: Options) -> Result<(), Failure> {
         Some(secret) => (secret, false),
         None => (sys::random_hex(24).map_err(failed("no random key"))?, true),
     };
-    let stores = Stores {
-        config: Config::new(&paths),
-        secrets: Arc::new(Secrets::new(&paths)),
-        sessions: Sessions::new(&paths),
-        permissions: Permissions::new(&paths),
-    };
+    let stores = Stores::new(&paths);
     let registry = Arc::new(Registry::new(stores, options.offline));
     let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();
     let hosts = hosts.split(',').map(|host| host.trim().to_owned());

@@ -17,7 +17,11 @@ pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
         ExtensionConfig::from_value(extension.clone())
             .map_err(|reason| Error::Extension { reason })?;
     }
-    match model.response.as_ref().and_then(|it| it.json_schema.as_ref()) {
+    match model
+        .response
+        .as_ref()
+        .and_then(|it| it.json_schema.as_ref())
+    {
         Some(schema) if !schema.is_object() => Err(Error::Schema),
         _ => Ok(()),
     }

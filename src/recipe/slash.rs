@@ -12,9 +12,18 @@ const SETTING: &str = "slash_commands";
 
 /// The commands that are built in, and what they do.
 const BUILTIN: [(&str, &str); 4] = [
-    ("prompts", "List the prompts that extensions offer; name an extension to see only its own"),
-    ("prompt", "Use a prompt of an extension: NAME and KEY=VALUE for its arguments"),
-    ("compact", "Replace the conversation so far by a summary, to make room"),
+    (
+        "prompts",
+        "List the prompts that extensions offer; name an extension to see only its own",
+    ),
+    (
+        "prompt",
+        "Use a prompt of an extension: NAME and KEY=VALUE for its arguments",
+    ),
+    (
+        "compact",
+        "Replace the conversation so far by a summary, to make room",
+    ),
     ("clear", "Forget the conversation so far"),
 ];
 

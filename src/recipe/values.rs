@@ -98,7 +98,10 @@ fn texts(
         let text = coerce(parameter, text, base)?;
         size += text.len();
         if size > MAX_VALUES {
-            return Err(wrong(parameter, "the values are larger than 1 MiB together"));
+            return Err(wrong(
+                parameter,
+                "the values are larger than 1 MiB together",
+            ));
         }
         texts.insert(parameter.key.clone(), text);
     }
@@ -127,7 +130,10 @@ fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Er
         InputType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok("true".to_owned()),
             "false" | "no" | "0" => Ok("false".to_owned()),
-            _ => Err(wrong(parameter, &format!("{text:?} is neither true nor false"))),
+            _ => Err(wrong(
+                parameter,
+                &format!("{text:?} is neither true nor false"),
+            )),
         },
         InputType::Date => match is_date(trimmed) {
             true => Ok(trimmed.to_owned()),

@@ -23,6 +23,7 @@ use crate::sys::{clock, lock};
 const SESSION: &str = "session.json";
 const MESSAGES: &str = "messages.jsonl";
 const LOCK: &str = ".lock";
+const ANSWERS: &str = "answers";
 const DELETED: &str = ".deleted-";
 
 /// Larger session files are not read; recipes and extensions are in them, messages are not.
@@ -212,6 +213,25 @@ impl Sessions {
         let session = self.change(journal.id(), change, |_| Ok(()))?;
         journal.sync_names()?;
         Ok(session)
+    }
+
+    /// Writes what a tool said, in full, to a new file in the folder of the session `id`, and tells
+    /// where it is. `label` is part of its name.
+    ///
+    /// # Errors
+    /// [`Error::SessionNotFound`], [`Error::Io`].
+    pub fn keep_answer(&self, id: &str, label: &str, text: &str) -> Result<PathBuf> {
+        let dir = self.existing(id)?.join(ANSWERS);
+        files::ensure_dir(&dir)?;
+        let label = label
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c));
+        let label: String = label.take(64).collect();
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let unique = now.unwrap_or_default().as_nanos();
+        let path = dir.join(format!("{unique}-{label}.txt"));
+        files::replace(&path, text.as_bytes(), || Ok(()))?;
+        Ok(path)
     }
 
     /// Removes the session `id` with its messages; tells whether there was one.

@@ -1,0 +1,338 @@
+//! What MCP servers ask of a session: an answer of its model, or of its user. SERVER §5.5; MCP 2025-11-25,
+//! client/sampling and client/elicitation.
+
+use super::desk::Silence;
+use super::floor::{Floor, Note};
+use super::turn::random_id;
+use crate::conversation::{Action, ActionRequired, Content, Image, Message, Metadata, Role};
+use crate::extension::{Callbacks, Origin};
+use crate::mcp::form;
+use crate::mcp::jsonrpc::{self, ErrorObject, RawJson};
+use crate::mcp::types::{
+    Content as Part, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
+    ElicitParams, ElicitResult, SamplingMessage,
+};
+use crate::provider::{Ask, Purpose, Stop, Unheard};
+use crate::sys::cancel::Cancel;
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// How long the user has for an answer.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The most that a server may have the model write at once, in tokens.
+const MAX_TOKENS: u64 = 4_096;
+/// How many answers of the model servers may wait for at the same time in one session. An answer to a
+/// server calls no tools, so this bounds the depth too: a server that asks because another asked.
+const MAX_DEPTH: usize = 4;
+/// What MCP's example has for a user who does not agree.
+const REJECTED: i64 = -1;
+
+/// Answers for one session.
+pub(super) struct Answers {
+    pub(super) floor: Arc<Floor>,
+    asking: AtomicUsize,
+}
+
+impl Answers {
+    pub(super) fn new(floor: Arc<Floor>) -> Self {
+        Answers {
+            floor,
+            asking: AtomicUsize::new(0),
+        }
+    }
+
+    /// Asks the user whether the model may answer the server.
+    fn may_sample(
+        &self,
+        from: Origin<'_>,
+        params: &CreateMessageParams,
+        cancel: &Cancel,
+    ) -> Result<(), ErrorObject> {
+        let id = random_id("sampling_");
+        let rejected = |why: &str| ErrorObject::new(REJECTED, why);
+        let question = self.floor.confirmations.ask(&id);
+        let question = question.ok_or_else(|| rejected("the user could not be asked"))?;
+        let arguments = to_raw_value(params).unwrap_or_default();
+        let shown = self.floor.tell(Note::Show(asking(Action::ToolConfirmation {
+            id,
+            tool_name: format!("{}__sampling", from.extension),
+            arguments,
+            prompt: Some(format!(
+                "The MCP server of the extension {:?} wants to ask the model this.",
+                from.extension
+            )),
+        })));
+        if !shown {
+            return Err(rejected(
+                "there is no user to ask whether the model may answer",
+            ));
+        }
+        match question.wait(PATIENCE, cancel) {
+            Ok(answer) if answer.allows() => Ok(()),
+            Ok(_) => Err(rejected("the user does not want the model to answer")),
+            Err(Silence::TimedOut) => Err(rejected(
+                "the user did not say in time whether the model may answer",
+            )),
+            Err(Silence::Cancelled) => Err(rejected("the session was stopped")),
+        }
+    }
+}
+
+impl Callbacks for Answers {
+    fn sample(
+        &self,
+        from: Origin<'_>,
+        params: CreateMessageParams,
+        cancel: &Cancel,
+    ) -> Result<CreateMessageResult, ErrorObject> {
+        let (model, mode) = self.floor.model();
+        let refused = |why: String| ErrorObject::new(jsonrpc::INTERNAL_ERROR, why);
+        let model = model.ok_or_else(|| refused("the session has no model yet".to_owned()))?;
+        if params.messages.is_empty() {
+            let why = "`messages` is empty";
+            return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
+        }
+        let _one = One::of(&self.asking)
+            .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
+        if mode.asks() {
+            self.may_sample(from, &params, cancel)?;
+        }
+        let messages = params
+            .messages
+            .iter()
+            .map(message)
+            .collect::<Result<Vec<_>, _>>();
+        let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
+        let mut config = model.config.clone();
+        let most = config.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
+        config.max_tokens = Some(params.max_tokens.clamp(1, most));
+        config.temperature = params.temperature.or(config.temperature);
+        let ask = Ask {
+            model: &config,
+            system: params.system_prompt.as_deref().unwrap_or_default(),
+            messages: &messages.iter().collect::<Vec<_>>(),
+            tools: &[],
+            purpose: Purpose::Sampling,
+        };
+        let answer = model.provider.ask(&ask, cancel, &mut Unheard);
+        let answer = answer.map_err(|error| refused(error.message))?;
+        self.floor.tell(Note::Used(answer.usage));
+        let stop_reason = match answer.stop {
+            Stop::Complete => "endTurn",
+            Stop::Length => "maxTokens",
+            Stop::Filtered => "contentFilter",
+        };
+        let mut content: Vec<Part> = answer.content.iter().filter_map(part).collect();
+        if content.is_empty() {
+            content.push(Part::text(""));
+        }
+        Ok(CreateMessageResult {
+            role: "assistant".to_owned(),
+            content,
+            model: config.model_name,
+            stop_reason: Some(stop_reason.to_owned()),
+        })
+    }
+
+    fn elicit(
+        &self,
+        from: Origin<'_>,
+        params: ElicitParams,
+        cancel: &Cancel,
+    ) -> Result<ElicitResult, ErrorObject> {
+        let schema: Value = match &params.requested_schema {
+            Some(schema) => serde_json::from_str(schema.get()).unwrap_or_default(),
+            None => json!({"type": "object", "properties": {}}),
+        };
+        let mut message = params.message.clone();
+        if params.mode == ElicitMode::Url {
+            let url = params.url.as_deref().unwrap_or_default();
+            if !(url.starts_with("https://") || url.starts_with("http://")) {
+                let why = "`url` is not an address that a browser can be sent to";
+                return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
+            }
+            message = format!("{message}\n\nOpen this address, if you trust it: {url}");
+        }
+        let id = random_id("elicitation_");
+        let Some(question) = self.floor.answers.ask(&id) else {
+            return Ok(unanswered(ElicitAction::Cancel));
+        };
+        let shown = self.floor.tell(Note::Show(asking(Action::Elicitation {
+            id,
+            message,
+            requested_schema: to_raw_value(&schema).unwrap_or_default(),
+        })));
+        let who = from.extension;
+        if !shown {
+            log::info!("declined, as there is nobody to ask extension={who:?}");
+            return Ok(unanswered(ElicitAction::Decline));
+        }
+        match question.wait(PATIENCE, cancel) {
+            Ok(answer) => judged(answer, &schema, params.mode),
+            Err(Silence::TimedOut) => {
+                log::info!("declined, as nobody answered in {PATIENCE:?} extension={who:?}");
+                self.floor.tell(Note::Show(late(who)));
+                Ok(unanswered(ElicitAction::Decline))
+            }
+            Err(Silence::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
+        }
+    }
+}
+
+/// What the user's answer means: `null` is no; `{"action": "accept" | "decline" | "cancel", "content":
+/// {…}}` says it in full, unless the form itself asks for an `action`; any other object is what was
+/// filled in.
+fn judged(
+    answer: Option<Value>,
+    schema: &Value,
+    mode: ElicitMode,
+) -> Result<ElicitResult, ErrorObject> {
+    let Some(answer) = answer else {
+        return Ok(unanswered(ElicitAction::Decline));
+    };
+    let own = schema.pointer("/properties/action").is_some();
+    let action = answer.get("action").filter(|_| !own);
+    let (action, content) = match action.and_then(|action| ElicitAction::deserialize(action).ok()) {
+        Some(action) => (action, answer.get("content").cloned()),
+        None => (ElicitAction::Accept, Some(answer)),
+    };
+    if action != ElicitAction::Accept || mode == ElicitMode::Url {
+        return Ok(unanswered(action));
+    }
+    let filled_in = match content {
+        Some(Value::Object(filled_in)) => filled_in,
+        _ => Map::new(),
+    };
+    match form::complete(schema, filled_in) {
+        Ok(content) => Ok(ElicitResult {
+            action,
+            content: Some(content),
+        }),
+        Err(wrong) => {
+            let why = format!("the user's answer does not fit: {}", wrong.join("; "));
+            Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why))
+        }
+    }
+}
+
+fn unanswered(action: ElicitAction) -> ElicitResult {
+    ElicitResult {
+        action,
+        content: None,
+    }
+}
+
+fn asking(data: Action) -> Message {
+    let content = vec![Content::ActionRequired(ActionRequired { data })];
+    Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY)
+}
+
+fn late(extension: &str) -> Message {
+    let text = format!("There was no answer to {extension} in 5 minutes, so it was told no.");
+    Message::text(Role::Assistant, text).seen_by(Metadata::USER_ONLY)
+}
+
+/// A message of a server as one of ours.
+fn message(from: &SamplingMessage) -> Result<Message, String> {
+    let role = match from.role.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        _ => return Err("a `role` is neither `user` nor `assistant`".to_owned()),
+    };
+    let content = from.content.iter().map(|part| {
+        let content: Content = serde_json::from_str(part.as_json()).map_err(|e| e.to_string())?;
+        match content {
+            Content::Text(_) | Content::Image(_) => Ok(content),
+            _ => Err("only text and images are taken".to_owned()),
+        }
+    });
+    Ok(Message::new(role, content.collect::<Result<_, String>>()?))
+}
+
+/// A part of our message as one for a server.
+fn part(content: &Content) -> Option<Part> {
+    let json: RawJson = match content {
+        Content::Text(text) => to_raw_value(&json!({"type": "text", "text": text.text})).ok()?,
+        Content::Image(Image {
+            data, mime_type, ..
+        }) => to_raw_value(&json!({"type": "image", "data": data, "mimeType": mime_type})).ok()?,
+        _ => return None,
+    };
+    let json: &RawValue = &json;
+    serde_json::from_str(json.get()).ok()
+}
+
+/// One of those who are asking.
+struct One<'c>(&'c AtomicUsize);
+
+impl<'c> One<'c> {
+    fn of(count: &'c AtomicUsize) -> Option<Self> {
+        let order = Ordering::SeqCst;
+        let more = |count: usize| (count < MAX_DEPTH).then_some(count + 1);
+        count
+            .fetch_update(order, order, more)
+            .ok()
+            .map(|_| One(count))
+    }
+}
+
+impl Drop for One<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(answer: Value, schema: Value) -> (ElicitAction, Option<Value>) {
+        let answer = Some(answer).filter(|answer| !answer.is_null());
+        let result = super::judged(answer, &schema, ElicitMode::Form).unwrap();
+        (result.action, result.content.map(Value::Object))
+    }
+
+    #[test]
+    fn an_answer_says_yes_no_or_nothing() {
+        let form = json!({"properties": {"name": {"type": "string"}}});
+        for (answer, action, content) in [
+            (json!(null), ElicitAction::Decline, None),
+            (
+                json!({"name": "x"}),
+                ElicitAction::Accept,
+                Some(json!({"name": "x"})),
+            ),
+            (json!({"action": "cancel"}), ElicitAction::Cancel, None),
+            (
+                json!({"action": "decline", "content": {"name": "x"}}),
+                ElicitAction::Decline,
+                None,
+            ),
+            (
+                json!({"action": "accept", "content": {"name": "x"}}),
+                ElicitAction::Accept,
+                Some(json!({"name": "x"})),
+            ),
+        ] {
+            assert_eq!(judged(answer, form.clone()), (action, content));
+        }
+        let own = json!({"properties": {"action": {"type": "string"}}});
+        let filled_in = json!({"action": "cancel"});
+        let accepted = (ElicitAction::Accept, Some(filled_in.clone()));
+        assert_eq!(judged(filled_in, own), accepted);
+    }
+
+    #[test]
+    fn only_so_many_ask_at_once() {
+        let count = AtomicUsize::new(0);
+        let all: Vec<_> = (0..MAX_DEPTH).map_while(|_| One::of(&count)).collect();
+        assert_eq!(all.len(), MAX_DEPTH);
+        assert!(One::of(&count).is_none());
+        drop(all);
+        assert!(One::of(&count).is_some());
+    }
+}

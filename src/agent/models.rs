@@ -1,0 +1,151 @@
+//! Which model answers for a session, and what clients say to a running turn.
+
+use super::floor::Model;
+use super::{Confirmation, Error, Registry};
+use crate::conversation::{Outcome, Session};
+use crate::mcp::types::CallToolResult;
+use crate::provider::{Class, ModelConfig, Provider};
+use crate::{provider, sys};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// What a client wants a session's model to be.
+#[derive(Clone, Debug, Default)]
+pub struct ModelChoice {
+    /// The provider's name.
+    pub provider: String,
+    /// The model's name; that of the configuration if absent.
+    pub model: Option<String>,
+    /// Instead of what is known of the model.
+    pub context_limit: Option<u64>,
+    /// Goes into every request.
+    pub request_params: Option<Map<String, Value>>,
+}
+
+impl Registry {
+    /// The model that answers for the session: its own, else its recipe's, else that of the
+    /// configuration.
+    pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
+        let recipe = session.recipe.as_ref().map(|recipe| &recipe["settings"]);
+        let wanted = |key: &str| Some(recipe?.get(key)?.as_str()?.to_owned());
+        let setting = |key: &str| match self.setting(key) {
+            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+            _ => None,
+        };
+        let name = session.provider_name.clone();
+        let name = name
+            .or_else(|| wanted("goose_provider"))
+            .or_else(|| setting("GOOSE_PROVIDER"));
+        let Some(name) = name else {
+            let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
+                       with POST /agent/update_provider";
+            return Err(provider::Error::new(Class::Config, why).into());
+        };
+        let provider = self.provider(&name)?;
+        let stored = session.model_config.clone();
+        let stored = stored.and_then(|config| serde_json::from_value(config).ok());
+        let mut config = match stored {
+            Some(config) => config,
+            None => {
+                let model = wanted("goose_model").or_else(|| setting("GOOSE_MODEL"));
+                self.model_config(&name, model.as_deref())?
+            }
+        };
+        if let Some(temperature) = recipe.and_then(|recipe| recipe["temperature"].as_f64()) {
+            config.temperature = Some(temperature);
+        }
+        Ok(Model { provider, config })
+    }
+
+    /// Changes the session's model, from the next turn on.
+    ///
+    /// # Errors
+    /// When there is no such session, the provider is not known or not configured, or no model is
+    /// named anywhere.
+    pub fn set_model(&self, id: &str, choice: ModelChoice) -> Result<(), Error> {
+        self.session(id)?;
+        self.provider(&choice.provider)?;
+        let named = choice.model.filter(|model| !model.trim().is_empty());
+        let named = named.or_else(|| match self.setting("GOOSE_MODEL") {
+            Some(Value::String(model)) => Some(model),
+            _ => None,
+        });
+        let mut config = self.model_config(&choice.provider, named.as_deref())?;
+        config.context_limit = choice.context_limit.or(config.context_limit);
+        config.request_params = choice.request_params.or(config.request_params);
+        let config = serde_json::to_value(&config).ok();
+        self.stores().sessions.update(id, |session| {
+            session.provider_name = Some(choice.provider);
+            session.model_config = config;
+        })?;
+        Ok(())
+    }
+
+    fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
+        let mut kept = sys::lock(&self.scripted);
+        if let Some(kept) = &*kept
+            && kept.name() == name
+        {
+            return Ok(kept.clone());
+        }
+        let made: Arc<dyn Provider> = match name {
+            "scripted" => Arc::new(provider::Scripted::new(
+                self.setting("GOOSE_SCRIPT")
+                    .and_then(|v| v.as_str().map(Into::into)),
+            )),
+            _ => {
+                let host = std::env::var("OPENAI_HOST").unwrap_or_default();
+                let options = provider::OpenAiOptions::new(
+                    format!("{host}/v1/chat/completions"),
+                    format!("{host}/v1/models"),
+                );
+                Arc::new(provider::Remote::openai(
+                    "openai",
+                    options,
+                    provider::RemoteOptions::new("OpenAI"),
+                ))
+            }
+        };
+        *kept = Some(made.clone());
+        Ok(made)
+    }
+
+    fn model_config(&self, _provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
+        Ok(ModelConfig {
+            model_name: model.unwrap_or("scripted").to_owned(),
+            context_limit: Some(128_000),
+            max_tokens: Some(16_384),
+            ..ModelConfig::default()
+        })
+    }
+
+    /// Answers the question whether a tool may be called; false if nobody asks, any more.
+    pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
+        self.live(id)
+            .is_some_and(|agent| agent.floor.confirmations.answer(request, answer))
+    }
+
+    /// Answers an elicitation, with what the user filled in or with a no; false if nobody asks, any
+    /// more.
+    pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
+        self.live(id)
+            .is_some_and(|agent| agent.floor.answers.answer(request, data))
+    }
+
+    /// Says what a tool of the client gave; false if nobody waits for it, any more.
+    pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
+        self.live(id)
+            .is_some_and(|agent| agent.floor.results.answer(request, result))
+    }
+
+    /// What the setting says; nothing, and a line in the log, if it cannot be read.
+    pub(super) fn setting(&self, key: &str) -> Option<Value> {
+        match self.stores().config.get(key) {
+            Ok(value) => value.filter(|value| !value.is_null()),
+            Err(error) => {
+                log::warn!("setting not read key={key} reason={error}");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! The calls of one answer of the model: judged, asked about where that is wanted, run side by side, and
+//! answered in their order.
+
+use super::floor::Note;
+use super::live::Agent;
+use super::mode::Verdict;
+use super::turn::{Turn, random_id};
+use super::{Confirmation, Error, Event, Mode, context, desk, schema};
+use crate::conversation::{
+    Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
+    ToolCall, ToolRequest, ToolResponse,
+};
+use crate::extension::{ListedTool, resources};
+use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::pending::Call;
+use crate::mcp::text::printable;
+use crate::mcp::types::{CallToolResult, Content as Part};
+use crate::store::{Level, Permissions, Sessions};
+use crate::sys::cancel::Cancel;
+use crossbeam_channel::{Sender, bounded, select};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How many calls run at the same time; the others wait for their turn.
+const SIDE_BY_SIDE: usize = 64;
+/// How long the user may think about a call.
+const APPROVAL: Duration = Duration::from_secs(3600);
+/// How long the client may take to run a tool of its own.
+const FRONTEND: Duration = Duration::from_secs(3600);
+/// Longer answers go to a file, in characters of text.
+const LARGE: usize = 200_000;
+/// How much of it the model sees, in characters.
+const HEAD: usize = 4_000;
+
+const DECLINED: &str = "The user does not want this tool to be called. Do not call it again for this; go \
+                        another way, or say what cannot be done without it and stop.";
+const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call it; go another way, or say \
+                         what cannot be done without it and stop.";
+const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
+                         it was not called.";
+const CHATTING: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
+                        the user what you would have done and what they can do themselves.";
+const CANCELLED: &str = "The call was cancelled before it gave an answer; whether it had an effect is not \
+                         known.";
+const UNANSWERED: &str = "The client did not say in time what its tool gave.";
+
+/// What is to be done about one call.
+enum Plan<'d> {
+    /// Nothing: this is the answer.
+    Said(CallToolResult),
+    /// A tool of a server.
+    Run(Run<'d>),
+    /// A tool of the client.
+    Frontend(Option<desk::Question<'d, Outcome<CallToolResult>>>),
+}
+
+struct Run<'d> {
+    call: ToolCall,
+    /// What is known of the tool; nothing if it is one of our own.
+    tool: Option<ListedTool>,
+    question: Option<desk::Question<'d, Confirmation>>,
+}
+
+impl Turn<'_> {
+    /// Makes the calls that `message` asks for, and stores and says what they give. False if the turn
+    /// was cancelled meanwhile; what was given until then is stored.
+    pub(super) fn call(&mut self, message: &Message) -> Result<bool, Error> {
+        let requests: Vec<&ToolRequest> = message.tool_requests().collect();
+        let agent = self.agent;
+        let plans: Vec<(&ToolRequest, Plan<'_>)> = (requests.iter())
+            .map(|request| (*request, self.plan(agent, request)))
+            .collect();
+        // Those who answer may do so as soon as they hear the question.
+        let ear = agent.floor.listen();
+        for (request, plan) in &plans {
+            self.announce(request, plan);
+        }
+        self.speaker.flush();
+
+        let message_id = random_id("msg_");
+        let mut answers: Vec<Option<Option<ToolResponse>>> =
+            requests.iter().map(|_| None).collect();
+        let mut said = 0;
+        let (done, results) = bounded(plans.len());
+        let (next, hands) = (AtomicUsize::new(0), plans.len().min(SIDE_BY_SIDE));
+        let cancel = self.cancel.clone();
+        let registry = self.registry;
+        let doer = Doer {
+            agent,
+            permissions: &registry.stores().permissions,
+            sessions: &registry.stores().sessions,
+            cancel: &cancel,
+        };
+        let work = &|done: Sender<(usize, Option<CallToolResult>)>| {
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                let Some((request, plan)) = plans.get(n) else {
+                    return;
+                };
+                if done.send((n, doer.carry_out(request, plan))).is_err() {
+                    return;
+                }
+            }
+        };
+        let mut notes = Vec::new();
+        thread::scope(|scope| {
+            for n in 0..hands {
+                let thread = thread::Builder::new().name(format!("call {n}"));
+                let sender = done.clone();
+                if thread.spawn_scoped(scope, move || work(sender)).is_err() && n == 0 {
+                    // Without a thread nobody hears the questions, but the work is done.
+                    work(done.clone());
+                }
+            }
+            drop(done);
+            loop {
+                select! {
+                    recv(ear.notes) -> note => notes.extend(note.ok()),
+                    recv(results) -> result => {
+                        // What a tool said while it ran comes before its answer.
+                        notes.extend(ear.notes.try_iter());
+                        self.pass_on(&mut notes);
+                        let Ok((n, result)) = result else { return };
+                        let id = requests[n].id.clone();
+                        answers[n] = Some(result.map(|value| ToolResponse {
+                            id,
+                            tool_result: Outcome::Success { value },
+                            metadata: None,
+                        }));
+                        while let Some(Some(answer)) = answers.get(said) {
+                            said += 1;
+                            if let Some(answer) = answer {
+                                let content = vec![Content::ToolResponse(answer.clone())];
+                                let message = Message::new(Role::User, content);
+                                self.speaker.say(&message.with_id(&message_id));
+                            }
+                        }
+                    }
+                }
+                self.pass_on(&mut notes);
+                self.speaker.flush();
+            }
+        });
+        drop(ear);
+        let content: Vec<Content> = answers
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(Content::ToolResponse)
+            .collect();
+        if !content.is_empty() {
+            self.keep(Message::new(Role::User, content).with_id(message_id))?;
+        }
+        Ok(!self.cancel.is_cancelled())
+    }
+
+    /// Decides about a call. A question is opened here, before it is told.
+    fn plan<'d>(&self, agent: &'d Agent, request: &ToolRequest) -> Plan<'d> {
+        let call = match &request.tool_call {
+            Outcome::Success { value } => value,
+            Outcome::Error { error } => return Plan::Said(refusal(error)),
+        };
+        if self.mode == Mode::Chat {
+            return Plan::Said(refusal(CHATTING));
+        }
+        let tool = agent.extensions.find(&call.name);
+        let own = tool.is_none() && resources::owns(&call.name);
+        if tool.is_none() && !own {
+            return Plan::Said(refusal(&self.unknown(&call.name)));
+        }
+        let level = self.registry.stores().permissions.level(&call.name);
+        let level = level.unwrap_or_else(|error| {
+            log::warn!("permissions not read, so it is asked reason={error}");
+            Some(Level::AskBefore)
+        });
+        let own_tools;
+        let annotations = match &tool {
+            Some(listed) => listed.tool.annotations.as_ref(),
+            None => {
+                own_tools = resources::tools();
+                own_tools.first().and_then(|tool| tool.annotations.as_ref())
+            }
+        };
+        let question = match self.mode.judge(level, annotations) {
+            Verdict::Deny => return Plan::Said(refusal(FORBIDDEN)),
+            Verdict::Run => None,
+            Verdict::Ask => match agent.floor.confirmations.ask(&request.id) {
+                Some(question) => Some(question),
+                None => {
+                    return Plan::Said(refusal("Another call with this id is being asked about."));
+                }
+            },
+        };
+        match tool {
+            Some(tool) if tool.frontend => Plan::Frontend(agent.floor.results.ask(&request.id)),
+            tool => Plan::Run(Run {
+                call: call.clone(),
+                tool,
+                question,
+            }),
+        }
+    }
+
+    /// Tells the client what is wanted of it.
+    fn announce(&mut self, request: &ToolRequest, plan: &Plan<'_>) {
+        let Outcome::Success { value: call } = &request.tool_call else {
+            return;
+        };
+        let part = match plan {
+            Plan::Run(Run {
+                question: Some(_), ..
+            }) => Content::ActionRequired(ActionRequired {
+                data: Action::ToolConfirmation {
+                    id: request.id.clone(),
+                    tool_name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                    prompt: None,
+                },
+            }),
+            Plan::Frontend(Some(_)) => Content::FrontendToolRequest(FrontendToolRequest {
+                id: request.id.clone(),
+                tool_call: request.tool_call.clone(),
+            }),
+            _ => return,
+        };
+        let message = Message::new(Role::Assistant, vec![part]);
+        self.speaker.say(&message.seen_by(Metadata::USER_ONLY));
+    }
+
+    /// Passes on what was noted.
+    fn pass_on(&mut self, notes: &mut Vec<Note>) {
+        for note in notes.drain(..) {
+            match note {
+                Note::Notification { request, message } => {
+                    self.speaker.event(Event::Notification {
+                        request_id: &request,
+                        message: &message,
+                    });
+                }
+                Note::Show(message) => self.speaker.say(&message),
+                Note::Used(usage) => self.speaker.used(usage),
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let name = printable(name, 200);
+        let wanted = name.rsplit("__").next().unwrap_or_default().to_owned();
+        let known = self.agent.extensions.tools(None, &self.cancel);
+        let alike: Vec<&str> = (known.iter().map(|tool| tool.name.as_str()))
+            .filter(|known| !wanted.is_empty() && known.contains(&wanted))
+            .take(5)
+            .collect();
+        match alike.is_empty() {
+            true => format!("There is no tool {name:?}; call only the tools that are listed."),
+            false => format!(
+                "There is no tool {name:?}. Did you mean {}?",
+                alike.join(" or ")
+            ),
+        }
+    }
+}
+
+/// What a thread needs to make a call.
+struct Doer<'t> {
+    agent: &'t Agent,
+    permissions: &'t Permissions,
+    sessions: &'t Sessions,
+    cancel: &'t Cancel,
+}
+
+impl Doer<'_> {
+    /// The answer to one call; `None` if it may still come later, from the client.
+    fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<CallToolResult> {
+        match plan {
+            Plan::Said(result) => Some(result.clone()),
+            Plan::Run(run) => Some(self.run(&request.id, run)),
+            Plan::Frontend(None) => Some(refusal(
+                "Another call with this id is with the client already.",
+            )),
+            Plan::Frontend(Some(question)) => match question.wait(FRONTEND, self.cancel) {
+                Ok(Outcome::Success { value }) => Some(value),
+                Ok(Outcome::Error { error }) => Some(refusal(&error)),
+                Err(desk::Silence::TimedOut) => Some(refusal(UNANSWERED)),
+                // It may come with the next message.
+                Err(desk::Silence::Cancelled) => None,
+            },
+        }
+    }
+
+    fn run(&self, id: &str, run: &Run<'_>) -> CallToolResult {
+        let name = &run.call.name;
+        if let Some(question) = &run.question {
+            match question.wait(APPROVAL, self.cancel) {
+                Ok(answer) => {
+                    if let Some(level) = answer.remembered()
+                        && let Err(error) = self.permissions.set(name, level)
+                    {
+                        log::warn!("permission not remembered tool={name:?} reason={error}");
+                    }
+                    if !answer.allows() {
+                        return refusal(DECLINED);
+                    }
+                }
+                Err(desk::Silence::TimedOut) => return refusal(UNDECIDED),
+                Err(desk::Silence::Cancelled) => return refusal(CANCELLED),
+            }
+        }
+        let Some(listed) = &run.tool else {
+            let arguments = &run.call.arguments;
+            return resources::run(&self.agent.extensions, name, arguments, self.cancel);
+        };
+        let schema: Value =
+            serde_json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
+        let arguments: Map<String, Value> =
+            serde_json::from_str(run.call.arguments.get()).unwrap_or_default();
+        let coerced = schema::coerce(&schema, &arguments);
+        let raw = coerced
+            .as_ref()
+            .and_then(|arguments| to_raw_value(arguments).ok());
+        let result = self.agent.extensions.call(
+            name,
+            raw.as_deref().unwrap_or(&run.call.arguments),
+            self.followed(id),
+            self.cancel,
+        );
+        let mut result = match result {
+            Ok(result) => result,
+            Err(_) if self.cancel.is_cancelled() => refusal(CANCELLED),
+            Err(error) => refusal(&error.to_string()),
+        };
+        result.is_error.get_or_insert(false);
+        if result.is_error == Some(true) && !self.cancel.is_cancelled() {
+            let arguments = coerced.as_ref().unwrap_or(&arguments);
+            let wrong = schema::mismatches(&schema, arguments);
+            if !wrong.is_empty() {
+                let wrong = wrong.join("; ");
+                let text = format!("The arguments do not fit the tool's schema: {wrong}.");
+                result.content.push(Part::text(&text));
+            }
+        }
+        self.shortened(name, result)
+    }
+
+    /// What the server says meanwhile goes to the turn.
+    fn followed<'i>(&self, id: &'i str) -> Call<'i> {
+        let (floor, request) = (Arc::clone(&self.agent.floor), id.to_owned());
+        Call {
+            observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
+                if let Some(message) = notification(method, params) {
+                    let request = request.clone();
+                    floor.tell(Note::Notification { request, message });
+                }
+            })),
+            label: Some(id),
+        }
+    }
+
+    /// The result; one that is too large is put into a file, and the model learns where.
+    fn shortened(&self, name: &str, mut result: CallToolResult) -> CallToolResult {
+        let size: usize = result.content.iter().map(|part| part.as_json().len()).sum();
+        let structured = result
+            .structured_content
+            .as_ref()
+            .map_or(0, |s| s.get().len());
+        if size.max(structured) < LARGE {
+            return result;
+        }
+        let text = context::text_of(&result);
+        let count = text.chars().count();
+        if count <= LARGE {
+            return result;
+        }
+        let head: String = text.chars().take(HEAD).collect();
+        let place = match self
+            .sessions
+            .keep_answer(&self.agent.session_id, name, &text)
+        {
+            Ok(path) => format!("is in the file {}", path.display()),
+            Err(error) => {
+                log::warn!("large answer not kept tool={name:?} reason={error}");
+                "could not be written to a file".to_owned()
+            }
+        };
+        let note = format!(
+            "The answer has {count} characters, which is too much to show. All of it {place}. It \
+             begins:\n\n{head}\n\n[… {} characters more]",
+            count - HEAD
+        );
+        let is_text = |part: &Part| {
+            let json = part.as_json();
+            !json.contains(r#""type":"image""#) && !json.contains(r#""type": "image""#)
+        };
+        result.content.retain(|part| !is_text(part));
+        result.content.insert(0, Part::text(&note));
+        result.structured_content = None;
+        result
+    }
+}
+
+/// A notification as it goes to the client: `{method, params}`.
+fn notification(method: &str, params: Option<&RawValue>) -> Option<RawJson> {
+    #[derive(Serialize)]
+    struct Notification<'a> {
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a RawValue>,
+    }
+    to_raw_value(&Notification { method, params }).ok()
+}
+
+/// A result that says why there is none.
+pub(super) fn refusal(why: &str) -> CallToolResult {
+    CallToolResult {
+        content: vec![Part::text(why)],
+        is_error: Some(true),
+        ..CallToolResult::default()
+    }
+}

@@ -1,0 +1,95 @@
+//! `/reply`, and what clients say to a running turn. CORE §7.4.
+
+use super::with;
+use crate::agent::{Confirmation, Event, Events, Registry};
+use crate::conversation::{Message, Outcome};
+use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
+use crate::mcp::types::CallToolResult;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is said while nothing else is.
+const PING: &str = r#"{"type":"Ping"}"#;
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    let for_reply = Arc::clone(registry);
+    router
+        .post("/reply", Keyed, move |request| reply(&for_reply, request))
+        .post(
+            "/action-required/tool-confirmation",
+            Keyed,
+            with(registry, confirm),
+        )
+        .post("/tool_result", Keyed, with(registry, tool_result))
+}
+
+#[derive(Deserialize)]
+struct ReplyRequest {
+    session_id: String,
+    user_message: Message,
+    conversation_so_far: Option<Vec<Message>>,
+}
+
+#[derive(Deserialize)]
+struct ConfirmRequest {
+    id: String,
+    action: Confirmation,
+    #[serde(rename = "sessionId")]
+    session_id: String,
+}
+
+#[derive(Deserialize)]
+struct ToolResultRequest {
+    session_id: String,
+    id: String,
+    result: Outcome<CallToolResult>,
+}
+
+/// Whatever a well-formed request comes to is said in the stream: clients send it again without end
+/// if it is refused.
+fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
+    let body: ReplyRequest = request.json()?;
+    let registry = Arc::clone(registry);
+    Ok(Response::events(PING, move |stream| {
+        let cancel = registry.cancel().child();
+        let _link = stream.gone().on_cancel({
+            let cancel = cancel.clone();
+            move || cancel.cancel()
+        });
+        let (user, so_far) = (body.user_message, body.conversation_so_far);
+        let mut events = Streamed(stream);
+        registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
+    }))
+}
+
+struct Streamed<'s>(&'s mut EventStream);
+
+impl Events for Streamed<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.queue(&event);
+    }
+
+    fn flush(&mut self) {
+        self.0.flush();
+    }
+}
+
+/// An answer that nobody waits for, any more, does no harm.
+fn confirm(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Serialize)]
+    struct Nothing {}
+    let body: ConfirmRequest = request.json()?;
+    registry.confirm(&body.session_id, &body.id, body.action);
+    Ok(Response::json(&Nothing {}))
+}
+
+fn tool_result(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: ToolResultRequest = request.json()?;
+    match registry.tool_result(&body.session_id, &body.id, body.result) {
+        true => Ok(Response::empty(200)),
+        false => Err(Error::not_found(format!(
+            "no call with the id {:?} waits for a result in this session",
+            body.id
+        ))),
+    }
+}
