@@ -4,7 +4,7 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::{Guard, Limits, Server};
-use crate::store::{Config, Paths, Permissions, Secrets, Sessions};
+use crate::store::Paths;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
 use lexopt::prelude::*;

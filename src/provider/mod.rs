@@ -14,6 +14,8 @@ mod parts;
 mod protocol;
 mod remote;
 mod retry;
+mod schema;
+mod whole;
 mod scripted;
 
 pub use error::{Class, Error};

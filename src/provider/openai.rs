@@ -2,7 +2,12 @@
 //!
 //! <https://platform.openai.com/docs/api-reference/chat>
 
+mod decoder;
+mod request;
+mod wire;
+
 use super::failure;
+use super::names::Names;
 use super::protocol::{Decoder, Outgoing, Protocol};
 use super::{Ask, Class, Error};
 
@@ -52,12 +57,20 @@ impl OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn request(&self, _ask: &Ask<'_>) -> Result<Outgoing, Error> {
-        Err(Error::new(Class::Config, self.options.chat_url.clone()))
+    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
+        let body = request::body(&self.options, ask).map_err(|e| {
+            let what = format!("the request cannot be written as JSON ({e})");
+            Error::new(Class::Refused, what)
+        })?;
+        Ok(Outgoing {
+            url: self.options.chat_url.clone(),
+            headers: self.options.headers.clone(),
+            body: Some(body),
+        })
     }
 
-    fn decoder(&self, _ask: &Ask<'_>) -> Box<dyn Decoder> {
-        unimplemented!()
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        Box::new(decoder::Reader::new(Names::of(ask.tools)))
     }
 
     fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
@@ -72,7 +85,18 @@ impl Protocol for OpenAi {
         }
     }
 
-    fn read_models(&self, _body: &[u8]) -> Result<Vec<String>, Error> {
-        Ok(Vec::new())
+    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+        let bare = |body| serde_json::from_slice::<Vec<wire::Model<'_>>>(body);
+        let models = serde_json::from_slice::<wire::Models<'_>>(body)
+            .map(|models| models.data)
+            .or_else(|error| bare(body).map_err(|_| error));
+        let models = models.map_err(|error| {
+            let what = format!("what came is no list of models ({error})");
+            Error::new(Class::Protocol, what)
+        })?;
+        Ok(models
+            .into_iter()
+            .map(|model| model.id.0.into_owned())
+            .collect())
     }
 }

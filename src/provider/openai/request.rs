@@ -1,0 +1,296 @@
+//! The body of a request, written straight from the conversation.
+
+use super::OpenAiOptions;
+use crate::conversation::{Content, Message, Role, ToolRequest};
+use crate::provider::calls::retold;
+use crate::provider::names::outward;
+use crate::provider::parts::{for_model, told};
+use crate::provider::{Ask, schema};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The JSON text of the body.
+pub(super) fn body(options: &OpenAiOptions, ask: &Ask<'_>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body { options, ask })
+}
+
+struct Body<'a> {
+    options: &'a OpenAiOptions,
+    ask: &'a Ask<'a>,
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let model = self.ask.model;
+        let params = model.request_params.as_ref();
+        let mut map = s.serialize_map(None)?;
+        let mut entry = |key: &str, value: &dyn erased::Value<S::SerializeMap>| match params
+            .is_some_and(|params| params.contains_key(key))
+        {
+            true => Ok(()),
+            false => value.write(key, &mut map),
+        };
+        entry("model", &model.model_name)?;
+        entry("messages", &messages(self.options, self.ask))?;
+        if !self.ask.tools.is_empty() {
+            entry("tools", &tools(self.ask))?;
+        }
+        if self.options.stream {
+            entry("stream", &true)?;
+            if self.options.stream_usage {
+                entry(
+                    "stream_options",
+                    &StreamOptions {
+                        include_usage: true,
+                    },
+                )?;
+            }
+        }
+        let reasons = is_reasoning(&model.model_name);
+        if let Some(temperature) = model.temperature
+            && !reasons
+        {
+            entry("temperature", &temperature)?;
+        }
+        if let Some(max) = model.max_tokens {
+            let key = match reasons {
+                true => "max_completion_tokens",
+                false => "max_tokens",
+            };
+            entry(key, &max)?;
+        }
+        for (key, value) in params.into_iter().flatten() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// Lets one closure write values of every type.
+mod erased {
+    use serde::Serialize;
+    use serde::ser::SerializeMap;
+
+    pub(super) trait Value<M: SerializeMap> {
+        fn write(&self, key: &str, map: &mut M) -> Result<(), M::Error>;
+    }
+
+    impl<M: SerializeMap, T: Serialize> Value<M> for T {
+        fn write(&self, key: &str, map: &mut M) -> Result<(), M::Error> {
+            map.serialize_entry(key, self)
+        }
+    }
+}
+
+/// OpenAI's models that think first: they take no temperature and call the limit by another name.
+fn is_reasoning(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or_default();
+    let o = (name.strip_prefix('o')).is_some_and(|rest| rest.starts_with(['1', '3', '4']));
+    o || name.starts_with("gpt-5")
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    parameters: Cow<'a, RawValue>,
+}
+
+fn tools<'a>(ask: &Ask<'a>) -> Vec<Tool<'a>> {
+    let tool = |tool: &'a crate::provider::ToolSpec| Tool {
+        kind: "function",
+        function: Function {
+            name: outward(&tool.name),
+            description: &tool.description,
+            parameters: schema::complete(&tool.input_schema),
+        },
+    };
+    ask.tools.iter().map(tool).collect()
+}
+
+/// One message as it goes out.
+#[derive(Serialize)]
+struct Outward<'a> {
+    role: &'static str,
+    content: Option<Said<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Said<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: Url<'a> },
+}
+
+#[derive(Serialize)]
+struct Url<'a> {
+    #[serde(serialize_with = "data_url")]
+    url: (Cow<'a, str>, Cow<'a, str>),
+}
+
+fn data_url<S: Serializer>(url: &(Cow<'_, str>, Cow<'_, str>), s: S) -> Result<S::Ok, S::Error> {
+    let (mime_type, data) = url;
+    s.collect_str(&format_args!("data:{mime_type};base64,{data}"))
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Called<'a>,
+}
+
+#[derive(Serialize)]
+struct Called<'a> {
+    name: Cow<'a, str>,
+    arguments: Cow<'a, str>,
+}
+
+impl<'a> Outward<'a> {
+    fn new(role: &'static str, content: Option<Said<'a>>) -> Self {
+        Outward {
+            role,
+            content,
+            reasoning_content: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+        }
+    }
+}
+
+fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
+    let mut out = Vec::with_capacity(ask.messages.len() + 1);
+    if !ask.system.is_empty() {
+        let system = Said::Text(ask.system.into());
+        out.push(Outward::new("system", Some(system)));
+    }
+    for message in ask.messages {
+        match message.role {
+            Role::User => user(message, &mut out),
+            Role::Assistant => out.extend(assistant(options, message)),
+        }
+    }
+    out
+}
+
+/// Answers of tools follow their requests at once; what else the user said comes after them.
+fn user<'a>(message: &'a Message, out: &mut Vec<Outward<'a>>) {
+    let mut parts = Vec::new();
+    for response in message.tool_responses() {
+        let told = told(&response.tool_result);
+        let text = Said::Text(told.text.into());
+        let mut answer = Outward::new("tool", Some(text));
+        answer.tool_call_id = Some(&response.id);
+        out.push(answer);
+        // Only users can show images.
+        parts.extend((told.images.into_iter()).map(|image| picture(image.mime_type, image.data)));
+    }
+    for content in &message.content {
+        match content {
+            Content::Text(text) if !text.text.is_empty() => {
+                if for_model(text.annotations.as_ref()) {
+                    let text = (&*text.text).into();
+                    parts.push(Part::Text { text });
+                }
+            }
+            Content::Image(image) => {
+                if for_model(image.annotations.as_ref()) {
+                    parts.push(picture((&*image.mime_type).into(), (&*image.data).into()));
+                }
+            }
+            _ => {}
+        }
+    }
+    let said = match parts.pop() {
+        None => return,
+        Some(Part::Text { text }) if parts.is_empty() => Said::Text(text),
+        Some(last) => {
+            parts.push(last);
+            Said::Parts(parts)
+        }
+    };
+    out.push(Outward::new("user", Some(said)));
+}
+
+fn picture<'a>(mime_type: Cow<'a, str>, data: Cow<'a, str>) -> Part<'a> {
+    let image_url = Url {
+        url: (mime_type, data),
+    };
+    Part::ImageUrl { image_url }
+}
+
+fn assistant<'a>(options: &OpenAiOptions, message: &'a Message) -> Option<Outward<'a>> {
+    let mut texts: Vec<&str> = Vec::new();
+    let mut thoughts: Vec<&str> = Vec::new();
+    let mut out = Outward::new("assistant", None);
+    for content in &message.content {
+        match content {
+            Content::Text(text) if !text.text.is_empty() => texts.push(&text.text),
+            Content::Reasoning(thought) => thoughts.push(&thought.text),
+            Content::Thinking(thought) => thoughts.push(&thought.thinking),
+            Content::ToolRequest(request) => out.tool_calls.push(call(request)),
+            Content::FrontendToolRequest(request) => {
+                let value = request.tool_call.value();
+                out.tool_calls.push(Call {
+                    id: &request.id,
+                    kind: "function",
+                    function: Called {
+                        name: value.map_or("unknown".into(), |call| outward(&call.name)),
+                        arguments: value.map_or("{}", |call| call.arguments.get()).into(),
+                    },
+                });
+            }
+            _ => {}
+        }
+    }
+    out.content = match texts[..] {
+        [] => None,
+        [text] => Some(Said::Text(text.into())),
+        _ => Some(Said::Text(texts.join("\n").into())),
+    };
+    if options.reasoning_back && !out.tool_calls.is_empty() {
+        // Even an empty thought is missed.
+        out.reasoning_content = Some(thoughts.join("\n"));
+    }
+    (out.content.is_some() || !out.tool_calls.is_empty()).then_some(out)
+}
+
+fn call(request: &ToolRequest) -> Call<'_> {
+    let (name, arguments) = retold(request);
+    Call {
+        id: &request.id,
+        kind: "function",
+        function: Called {
+            name: outward(name),
+            arguments,
+        },
+    }
+}

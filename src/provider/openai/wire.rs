@@ -1,0 +1,191 @@
+//! The JSON of an answer, read without copying what need not be copied.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A chunk of a stream, or the whole of an answer that is none.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow, default)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) object: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    pub(super) usage: Option<Counted>,
+    #[serde(borrow, default)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow, default)]
+    pub(super) delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) message: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    pub(super) finish_reason: Option<Str<'a>>,
+    #[serde(default)]
+    pub(super) usage: Option<Counted>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Option<Said<'a>>,
+    #[serde(borrow, default)]
+    pub(super) refusal: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning_content: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) reasoning: Option<Said<'a>>,
+    #[serde(borrow, default)]
+    pub(super) tool_calls: Option<Vec<Piece<'a>>>,
+    #[serde(borrow, default)]
+    pub(super) images: Option<Vec<Part<'a>>>,
+}
+
+/// A piece of a tool call.
+#[derive(Deserialize)]
+pub(super) struct Piece<'a> {
+    #[serde(default)]
+    pub(super) index: Option<i64>,
+    #[serde(borrow, default)]
+    pub(super) id: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) function: Option<Function<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(borrow, default)]
+    pub(super) name: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<Arguments<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Part<'a> {
+    #[serde(borrow, default)]
+    pub(super) text: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    pub(super) thinking: Option<Said<'a>>,
+    #[serde(borrow, default)]
+    pub(super) image_url: Option<Url<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Url<'a> {
+    #[serde(borrow)]
+    pub(super) url: Str<'a>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+pub(super) struct Counted {
+    #[serde(default)]
+    pub(super) prompt_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) completion_tokens: Option<u64>,
+    #[serde(default)]
+    pub(super) total_tokens: Option<u64>,
+}
+
+/// The list of models.
+#[derive(Deserialize)]
+pub(super) struct Models<'a> {
+    #[serde(borrow, alias = "models")]
+    pub(super) data: Vec<Model<'a>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Model<'a> {
+    #[serde(borrow, alias = "name")]
+    pub(super) id: Str<'a>,
+}
+
+/// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Str<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// Text, or parts of text and other things.
+pub(super) enum Said<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+/// The JSON text of a call's arguments: written as a string, or by some as the object itself.
+pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Said<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or an array of parts")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Said<'de>, E> {
+                Ok(Said::Text(text.into()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Said<'de>, E> {
+                Ok(Said::Text(text.to_owned().into()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Said<'de>, A::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = seq.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Said::Parts(parts))
+            }
+
+            // Some send `{}` where there is nothing.
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said<'de>, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Said::Parts(Vec::new()))
+            }
+        }
+
+        d.deserialize_any(Reader)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Arguments<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON text or an object")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Arguments<'de>, E> {
+                Ok(Arguments(text.into()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Arguments<'de>, E> {
+                Ok(Arguments(text.to_owned().into()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arguments<'de>, A::Error> {
+                let object = Value::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Arguments(object.to_string().into()))
+            }
+        }
+
+        d.deserialize_any(Reader)
+    }
+}

@@ -1,0 +1,147 @@
+//! A question, and a listener that writes down what it hears.
+
+use gosling::conversation::{Content, Message, Outcome, Role, ToolRequest};
+use gosling::provider::{
+    Answer, Ask, Error, Listener, ModelConfig, OpenAiOptions, Provider, Purpose, Remote,
+    RemoteOptions, ToolSpec,
+};
+use gosling::sys::cancel::Cancel;
+use std::time::Duration;
+
+/// The key that must never be seen in an error.
+pub const KEY: &str = "sk-very-secret-key";
+
+/// What a listener hears, in order.
+#[derive(Debug, Default, PartialEq)]
+pub struct Heard {
+    pub all: Vec<String>,
+    pub retries: Vec<(u32, Duration, String)>,
+}
+
+impl Listener for Heard {
+    fn begin(&mut self, id: Option<&str>) {
+        self.all.push(format!("begin {}", id.unwrap_or("-")));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.all.push(format!("text {text}"));
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        self.all.push(format!("reasoning {text}"));
+    }
+
+    fn retry(&mut self, attempt: u32, wait: Duration, reason: &Error) {
+        self.retries.push((attempt, wait, reason.message.clone()));
+    }
+}
+
+impl Heard {
+    /// All text, whatever the pieces were.
+    pub fn text(&self) -> String {
+        let pieces = self
+            .all
+            .iter()
+            .filter_map(|line| line.strip_prefix("text "));
+        pieces.collect()
+    }
+}
+
+/// Chat completions at this URL, with the key.
+pub fn openai(url: &str) -> Remote {
+    with(url, |_| {}, Duration::from_secs(20))
+}
+
+pub fn with(url: &str, change: impl FnOnce(&mut OpenAiOptions), timeout: Duration) -> Remote {
+    let mut options = OpenAiOptions::new(
+        format!("{url}/v1/chat/completions"),
+        format!("{url}/v1/models"),
+    );
+    options.headers = vec![("Authorization".into(), format!("Bearer {KEY}"))];
+    change(&mut options);
+    let remote = RemoteOptions {
+        timeout,
+        key_hint: "set EXAMPLE_API_KEY".into(),
+        ..RemoteOptions::new("Example")
+    };
+    Remote::openai("example", options, remote)
+}
+
+/// Everything that a question is made of.
+pub struct Question {
+    pub model: ModelConfig,
+    pub system: String,
+    pub messages: Vec<Message>,
+    pub tools: Vec<ToolSpec>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Question {
+            model: ModelConfig {
+                model_name: "m".into(),
+                ..ModelConfig::default()
+            },
+            system: "be brief".into(),
+            messages: vec![Message::text(Role::User, "hello")],
+            tools: Vec::new(),
+        }
+    }
+}
+
+impl Question {
+    pub fn ask(&self, provider: &dyn Provider) -> (Result<Answer, Error>, Heard) {
+        self.ask_until(provider, &Cancel::new())
+    }
+
+    pub fn ask_until(
+        &self,
+        provider: &dyn Provider,
+        cancel: &Cancel,
+    ) -> (Result<Answer, Error>, Heard) {
+        let messages: Vec<&Message> = self.messages.iter().collect();
+        let ask = Ask {
+            model: &self.model,
+            system: &self.system,
+            messages: &messages,
+            tools: &self.tools,
+            purpose: Purpose::Turn,
+        };
+        let mut heard = Heard::default();
+        let answer = provider.ask(&ask, cancel, &mut heard);
+        (answer, heard)
+    }
+}
+
+/// A tool with this name.
+pub fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: "a tool".into(),
+        input_schema: serde_json::from_str("{}").unwrap(),
+    }
+}
+
+/// The content in short: `text …`, `call NAME ID ARGUMENTS`.
+pub fn brief(answer: &Answer) -> Vec<String> {
+    answer.content.iter().map(part).collect()
+}
+
+fn part(content: &Content) -> String {
+    match content {
+        Content::Text(text) => format!("text {}", text.text),
+        Content::Reasoning(thought) => format!("reasoning {}", thought.text),
+        Content::Image(image) => format!("image {} {}", image.mime_type, image.data),
+        Content::ToolRequest(request) => call(request),
+        other => format!("{other:?}"),
+    }
+}
+
+fn call(request: &ToolRequest) -> String {
+    match &request.tool_call {
+        Outcome::Success { value } => {
+            format!("call {} {} {}", value.name, request.id, value.arguments)
+        }
+        Outcome::Error { error } => format!("bad call {}: {error}", request.id),
+    }
+}

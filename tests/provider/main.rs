@@ -1,0 +1,11 @@
+//! Models behind HTTP, asked through the library as the agent asks them.
+
+#[path = "../support/http_peer.rs"]
+#[allow(dead_code)]
+mod http_peer;
+#[path = "../support/model_server.rs"]
+#[allow(dead_code)]
+mod model_server;
+
+mod harness;
+mod transport;
