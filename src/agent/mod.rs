@@ -24,4 +24,5 @@ pub use error::Error;
 pub use event::{Event, Events};
 pub use live::{Agent, ExtensionResult};
 pub use mode::{Confirmation, Mode};
+pub use models::ModelChoice;
 pub use registry::{Registry, Start, Stores};

@@ -57,6 +57,16 @@ impl Registry {
         Ok(Model { provider, config })
     }
 
+    /// Says in `session` which model would answer, where none has been chosen yet.
+    pub(super) fn show_model(&self, session: &mut Session) {
+        if session.provider_name.is_none()
+            && let Ok(model) = self.model_of(session)
+        {
+            session.provider_name = Some(model.provider.name().to_owned());
+            session.model_config = serde_json::to_value(&model.config).ok();
+        }
+    }
+
     /// Changes the session's model, from the next turn on.
     ///
     /// # Errors

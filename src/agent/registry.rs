@@ -178,6 +178,7 @@ impl Registry {
             false => (self.session(id)?, None),
         };
         session.conversation = self.stores.sessions.conversation(id)?;
+        self.show_model(&mut session);
         Ok((session, results))
     }
 

@@ -13,6 +13,8 @@ use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, SystemNotification,
     TokenState, ToolRequest,
 };
+use crate::extension::resources;
+use crate::mcp::types::Tool;
 use crate::provider::{self, Answer, Ask, Class, Listener, Purpose, Stop, ToolSpec, Usage};
 use crate::recipe;
 use crate::store::Journal;
@@ -445,12 +447,20 @@ impl Turn<'_> {
             return Ok(Vec::new());
         }
         let listed = self.agent.tools(None, &self.cancel)?;
-        let specs = listed.into_iter().map(|listed| ToolSpec {
-            name: listed.name,
-            description: listed.tool.description.unwrap_or_default(),
-            input_schema: listed.tool.input_schema,
-        });
-        Ok(specs.collect())
+        let spec = |name: String, tool: Tool| ToolSpec {
+            name,
+            description: tool.description.unwrap_or_default(),
+            input_schema: tool.input_schema,
+        };
+        let listed = listed
+            .into_iter()
+            .map(|listed| spec(listed.name, listed.tool));
+        let mut specs: Vec<ToolSpec> = listed.collect();
+        if self.agent.extensions.has_resources() {
+            let own = resources::tools().into_iter();
+            specs.extend(own.map(|tool| spec(tool.name.clone(), tool)));
+        }
+        Ok(specs)
     }
 
     fn system(&self) -> String {

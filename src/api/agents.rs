@@ -1,7 +1,7 @@
 //! `/agent`: the life of a session's agent, its tools and resources. CORE §7.2, §7.3.
 
 use super::{cancel_of, with};
-use crate::agent::{self, ExtensionResult, Registry, Start};
+use crate::agent::{self, ExtensionResult, ModelChoice, Registry, Start};
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
@@ -11,8 +11,8 @@ use crate::recipe::Recipe;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +32,11 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             "/agent/remove_extension",
             Keyed,
             with(registry, remove_extension),
+        )
+        .post(
+            "/agent/update_provider",
+            Keyed,
+            with(registry, update_provider),
         )
         .get("/agent/tools", Keyed, with(registry, tools))
         .post("/agent/call_tool", Keyed, with(registry, call_tool))
@@ -81,6 +86,15 @@ struct AddExtensionRequest {
 struct RemoveExtensionRequest {
     session_id: String,
     name: String,
+}
+
+#[derive(Deserialize)]
+struct UpdateProviderRequest {
+    session_id: String,
+    provider: String,
+    model: Option<String>,
+    context_limit: Option<u64>,
+    request_params: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -211,6 +225,18 @@ fn remove_extension(registry: &Registry, request: &Request) -> Result<Response, 
     let body: RemoveExtensionRequest = request.json()?;
     let cancel = cancel_of(registry, request);
     registry.remove_extension(&body.session_id, &body.name, &cancel)?;
+    Ok(Response::empty(200))
+}
+
+fn update_provider(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: UpdateProviderRequest = request.json()?;
+    let choice = ModelChoice {
+        provider: body.provider,
+        model: body.model,
+        context_limit: body.context_limit,
+        request_params: body.request_params,
+    };
+    registry.set_model(&body.session_id, choice)?;
     Ok(Response::empty(200))
 }
 

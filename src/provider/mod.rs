@@ -15,8 +15,8 @@ mod protocol;
 mod remote;
 mod retry;
 mod schema;
-mod whole;
 mod scripted;
+mod whole;
 
 pub use error::{Class, Error};
 pub use ollama::OllamaOptions;
