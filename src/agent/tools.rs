@@ -186,8 +186,13 @@ impl Turn<'_> {
                 own_tools.first().and_then(|tool| tool.annotations.as_ref())
             }
         };
+        let frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
         let question = match self.mode.judge(level, annotations) {
             Verdict::Deny => return Plan::Said(refusal(FORBIDDEN)),
+            // The client that runs it can ask by itself.
+            Verdict::Run | Verdict::Ask if frontend => {
+                return Plan::Frontend(agent.floor.results.ask(&request.id));
+            }
             Verdict::Run => None,
             Verdict::Ask => match agent.floor.confirmations.ask(&request.id) {
                 Some(question) => Some(question),
@@ -196,14 +201,11 @@ impl Turn<'_> {
                 }
             },
         };
-        match tool {
-            Some(tool) if tool.frontend => Plan::Frontend(agent.floor.results.ask(&request.id)),
-            tool => Plan::Run(Run {
-                call: call.clone(),
-                tool,
-                question,
-            }),
-        }
+        Plan::Run(Run {
+            call: call.clone(),
+            tool,
+            question,
+        })
     }
 
     /// Tells the client what is wanted of it.
@@ -392,11 +394,9 @@ impl Doer<'_> {
              begins:\n\n{head}\n\n[… {} characters more]",
             count - HEAD
         );
-        let is_text = |part: &Part| {
-            let json = part.as_json();
-            !json.contains(r#""type":"image""#) && !json.contains(r#""type": "image""#)
-        };
-        result.content.retain(|part| !is_text(part));
+        result
+            .content
+            .retain(|part| matches!(part.kind().as_str(), "image" | "audio"));
         result.content.insert(0, Part::text(&note));
         result.structured_content = None;
         result

@@ -154,15 +154,21 @@ impl Content {
     pub fn as_json(&self) -> &str {
         self.0.get()
     }
+
+    /// Its `type`.
+    pub fn kind(&self) -> String {
+        serde_json::from_str(self.0.get()).map_or_else(|_| String::new(), |shape: Shape| shape.kind)
+    }
+}
+
+#[derive(Deserialize)]
+struct Shape {
+    #[serde(rename = "type")]
+    kind: String,
 }
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Shape {
-            #[serde(rename = "type")]
-            _kind: String,
-        }
         let raw = RawJson::deserialize(d)?;
         serde_json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
         if !begins_with(raw.get(), '{') {
