@@ -17,6 +17,13 @@ pub fn printable(text: &str, limit: usize) -> String {
     out
 }
 
+/// Fit for a terminal: the text on the lines that it has, without what [`printable`] would write out.
+/// Escapes lose their beginning, and with it their power.
+pub fn legible(text: &str) -> String {
+    let harmless = |c: &char| matches!(c, '\n' | '\t') || !is_invisible(*c);
+    text.chars().filter(harmless).collect()
+}
+
 /// Control characters, and those that change how the text around them looks: directions, joiners,
 /// tags.
 fn is_invisible(c: char) -> bool {
@@ -52,5 +59,9 @@ mod tests {
             assert_eq!(printable(text, 50), shown);
         }
         assert_eq!(printable("abcdef", 3), "abc…");
+        assert_eq!(
+            legible("a\tb\r\n\x1b]0;t\x07\u{9b}é\u{202e}"),
+            "a\tb\n]0;té"
+        );
     }
 }

@@ -22,6 +22,8 @@ const ALARMS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
 
 struct Logger {
     folder: PathBuf,
+    /// Records above this level go to the file alone.
+    stderr: LevelFilter,
     file: Mutex<Sink>,
 }
 
@@ -36,8 +38,22 @@ enum Sink {
 /// Begins to log. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only what this
 /// crate says is written: the HTTP client's own records may carry headers.
 pub(super) fn start(paths: &Paths) {
+    start_with(paths, LevelFilter::Trace);
+}
+
+/// The same for a program with a person at stderr, who is told of errors only unless `GOOSE_LOG` is
+/// set.
+pub(super) fn start_quietly(paths: &Paths) {
+    match std::env::var_os("GOOSE_LOG") {
+        Some(_) => start(paths),
+        None => start_with(paths, LevelFilter::Error),
+    }
+}
+
+fn start_with(paths: &Paths, stderr: LevelFilter) {
     let logger = Logger {
         folder: paths.state.join("logs").join("server"),
+        stderr,
         file: Mutex::new(Sink::NotYet),
     };
     let wanted = ["GOOSE_LOG", "RUST_LOG"];
@@ -79,7 +95,9 @@ impl Log for Logger {
         let said = one_line(&record.args().to_string());
         let line = format!("{} {} {said}\n", clock::now_rfc3339(), record.level());
         // Nobody is left to tell if stderr is gone.
-        let _ = io::stderr().write_all(line.as_bytes());
+        if record.level() <= self.stderr {
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
         lock(&self.file).write(&self.folder, &line);
     }
 

@@ -1,9 +1,11 @@
 //! The command line: one file a command, the same conventions in all of them.
 //!
-//! Exit codes: 0 done, 1 it was tried and failed, 2 the command line makes no sense.
+//! Exit codes: 0 done, 1 it was tried and failed, 2 the command line makes no sense, 128 and the number
+//! of the signal that ended it.
 
 mod agent;
 mod call;
+mod chat;
 mod client;
 mod demo;
 mod logging;
@@ -23,6 +25,7 @@ usage: gosling COMMAND [OPTIONS]
 
 commands:
   agent   serve the API; a drop-in for `goosed agent`
+  chat    talk to a model, in the terminal or through a pipe
   demo    show a whole session with an MCP server, step by step
   call    call one tool of an MCP server, without starting `agent`
   mcp     be one of the MCP servers that gosling ships, on stdin and stdout
@@ -45,6 +48,8 @@ enum Failure {
     Failed(String),
     /// It failed and has said so itself: exit code 1.
     Told,
+    /// A signal ended it, with this exit code.
+    Ended(u8),
 }
 
 impl From<lexopt::Error> for Failure {
@@ -77,6 +82,7 @@ pub fn main() -> ExitCode {
     let (code, message) = match run(lexopt::Parser::from_env()) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Told) => return ExitCode::FAILURE,
+        Err(Failure::Ended(code)) => return ExitCode::from(code),
         Err(Failure::Failed(message)) => (1, message),
         Err(Failure::Usage(message)) => (2, message),
     };
@@ -99,6 +105,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     };
     let outcome = match command.to_str() {
         Some("agent") => agent::run(parser),
+        Some("chat") => chat::run(parser),
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),
         Some("mcp") => mcp::run(parser),

@@ -1,0 +1,288 @@
+//! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
+
+mod extensions;
+mod form;
+mod input;
+mod interrupt;
+mod screen;
+
+use super::{Failure, failed, logging, print, text};
+use crate::agent::{Registry, Start, Stores};
+use crate::conversation::{Message, Role};
+use crate::extension::ExtensionConfig;
+use crate::mcp::text::printable;
+use crate::store::{Config, Paths, Secrets, Sessions};
+use crate::sys::signal;
+use input::{Input, Line};
+use interrupt::Interrupts;
+use lexopt::prelude::*;
+use screen::{Screen, Session, State};
+use std::env;
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+const HELP: &str = "\
+usage: gosling chat [OPTIONS]
+example: gosling chat --provider scripted --with-builtin demo
+
+Talks to a model in the terminal, with the settings, extensions and sessions that `gosling agent`
+uses. Without a terminal every line of stdin is a turn, and what would need approval is denied.
+
+options:
+  --session ID             go on with this session; a new one in the current folder otherwise
+  --provider NAME          who offers the model (GOOSE_PROVIDER)
+  --model NAME             which model (GOOSE_MODEL)
+  --with-extension 'CMD'   run this MCP server for the session: '[NAME=VALUE...] CMD [ARGS...]'
+  --with-streamable-http URL
+                           connect to this MCP server
+  --with-builtin NAMES     run these of the MCP servers that gosling ships; commas between
+  -m, --message TEXT       say this, wait for the answer and leave
+  --offline                refuse to connect to any other machine
+  -h, --help               show this
+
+The --with options may be given several times. In the chat, /help tells what else there is. Ctrl-C
+ends the turn, a second one within two seconds the chat, and so does Ctrl-D.
+
+variables: those of `gosling agent`, and
+  GOOSE_MODE               auto, approve, smart_approve or chat (auto)
+  GOOSE_SCRIPT             the file that the provider `scripted` answers from
+";
+
+const COMMANDS: &str = "\
+/help                    show this
+/exit, /quit, Ctrl-D     leave; the session stays
+/compact                 replace the conversation by a summary of it
+/clear                   forget the conversation
+/prompts                 list the prompts of the MCP servers
+/prompt NAME [K=V ...]   use one
+";
+
+/// The exit code after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+#[derive(Default)]
+struct Options {
+    session: Option<String>,
+    provider: Option<String>,
+    model: Option<String>,
+    extensions: Vec<ExtensionConfig>,
+    message: Option<String>,
+    offline: bool,
+}
+
+pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+    let mut options = Options::default();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("session") => options.session = Some(text(parser.value()?)?),
+            Long("provider") => options.provider = Some(text(parser.value()?)?),
+            Long("model") => options.model = Some(text(parser.value()?)?),
+            Long("with-extension") => {
+                let command = text(parser.value()?)?;
+                options.extensions.push(extensions::command(&command)?);
+            }
+            Long("with-streamable-http") => {
+                let url = text(parser.value()?)?;
+                options.extensions.push(extensions::address(&url)?);
+            }
+            Long("with-builtin") => {
+                let names = text(parser.value()?)?;
+                options.extensions.extend(extensions::builtins(&names)?);
+            }
+            Short('m') | Long("message") => options.message = Some(text(parser.value()?)?),
+            Long("offline") => options.offline = true,
+            Short('h') | Long("help") => return print(HELP),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    extensions::tell_apart(&mut options.extensions);
+    chat(options)
+}
+
+fn chat(mut options: Options) -> Result<(), Failure> {
+    signal::hold();
+    let paths = Paths::from_env().map_err(failed("no place for files"))?;
+    logging::start_quietly(&paths);
+    let stores = Stores {
+        config: Config::new(&paths),
+        secrets: Arc::new(Secrets::new(&paths)),
+        sessions: Sessions::new(&paths),
+    };
+    let registry = Arc::new(Registry::new(stores, options.offline));
+    let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
+    let message = options.message.take();
+    let outcome =
+        Chat::open(&registry, &interrupts, &options).and_then(|mut chat| chat.go(message));
+    interrupts.farewell();
+    registry.close();
+    match interrupts.struck() {
+        // Whatever else went wrong went wrong because of that.
+        Some(code) => Err(Failure::Ended(code)),
+        None => outcome,
+    }
+}
+
+/// One session at the terminal.
+struct Chat<'a> {
+    registry: &'a Registry,
+    interrupts: &'a Interrupts,
+    id: String,
+    input: Input,
+    /// A turn ended with an error.
+    failed: bool,
+    /// Nobody reads stdout any more.
+    gone: bool,
+}
+
+impl<'a> Chat<'a> {
+    /// The session that the options want, with its extensions up.
+    fn open(
+        registry: &'a Registry,
+        interrupts: &'a Interrupts,
+        options: &Options,
+    ) -> Result<Self, Failure> {
+        let turn = interrupts.turn(registry.cancel());
+        let told = |error: crate::agent::Error| Failure::Failed(error.to_string());
+        let id = match &options.session {
+            Some(id) => id.clone(),
+            None => {
+                let working_dir = env::current_dir().map_err(failed("no working directory"))?;
+                let start = Start {
+                    working_dir,
+                    ..Start::default()
+                };
+                registry.start(start).map_err(told)?.id
+            }
+        };
+        interrupts.remember(&id);
+        let resumed = registry.resume(&id, true, turn.cancel());
+        let (session, results) = resumed.map_err(|error| match error {
+            crate::agent::Error::NoSession => {
+                Failure::Failed(format!("there is no session {id:?}"))
+            }
+            error => told(error),
+        })?;
+        for result in results.iter().flatten().filter(|result| !result.success) {
+            let reason = result.error.as_deref().unwrap_or("no reason was given");
+            eprintln!("gosling: {}: {}", result.name, printable(reason, 1_000));
+        }
+        for extension in &options.extensions {
+            let added = registry.add_extension(&id, extension, turn.cancel());
+            added.map_err(told)?;
+        }
+        if let Some((provider, model)) = model(registry, options, session.provider_name)? {
+            registry.set_model(&id, &provider, &model).map_err(told)?;
+        }
+        if options.session.is_some() {
+            let count = session.message_count;
+            let name = printable(&session.name, 100);
+            eprintln!("session {id}, {name:?}, {count} messages so far");
+        }
+        Ok(Chat {
+            registry,
+            interrupts,
+            id,
+            input: Input::new(io::stdin().is_terminal()),
+            failed: false,
+            gone: false,
+        })
+    }
+
+    /// One turn with `message`, or as many as there are lines.
+    fn go(&mut self, message: Option<String>) -> Result<(), Failure> {
+        match message {
+            Some(message) => {
+                if self.turn(message) {
+                    return Err(Failure::Ended(INTERRUPTED));
+                }
+            }
+            None => self.talk()?,
+        }
+        match self.failed {
+            true => Err(Failure::Told),
+            false => Ok(()),
+        }
+    }
+
+    fn talk(&mut self) -> Result<(), Failure> {
+        if self.input.is_terminal() {
+            eprintln!("session {}; /help tells what there is", self.id);
+        }
+        loop {
+            let line = match self.input.next() {
+                Line::Text(line) => line,
+                Line::End => return Ok(()),
+                Line::Unreadable(reason) => return Err(Failure::Failed(reason)),
+            };
+            match line.trim() {
+                "" => {}
+                "/exit" | "/quit" => return Ok(()),
+                "/help" => eprint!("{COMMANDS}"),
+                text => {
+                    self.turn(text.to_owned());
+                }
+            }
+            if self.gone
+                || self.interrupts.struck().is_some()
+                || self.registry.cancel().is_cancelled()
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Says this, shows what comes, and tells whether the user ended it.
+    fn turn(&mut self, text: String) -> bool {
+        let turn = self.interrupts.turn(self.registry.cancel());
+        let (out, mut err) = (io::stdout(), io::stderr());
+        let mut screen = Screen {
+            out: &mut io::BufWriter::new(&out),
+            err: &mut err,
+            terminal: out.is_terminal() && env::var_os("NO_COLOR").is_none(),
+            desk: &Session {
+                registry: self.registry,
+                id: &self.id,
+            },
+            input: &mut self.input,
+            cancel: turn.cancel(),
+            state: State::default(),
+        };
+        let message = Message::text(Role::User, text);
+        self.registry
+            .reply(&self.id, message, None, &mut screen, turn.cancel());
+        screen.end();
+        self.failed |= screen.state.failed;
+        self.gone |= screen.state.gone;
+        turn.cancel().is_cancelled() && !self.gone
+    }
+}
+
+/// Provider and model, if the options name one of the two.
+fn model(
+    registry: &Registry,
+    options: &Options,
+    provider: Option<String>,
+) -> Result<Option<(String, String)>, Failure> {
+    if options.provider.is_none() && options.model.is_none() {
+        return Ok(None);
+    }
+    let setting = |key: &str| {
+        let value = registry.stores().config.get(key);
+        let value = value.map_err(failed("the configuration"))?;
+        Ok::<_, Failure>(value.and_then(|value| value.as_str().map(str::to_owned)))
+    };
+    let provider = match options.provider.clone().or(provider) {
+        Some(provider) => provider,
+        None => setting("GOOSE_PROVIDER")?.ok_or_else(|| {
+            Failure::Usage("--model goes with --provider, as GOOSE_PROVIDER is not set".to_owned())
+        })?,
+    };
+    let model = match (&options.model, provider.as_str()) {
+        (Some(model), _) => model.clone(),
+        (None, "scripted") => "script".to_owned(),
+        (None, _) => setting("GOOSE_MODEL")?.ok_or_else(|| {
+            Failure::Usage("--provider goes with --model, as GOOSE_MODEL is not set".to_owned())
+        })?,
+    };
+    Ok(Some((provider, model)))
+}

@@ -1,0 +1,187 @@
+//! Lines of stdin: what the user says, and what the user answers.
+
+use crate::sys::cancel::Cancel;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Read};
+use std::thread;
+use std::time::Instant;
+
+/// The longest line, in bytes.
+const MAX_LINE: u64 = 4 << 20;
+/// How many lines are read before somebody wants them.
+const AHEAD: usize = 16;
+
+/// A line of the user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Text(String),
+    End,
+    Unreadable(String),
+}
+
+/// Reads stdin in a thread of its own, which begins with the first line that is wanted, so that a wait
+/// for an answer can be cut short. The thread ends with stdin or with the process.
+pub(super) struct Input {
+    terminal: bool,
+    lines: Option<Receiver<(Instant, Line)>>,
+    /// Typed before a question was asked, so no answer to it.
+    early: VecDeque<Line>,
+}
+
+impl Input {
+    pub(super) fn new(terminal: bool) -> Self {
+        Input {
+            terminal,
+            lines: None,
+            early: VecDeque::new(),
+        }
+    }
+
+    /// Whether there is a person who can be asked.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// The next thing that the user says.
+    pub(super) fn next(&mut self) -> Line {
+        if let Some(line) = self.early.pop_front() {
+            return line;
+        }
+        if self.terminal {
+            eprint!("> ");
+        }
+        match self.lines().recv() {
+            Ok((_, line)) => line,
+            Err(_) => Line::End,
+        }
+    }
+
+    /// The answer to what was asked just now; none if the user leaves or `cancel` fires.
+    pub(super) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
+        let asked = Instant::now();
+        let (wake, woken) = bounded::<()>(0);
+        // The hook owns the sender: when it has run, the channel is closed.
+        let _hook = cancel.on_cancel(move || drop(wake));
+        loop {
+            let lines = self.lines().clone();
+            crossbeam_channel::select! {
+                recv(woken) -> _ => return None,
+                recv(lines) -> line => match line {
+                    Ok((when, line)) if when < asked => self.early.push_back(line),
+                    Ok((_, Line::Text(line))) => return Some(line),
+                    Ok((_, end)) => {
+                        self.early.push_back(end);
+                        return None;
+                    }
+                    Err(_) => return None,
+                },
+            }
+        }
+    }
+
+    fn lines(&mut self) -> &Receiver<(Instant, Line)> {
+        self.lines.get_or_insert_with(|| {
+            let (send, lines) = bounded(AHEAD);
+            let reader = move || read(&mut io::stdin().lock(), &send);
+            // Without a thread the channel is closed, which is the end of the input.
+            let _ = thread::Builder::new()
+                .name("stdin".to_owned())
+                .spawn(reader);
+            lines
+        })
+    }
+
+    /// As if a person typed these lines, few enough, as answers to whatever is asked.
+    #[cfg(test)]
+    pub(super) fn typed(text: &'static str) -> Self {
+        let (send, lines) = bounded(AHEAD);
+        let late = Instant::now() + std::time::Duration::from_secs(3600);
+        for line in text.lines() {
+            let _ = send.send((late, Line::Text(line.to_owned())));
+        }
+        Input {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        }
+    }
+}
+
+fn read(from: &mut impl BufRead, to: &Sender<(Instant, Line)>) {
+    loop {
+        let line = line(from);
+        let last = !matches!(line, Line::Text(_));
+        if to.send((Instant::now(), line)).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn line(from: &mut impl BufRead) -> Line {
+    let mut bytes = Vec::new();
+    match from.take(MAX_LINE + 1).read_until(b'\n', &mut bytes) {
+        Err(error) => Line::Unreadable(format!("cannot read stdin: {error}")),
+        Ok(0) => Line::End,
+        Ok(_) if bytes.len() as u64 > MAX_LINE => {
+            Line::Unreadable("a line of stdin is longer than 4 MiB".to_owned())
+        }
+        Ok(_) => {
+            while bytes.last().is_some_and(|byte| b"\r\n".contains(byte)) {
+                bytes.pop();
+            }
+            Line::Text(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_as_they_do_everywhere() {
+        let mut from = &b"one\ntwo\r\n\nlast \xff"[..];
+        for text in ["one", "two", "", "last \u{fffd}"] {
+            assert_eq!(line(&mut from), Line::Text(text.to_owned()));
+        }
+        assert_eq!(line(&mut from), Line::End);
+        let long = vec![b'x'; MAX_LINE as usize + 1];
+        assert!(matches!(line(&mut &long[..]), Line::Unreadable(_)));
+    }
+
+    #[test]
+    fn what_was_typed_before_the_question_is_no_answer_to_it() {
+        let (send, lines) = bounded(4);
+        let mut input = Input {
+            terminal: false,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let say = |text: &str| (Instant::now(), Line::Text(text.to_owned()));
+        send.send(say("early")).unwrap();
+        thread::sleep(std::time::Duration::from_millis(5));
+        let asker = thread::spawn(move || {
+            let answer = input.answer(&Cancel::new());
+            (answer, input)
+        });
+        thread::sleep(std::time::Duration::from_millis(50));
+        send.send(say("answer")).unwrap();
+        let (answer, mut input) = asker.join().unwrap();
+        assert_eq!(answer.as_deref(), Some("answer"));
+        assert_eq!(input.next(), Line::Text("early".to_owned()));
+    }
+
+    #[test]
+    fn a_cancelled_question_has_no_answer() {
+        let (_send, lines) = bounded(1);
+        let mut input = Input {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert_eq!(input.answer(&cancel), None);
+    }
+}

@@ -1,0 +1,157 @@
+//! What Ctrl-C and the other ending signals do to a chat.
+
+use crate::agent::Registry;
+use crate::sys::cancel::Cancel;
+use crate::sys::{lock, signal};
+use crossbeam_channel::bounded;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use std::{io, process, thread};
+
+/// A second Ctrl-C within this time ends the chat.
+const TWICE: Duration = Duration::from_secs(2);
+/// When the process ends, however far the shutdown is: the guardian does the rest.
+const LAST_MOMENT: Duration = Duration::from_millis(4_700);
+/// The number of SIGINT, which every system has.
+const INTERRUPT: i32 = 2;
+
+/// The turn under way, and the thread that ends it.
+pub(super) struct Interrupts {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    turn: Mutex<Option<Cancel>>,
+    /// The exit code of the process that is about to end; 0 if it is not.
+    code: AtomicU8,
+    /// The session, until the user has been told of it.
+    session: Mutex<Option<String>>,
+}
+
+/// A turn that Ctrl-C ends, until it is dropped.
+pub(super) struct Turn<'a> {
+    interrupts: &'a Interrupts,
+    cancel: Cancel,
+}
+
+impl Interrupts {
+    /// Takes the signals from now on. The thread lives as long as the process.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub(super) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let watched = shared.clone();
+        let thread = thread::Builder::new().name("signals".to_owned());
+        thread.spawn(move || {
+            let mut presses = Presses::default();
+            loop {
+                let signal = signal::wait();
+                if signal != INTERRUPT || presses.is_second(Instant::now()) {
+                    leave(&watched, registry, signal);
+                }
+                let turn = lock(&watched.turn).clone();
+                match turn {
+                    Some(turn) => turn.cancel(),
+                    None => eprintln!("\npress Ctrl-C once more to leave"),
+                }
+            }
+        })?;
+        Ok(Interrupts { shared })
+    }
+
+    /// A turn begins, below `all`.
+    pub(super) fn turn(&self, all: &Cancel) -> Turn<'_> {
+        let cancel = all.child();
+        *lock(&self.shared.turn) = Some(cancel.clone());
+        Turn {
+            interrupts: self,
+            cancel,
+        }
+    }
+
+    /// The exit code, if a signal is about to end the process.
+    pub(super) fn struck(&self) -> Option<u8> {
+        let code = self.shared.code.load(Ordering::SeqCst);
+        (code != 0).then_some(code)
+    }
+
+    /// The session that [`farewell`](Self::farewell) tells of.
+    pub(super) fn remember(&self, session: &str) {
+        *lock(&self.shared.session) = Some(session.to_owned());
+    }
+
+    /// Tells how to go on with the session; once, whoever comes first.
+    pub(super) fn farewell(&self) {
+        self.shared.farewell();
+    }
+}
+
+impl Shared {
+    fn farewell(&self) {
+        let session = lock(&self.session).take();
+        if let Some(id) = session {
+            eprintln!("session {id}: `gosling chat --session {id}` goes on");
+        }
+    }
+}
+
+impl Turn<'_> {
+    pub(super) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *lock(&self.interrupts.shared.turn) = None;
+    }
+}
+
+/// Ends everything and then the process, whatever the other threads wait for; a further signal ends it
+/// at once.
+fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
+    let code = 128 + signal;
+    let told = u8::try_from(code).unwrap_or(u8::MAX);
+    shared.code.store(told, Ordering::SeqCst);
+    shared.farewell();
+    registry.cancel().cancel();
+    let (done, finished) = bounded::<()>(0);
+    let thread = |name: &str| thread::Builder::new().name(name.to_owned());
+    // Where no thread is to be had, the guardian ends what is left.
+    let _ = thread("one more signal").spawn(|| process::exit(128 + signal::wait()));
+    let _ = thread("stop extensions").spawn(move || {
+        registry.close();
+        drop(done);
+    });
+    let _ = finished.recv_timeout(LAST_MOMENT);
+    process::exit(code)
+}
+
+/// When Ctrl-C was pressed last.
+#[derive(Default)]
+struct Presses(Option<Instant>);
+
+impl Presses {
+    fn is_second(&mut self, now: Instant) -> bool {
+        let last = self.0.replace(now);
+        last.is_some_and(|last| now.saturating_duration_since(last) <= TWICE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_second_press_soon_after_counts() {
+        let mut presses = Presses::default();
+        let begin = Instant::now();
+        for (ms, second) in [(0, false), (2_001, false), (3_000, true)] {
+            let now = begin + Duration::from_millis(ms);
+            assert_eq!(presses.is_second(now), second, "{ms}");
+        }
+    }
+}

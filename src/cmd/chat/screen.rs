@@ -1,0 +1,394 @@
+//! What a turn says, as text in a terminal or a pipe, and the questions that it asks.
+
+use super::form;
+use super::input::Input;
+use crate::agent::{Confirmation, Event, Events, Registry};
+use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
+use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::text::{legible, printable};
+use crate::sys::cancel::Cancel;
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+
+/// The longest line about a tool, in characters.
+const WIDTH: usize = 100;
+/// The longest sentence of a server or a provider that is shown, in characters.
+const SENTENCE: usize = 1_000;
+
+const DIM: &str = "\x1b[2m";
+const PLAIN: &str = "\x1b[0m";
+
+/// Where answers of the user go.
+pub(super) trait Desk {
+    fn confirm(&self, request: &str, answer: Confirmation) -> bool;
+    fn answer(&self, request: &str, data: Option<Value>) -> bool;
+}
+
+/// A session of a registry.
+pub(super) struct Session<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) id: &'a str,
+}
+
+impl Desk for Session<'_> {
+    fn confirm(&self, request: &str, answer: Confirmation) -> bool {
+        self.registry.confirm(self.id, request, answer)
+    }
+
+    fn answer(&self, request: &str, data: Option<Value>) -> bool {
+        self.registry.answer(self.id, request, data)
+    }
+}
+
+/// Shows one turn. Everything from a model or a server loses its control characters on the way.
+pub(super) struct Screen<'a> {
+    pub(super) out: &'a mut dyn Write,
+    pub(super) err: &'a mut dyn Write,
+    /// Whether `out` knows escape sequences.
+    pub(super) terminal: bool,
+    pub(super) desk: &'a dyn Desk,
+    pub(super) input: &'a mut Input,
+    /// Fired when nobody reads any more.
+    pub(super) cancel: &'a Cancel,
+    pub(super) state: State,
+}
+
+/// What is on the screen already.
+#[derive(Default)]
+pub(super) struct State {
+    /// The turn ended with an error.
+    pub(super) failed: bool,
+    /// Nobody reads what is written.
+    pub(super) gone: bool,
+    column: Column,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Column {
+    #[default]
+    First,
+    InText,
+    InThought,
+}
+
+impl Events for Screen<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Message { message, .. } if message.metadata.user_visible => {
+                self.message(message);
+            }
+            Event::Message { .. } => {}
+            // The user knows.
+            Event::Error { .. } if self.cancel.is_cancelled() => {}
+            Event::Error { error } => {
+                self.state.failed = true;
+                self.note(&format!("error: {}", printable(error, SENTENCE)));
+            }
+            Event::Finish { reason, .. } => {
+                self.begin_line();
+                if reason != "stop" {
+                    self.note(&format!("(ended: {})", printable(reason, WIDTH)));
+                }
+            }
+            Event::ModelChange { model, mode } => {
+                let line = format!("({mode} model {model} from here)");
+                self.note(&printable(&line, WIDTH));
+            }
+            Event::Notification { message, .. } => {
+                if let Some(line) = notification(message) {
+                    self.note(&line);
+                }
+            }
+            Event::UpdateConversation { conversation } => {
+                let count = conversation.len();
+                self.note(&format!("(the conversation has {count} messages now)"));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.out.flush();
+        self.check(flushed);
+    }
+}
+
+impl Screen<'_> {
+    /// After the last event.
+    pub(super) fn end(&mut self) {
+        self.begin_line();
+        self.flush();
+        if self.cancel.is_cancelled() && !self.state.gone {
+            self.note("(cancelled)");
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        for part in &message.content {
+            match part {
+                Content::Text(text) => self.stream(&text.text, Column::InText),
+                Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
+                Content::Thinking(thinking) => self.stream(&thinking.thinking, Column::InThought),
+                Content::RedactedThinking(_) => {}
+                Content::Image(image) => {
+                    let size = image.data.len() / 4 * 3;
+                    self.line(&format!("[{}, about {size} bytes]", image.mime_type));
+                }
+                Content::ToolRequest(request) => self.call(&request.tool_call),
+                Content::FrontendToolRequest(request) => {
+                    self.call(&request.tool_call);
+                    self.note("this tool runs in another client; there is none here");
+                }
+                Content::ToolResponse(response) => self.line(&result(response)),
+                Content::ActionRequired(action) => self.action(&action.data),
+                Content::SystemNotification(word) => {
+                    let passing = word.notification_type == NotificationType::ThinkingMessage;
+                    if !passing || self.terminal {
+                        self.note(&printable(&word.msg, SENTENCE));
+                    }
+                }
+                Content::Other(_) => {}
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Outcome<crate::conversation::ToolCall>) {
+        match call {
+            Outcome::Success { value } => {
+                self.line(&format!("→ {} {}", value.name, value.arguments));
+            }
+            Outcome::Error { error } => self.line(&format!("→ no call: {error}")),
+        }
+    }
+
+    fn action(&mut self, action: &Action) {
+        match action {
+            Action::ToolConfirmation {
+                id,
+                tool_name,
+                prompt,
+                ..
+            } => {
+                if let Some(prompt) = prompt {
+                    self.note(&printable(prompt, SENTENCE));
+                }
+                let tool = printable(tool_name, WIDTH);
+                // A turn that was cancelled waits for no answer.
+                if let Some(answer) = self.approve(&tool)
+                    && !self.desk.confirm(id, answer)
+                {
+                    self.note("the answer came too late");
+                }
+            }
+            Action::Elicitation {
+                id,
+                message,
+                requested_schema,
+            } => {
+                self.note(&format!("asked: {}", printable(message, SENTENCE)));
+                let data = self.fill_in(requested_schema.get());
+                if data.is_none() && !self.cancel.is_cancelled() {
+                    self.note("declined");
+                }
+                if !self.desk.answer(id, data) && !self.cancel.is_cancelled() {
+                    self.note("the answer came too late");
+                }
+            }
+            Action::ElicitationResponse { .. } => {}
+        }
+    }
+
+    fn approve(&mut self, tool: &str) -> Option<Confirmation> {
+        if !self.input.is_terminal() {
+            self.note(&format!(
+                "denied {tool}: it needs approval and there is no terminal to ask at; \
+                 GOOSE_MODE=auto asks for none"
+            ));
+            return Some(Confirmation::DenyOnce);
+        }
+        loop {
+            self.ask(&format!(
+                "call {tool}? [y]es once, [a]lways, [n]o, [N]ever, [c]ancel: "
+            ));
+            match self.input.answer(self.cancel) {
+                None if self.cancel.is_cancelled() => return None,
+                None => return Some(Confirmation::Cancel),
+                Some(answer) => {
+                    if let Some(answer) = confirmation(answer.trim()) {
+                        return Some(answer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The filled form; none if the user does not want to.
+    fn fill_in(&mut self, schema: &str) -> Option<Value> {
+        if !self.input.is_terminal() {
+            self.note("there is no terminal to ask at");
+            return None;
+        }
+        let fields = form::fields(schema);
+        if fields.is_empty() {
+            self.ask("agree? [y]es or [n]o: ");
+            let agreed = matches!(self.input.answer(self.cancel)?.trim(), "y" | "yes");
+            return agreed.then(|| Value::Object(Map::new()));
+        }
+        self.note("(an empty line takes what is in brackets; ! declines)");
+        let mut data = Map::new();
+        for field in fields {
+            loop {
+                self.ask(&field.question());
+                let answer = self.input.answer(self.cancel)?;
+                if answer.trim() == "!" {
+                    return None;
+                }
+                match field.read(&answer) {
+                    Ok(value) => {
+                        data.extend(value.map(|value| (field.name().to_owned(), value)));
+                        break;
+                    }
+                    Err(reason) => self.note(&reason),
+                }
+            }
+        }
+        Some(Value::Object(data))
+    }
+
+    /// Text or thoughts as they arrive.
+    fn stream(&mut self, text: &str, column: Column) {
+        let thought = column == Column::InThought;
+        if self.state.column != column {
+            self.begin_line();
+            if thought && self.terminal {
+                self.write(DIM);
+            }
+        }
+        let text = legible(text);
+        if text.is_empty() {
+            return;
+        }
+        // In a pipe only the answer itself goes on.
+        if thought && !self.terminal {
+            let _ = self.err.write_all(text.as_bytes());
+        } else {
+            self.write(&text);
+        }
+        self.state.column = match (text.ends_with('\n'), thought) {
+            (true, false) => Column::First,
+            _ => column,
+        };
+    }
+
+    /// Ends the line, and the thought, that is begun.
+    fn begin_line(&mut self) {
+        match std::mem::take(&mut self.state.column) {
+            Column::First => {}
+            Column::InText => self.write("\n"),
+            Column::InThought if self.terminal => self.write(&format!("{PLAIN}\n")),
+            Column::InThought => {
+                let _ = self.err.write_all(b"\n");
+            }
+        }
+    }
+
+    /// One line of the conversation.
+    fn line(&mut self, text: &str) {
+        self.begin_line();
+        self.write(&format!("{}\n", shorten(text)));
+    }
+
+    /// One line beside the conversation. It has been made printable.
+    fn note(&mut self, text: &str) {
+        self.begin_line();
+        self.flush();
+        // Nobody is left to tell if stderr is gone.
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    fn ask(&mut self, text: &str) {
+        self.begin_line();
+        self.flush();
+        let _ = self.err.write_all(text.as_bytes());
+        let _ = self.err.flush();
+    }
+
+    fn write(&mut self, text: &str) {
+        let written = self.out.write_all(text.as_bytes());
+        self.check(written);
+    }
+
+    /// A reader that has left ends the turn.
+    fn check(&mut self, result: io::Result<()>) {
+        if result.is_err() {
+            self.state.gone = true;
+            self.cancel.cancel();
+        }
+    }
+}
+
+fn confirmation(answer: &str) -> Option<Confirmation> {
+    match answer {
+        "y" | "Y" | "yes" => Some(Confirmation::AllowOnce),
+        "a" | "A" | "always" => Some(Confirmation::AlwaysAllow),
+        "n" | "no" => Some(Confirmation::DenyOnce),
+        "N" | "never" => Some(Confirmation::AlwaysDeny),
+        "c" | "C" | "cancel" => Some(Confirmation::Cancel),
+        _ => None,
+    }
+}
+
+/// One line of at most [`WIDTH`] characters.
+fn shorten(text: &str) -> String {
+    let line = printable(text, WIDTH);
+    match line.char_indices().nth(WIDTH) {
+        None => line,
+        Some(_) => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+    }
+}
+
+fn result(response: &ToolResponse) -> String {
+    let value = match &response.tool_result {
+        Outcome::Error { error } => return format!("← error {error}"),
+        Outcome::Success { value } => value,
+    };
+    let parts = value.content.iter().map(|part| {
+        let part: Value = serde_json::from_str(part.as_json()).unwrap_or_default();
+        part["text"].as_str().map(str::to_owned)
+    });
+    let (texts, others): (Vec<_>, Vec<_>) = parts.partition(Option::is_some);
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    if value.is_error == Some(true) {
+        return format!("← error {}", texts.join(" "));
+    }
+    let characters: usize = texts.iter().map(|text| text.chars().count()).sum();
+    match others.len() {
+        0 => format!("← ok {characters} chars"),
+        n => format!("← ok {characters} chars and {n} other parts"),
+    }
+}
+
+/// What a running call says of itself, in one line.
+fn notification(message: &RawJson) -> Option<String> {
+    let message: Value = serde_json::from_str(message.get()).ok()?;
+    let params = &message["params"];
+    let line = match message["method"].as_str()? {
+        "notifications/progress" => {
+            let said = params["message"].as_str().unwrap_or_default();
+            match &params["total"] {
+                Value::Null => format!("{} {said}", params["progress"]),
+                total => format!("{}/{total} {said}", params["progress"]),
+            }
+        }
+        "notifications/message" => {
+            let level = params["level"].as_str().unwrap_or("info");
+            let data = &params["data"];
+            let said = data.as_str().map_or(data.to_string(), str::to_owned);
+            format!("{level}: {said}")
+        }
+        other => other.to_owned(),
+    };
+    Some(format!("· {}", shorten(line.trim_end())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,345 @@
+//! `gosling chat` as a person and a shell script use it, with a script instead of a model.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use support::process::{descendants, signal};
+use support::server::{GOSLING, gosling};
+use support::{TempDir, temp_dir, until};
+
+/// A user's files, and a script for the model.
+struct Home {
+    root: TempDir,
+}
+
+impl Home {
+    fn new(script: Value) -> Home {
+        let root = temp_dir();
+        for folder in ["config", "work"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        fs::write(root.path().join("script.json"), script.to_string()).unwrap();
+        Home { root }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = gosling();
+        command
+            .args(["chat", "--provider", "scripted"])
+            .args(arguments)
+            .current_dir(self.root.path().join("work"))
+            .env("GOOSE_PATH_ROOT", self.root.path())
+            .env("HOME", self.root.path())
+            .env("GOOSE_SCRIPT", self.root.path().join("script.json"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it with these lines on stdin until it leaves.
+    fn chat(&self, arguments: &[&str], lines: &str) -> Done {
+        finish(self.command(arguments), lines)
+    }
+
+    /// Starts it and leaves stdin open.
+    fn begin(&self, arguments: &[&str]) -> Talk {
+        let mut process = self.command(arguments).spawn().expect("gosling runs");
+        Talk {
+            stdin: process.stdin.take(),
+            stdout: BufReader::new(process.stdout.take().unwrap()),
+            process,
+        }
+    }
+
+    fn sessions(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.root.path().join("data/sessions"));
+        let entries = entries.into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| !name.starts_with('.')).collect()
+    }
+}
+
+fn finish(mut command: Command, lines: &str) -> Done {
+    let mut process = command.spawn().expect("gosling runs");
+    let mut stdin = process.stdin.take().unwrap();
+    stdin.write_all(lines.as_bytes()).unwrap();
+    drop(stdin);
+    Done(process.wait_with_output().unwrap())
+}
+
+/// What a chat left.
+struct Done(Output);
+
+impl Done {
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        let (out, err) = (self.stdout(), self.stderr());
+        assert_eq!(self.0.status.code(), Some(code), "{out}\n{err}");
+        self
+    }
+
+    #[track_caller]
+    fn prints_exactly(self, text: &str) -> Self {
+        assert_eq!(self.stdout(), text, "{}", self.stderr());
+        self
+    }
+
+    #[track_caller]
+    fn says(self, text: &str) -> Self {
+        assert!(self.stderr().contains(text), "{}", self.stderr());
+        self
+    }
+
+    fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.0.stdout).into_owned()
+    }
+
+    fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.0.stderr).into_owned()
+    }
+}
+
+/// A chat under way; killed when dropped.
+struct Talk {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn say(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Reads stdout up to these characters.
+    #[track_caller]
+    fn hears(&mut self, text: &str) {
+        let mut heard = Vec::new();
+        while !heard.ends_with(text.as_bytes()) {
+            let mut byte = [0];
+            let read = self.stdout.read(&mut byte).unwrap();
+            let so_far = String::from_utf8_lossy(&heard).into_owned();
+            assert!(read == 1, "no {text:?} in {so_far:?}");
+            heard.extend(byte);
+        }
+    }
+
+    fn interrupt(&self) {
+        signal(self.process.id(), "INT");
+    }
+
+    /// The exit code, and what stderr has.
+    fn ends(&mut self) -> (Option<i32>, String) {
+        let status = until("the chat ends", || self.process.try_wait().unwrap());
+        let mut text = String::new();
+        let mut stderr = BufReader::new(self.process.stderr.take().unwrap());
+        while stderr.read_line(&mut text).is_ok_and(|read| read > 0) {}
+        (status.code(), text)
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn says(text: &str) -> Value {
+    json!({"steps": [{"text": text}]})
+}
+
+fn adds() -> Value {
+    json!({"steps": [
+        {"text": "Let me see."},
+        {"call": {"name": "demo__add", "arguments": {"a": 2, "b": 3}}},
+        {"text": "It is {{last_result}}."},
+    ]})
+}
+
+#[test]
+fn one_message_is_one_turn() {
+    let home = Home::new(json!({"turns": [says("I heard {{last_user}}.")]}));
+    home.chat(&["-m", "hi there"], "")
+        .exits(0)
+        .prints_exactly("I heard hi there.\n")
+        .says("--session");
+    assert_eq!(home.sessions().len(), 1);
+}
+
+#[test]
+fn every_line_of_a_pipe_is_a_turn() {
+    let home = Home::new(json!({"turns": [says("one"), says("two\n"), says("three")]}));
+    home.chat(&[], "a\n\n  \r\nb\nc")
+        .exits(0)
+        .prints_exactly("one\ntwo\nthree\n");
+    let home = Home::new(json!({"turns": [says("one"), says("two")]}));
+    home.chat(&[], "a\n/quit\nb\n")
+        .exits(0)
+        .prints_exactly("one\n");
+}
+
+#[test]
+fn a_tool_call_and_its_result_have_a_line_each() {
+    let expected = "Let me see.\n→ demo__add {\"a\":2,\"b\":3}\n← ok 9 chars\nIt is {\"sum\":5}.\n";
+    let home = Home::new(json!({"turns": [adds()]}));
+    home.chat(&["--with-builtin", "demo", "-m", "add"], "")
+        .exits(0)
+        .prints_exactly(expected);
+    let home = Home::new(json!({"turns": [{"steps": [
+        {"call": {"name": "gosling__add", "arguments": {"a": 2, "b": 3}}},
+        {"text": "{{last_result}}"},
+    ]}]}));
+    let command = format!("X='a b' '{GOSLING}' mcp demo");
+    let done = home.chat(&["--with-extension", &command, "-m", "add"], "");
+    assert!(
+        done.stdout().contains("\n{\"sum\":5}\n"),
+        "{}",
+        done.stderr()
+    );
+}
+
+#[test]
+fn an_extension_that_does_not_come_up_is_an_error() {
+    let home = Home::new(json!({}));
+    home.chat(
+        &["--with-extension", "definitely-not-a-command", "-m", "x"],
+        "",
+    )
+    .exits(1)
+    .says("definitely-not-a-command");
+}
+
+#[test]
+fn a_model_that_fails_is_exit_code_1_and_the_next_line_has_its_turn() {
+    let error = json!({"error": {"class": "refused", "message": "not today"}});
+    let home = Home::new(json!({"turns": [
+        {"when": {"user": "bad"}, "steps": [error]},
+        says("ok"),
+    ]}));
+    home.chat(&[], "bad\nb\n")
+        .exits(1)
+        .prints_exactly("ok\n")
+        .says("not today");
+}
+
+#[test]
+fn what_needs_approval_is_denied_without_a_terminal() {
+    let home = Home::new(json!({"turns": [adds()]}));
+    let mut command = home.command(&["--with-builtin", "demo", "-m", "add"]);
+    command.env("GOOSE_MODE", "approve");
+    let done = finish(command, "y\n").exits(0);
+    let out = done.stdout();
+    assert!(!out.contains("sum"), "{out}");
+    assert!(!out.contains("[y]es"), "{out}");
+    done.says("denied demo__add").says("GOOSE_MODE=auto");
+}
+
+#[test]
+fn ctrl_c_ends_the_turn_and_the_session_goes_on() {
+    let home = Home::new(json!({"turns": [
+        {"when": {"user": "slow"}, "steps": [{"text": "wait "}, {"wait_ms": 60_000}]},
+        says("still here"),
+    ], "repeat": true}));
+    let mut talk = home.begin(&[]);
+    talk.say("slow");
+    talk.hears("wait ");
+    let begin = Instant::now();
+    talk.interrupt();
+    talk.say("and now");
+    talk.hears("still here\n");
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    drop(talk.stdin.take());
+    let (code, said) = talk.ends();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("(cancelled)"), "{said}");
+}
+
+#[test]
+fn a_second_ctrl_c_leaves_and_takes_the_extensions_along() {
+    let home = Home::new(json!({"turns": [
+        {"steps": [{"text": "wait "}, {"wait_ms": 60_000}]},
+    ]}));
+    let mut talk = home.begin(&["--with-builtin", "demo"]);
+    talk.say("slow");
+    talk.hears("wait ");
+    let children = descendants(talk.process.id());
+    talk.interrupt();
+    talk.hears("\n");
+    talk.interrupt();
+    let (code, said) = talk.ends();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("--session"), "{said}");
+    until("its children are gone", || {
+        (!children.iter().any(|child| child.is_alive())).then_some(())
+    });
+}
+
+#[test]
+fn a_session_is_gone_on_with() {
+    let home = Home::new(json!({"turns": [says("one"), says("two")], "repeat": true}));
+    home.chat(&["--with-builtin", "demo", "-m", "a"], "")
+        .exits(0)
+        .prints_exactly("one\n");
+    let sessions = home.sessions();
+    home.chat(&["--session", &sessions[0], "-m", "b"], "")
+        .exits(0)
+        .prints_exactly("two\n")
+        .says("messages so far");
+    assert_eq!(home.sessions(), sessions);
+    home.chat(&["--session", "20200101_1", "-m", "b"], "")
+        .exits(1)
+        .prints_exactly("")
+        .says("no session \"20200101_1\"");
+}
+
+#[test]
+fn what_a_model_says_cannot_steer_a_terminal() {
+    let home = Home::new(json!({"turns": [says("a\u{1b}[2J\u{7}b\tc")]}));
+    home.chat(&["-m", "x"], "")
+        .exits(0)
+        .prints_exactly("a[2Jb\tc\n");
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_chat_in_peace() {
+    let home = Home::new(json!({"turns": [
+        {"steps": [{"text": "word ", "chunks": 5}, {"wait_ms": 100}, {"text": "more"}]},
+    ], "repeat": true}));
+    let mut talk = home.begin(&[]);
+    drop(std::mem::replace(&mut talk.stdout, empty()));
+    talk.say("x");
+    let (code, said) = talk.ends();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("internal error"), "{said}");
+}
+
+/// The stdout of a process that says nothing.
+fn empty() -> BufReader<ChildStdout> {
+    let mut process = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
+    let stdout = process.stdout.take().unwrap();
+    let _ = process.wait();
+    BufReader::new(stdout)
+}
+
+#[test]
+fn a_wrong_command_line_is_exit_code_2() {
+    for (arguments, reason) in [
+        (&["--nonsense"][..], "--nonsense"),
+        (&["stray"], "stray"),
+        (&["--with-extension", "'open"], "quote"),
+        (&["--with-extension", "A=1"], "no command"),
+        (&["--with-builtin", "nonsense"], "\"nonsense\""),
+        (&["--with-streamable-http", "localhost"], "\"localhost\""),
+    ] {
+        let home = Home::new(json!({}));
+        let done = home.chat(arguments, "").exits(2).prints_exactly("");
+        done.says(reason).says("try `gosling chat --help`");
+        assert!(home.sessions().is_empty(), "{arguments:?}");
+    }
+}
