@@ -87,7 +87,7 @@ fn help_and_version() {
     let version = concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n");
     run(&["--version"]).exits(0).prints_exactly(version);
     run(&["-V"]).exits(0).prints_exactly(version);
-    for command in ["agent", "demo", "call", "mcp"] {
+    for command in ["agent", "chat", "demo", "call", "mcp"] {
         let usage = format!("usage: gosling {command}");
         run(&[command, "--help"]).exits(0).prints(&usage);
         run(&[command, "-h"]).exits(0).prints(&usage);
@@ -355,7 +355,8 @@ fn the_demo_goes_well_and_says_so() {
     run(&["demo"])
         .exits(0)
         .prints("all good")
-        .prints("/agent/call_tool");
+        .prints("/agent/call_tool")
+        .prints("the model says It says: hello from the demo\n");
     let done = run(&["demo", "--json"]).exits(0);
     let steps: Vec<Value> = done
         .stdout()
@@ -376,6 +377,7 @@ fn the_demo_goes_well_and_says_so() {
         "/agent/start",
         "/agent/resume",
         "/agent/call_tool",
+        "/reply",
         "/agent/stop",
     ] {
         assert!(paths.contains(&path), "{paths:?}");

@@ -1,5 +1,6 @@
 //! A client of the API, as small as can be, for the commands that show it at work.
 
+use crate::mcp::transport::sse::Decoder;
 use crate::sys;
 use crate::sys::process::{Grace, Pipes, Process};
 use serde_json::Value;
@@ -9,13 +10,17 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 use std::{env, fs, io};
-use ureq::Agent;
-use ureq::http::Request;
+use ureq::http::{Request, Response};
+use ureq::{Agent, Body};
 
 /// How long one request may take.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// The largest answer that is read, in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
+/// The largest event of a stream, in bytes.
+const MAX_EVENT: usize = 16 << 20;
+/// What the server's provider `scripted` answers from, below its root folder.
+const SCRIPT: &str = "script.json";
 /// How long the server may take to leave after SIGTERM.
 const LEAVE: Duration = Duration::from_secs(5);
 
@@ -44,6 +49,10 @@ impl OwnServer {
             .args(["agent", "--host", "127.0.0.1", "--port", "0"])
             .env("GOOSE_PATH_ROOT", &root)
             .env("GOOSE_SERVER__SECRET_KEY", &key)
+            // What the user's own environment says of models is not meant for this server.
+            .env("GOOSE_SCRIPT", root.join(SCRIPT))
+            .env("GOOSE_MODE", "auto")
+            .env_remove("GOOSE_LEAD_MODEL")
             .env("GOOSE_LOG", "error");
         let started = Process::spawn(command).and_then(|(process, pipes)| {
             let (base, stdin) = listening(pipes)?;
@@ -76,6 +85,14 @@ impl OwnServer {
         &self.root
     }
 
+    /// What its provider `scripted` says from now on.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(super) fn direct(&self, script: &Value) -> io::Result<()> {
+        fs::write(self.root.join(SCRIPT), script.to_string())
+    }
+
     /// One exchange: the status and what was answered, text as a JSON string.
     ///
     /// # Errors
@@ -86,19 +103,7 @@ impl OwnServer {
         path: &str,
         body: Option<&Value>,
     ) -> Result<(u16, Value), String> {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.base))
-            .header("X-Secret-Key", &self.key);
-        let answer = match body {
-            None => self.agent.run(request.body(()).map_err(|e| e.to_string())?),
-            Some(body) => {
-                let request = request.header("Content-Type", "application/json");
-                let request = request.body(body.to_string());
-                self.agent.run(request.map_err(|e| e.to_string())?)
-            }
-        };
-        let mut answer = answer.map_err(|e| e.to_string())?;
+        let mut answer = self.send(method, path, body)?;
         let status = answer.status().as_u16();
         let text = answer
             .body_mut()
@@ -111,6 +116,38 @@ impl OwnServer {
             text => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
         };
         Ok((status, value))
+    }
+
+    /// One POST that is answered by a stream of events: the status and all of them.
+    ///
+    /// # Errors
+    /// When there is no answer, or it breaks off.
+    pub(super) fn events(&self, path: &str, body: &Value) -> Result<(u16, Vec<Value>), String> {
+        let mut answer = self.send("POST", path, Some(body))?;
+        let status = answer.status().as_u16();
+        let body = answer.body_mut().as_reader();
+        Ok((status, read_events(body.take(MAX_ANSWER))?))
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Response<Body>, String> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.base))
+            .header("X-Secret-Key", &self.key);
+        let answer = match body {
+            None => self.agent.run(request.body(()).map_err(|e| e.to_string())?),
+            Some(body) => {
+                let request = request.header("Content-Type", "application/json");
+                let request = request.body(body.to_string());
+                self.agent.run(request.map_err(|e| e.to_string())?)
+            }
+        };
+        answer.map_err(|e| e.to_string())
     }
 
     /// Ends it with SIGTERM, as a supervisor would, and says how it ended.
@@ -133,6 +170,25 @@ impl Drop for OwnServer {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// The JSON values of the events in a stream, up to its end.
+fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
+    let mut decoder = Decoder::new(MAX_EVENT);
+    let (mut events, mut buffer) = (Vec::new(), [0; 8192]);
+    loop {
+        let n = match stream.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(error) => return Err(format!("the event stream broke off: {error}")),
+        };
+        let whole = decoder.push(&buffer[..n], |data| {
+            events.push(serde_json::from_slice(data));
+        });
+        whole.map_err(|_| "an event is too long".to_owned())?;
+    }
+    let events = events.into_iter().collect::<Result<_, _>>();
+    events.map_err(|error| format!("an event is no JSON: {error}"))
 }
 
 /// Reads stderr up to the line that says where the server listens, and drains the rest of its output
@@ -165,4 +221,17 @@ fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
 
 fn drain(from: &mut impl Read) {
     let _ = io::copy(from, &mut io::sink());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_stream_of_events_is_read_to_its_end() {
+        let stream = &b"data: {\"a\":1}\n\n: quiet\n\ndata: [\ndata: 2]\r\n\r\ndata: {\"cut"[..];
+        assert_eq!(read_events(stream), Ok(vec![json!({"a": 1}), json!([2])]));
+        assert!(read_events(&b"data: nonsense\n\n"[..]).is_err());
+    }
 }

@@ -1,5 +1,7 @@
 //! `gosling demo`: a whole session over the API, each step shown so that a person understands it.
 
+mod turn;
+
 use super::client::OwnServer;
 use super::{Failure, failed, print, rest, text};
 use crate::extension::command;
@@ -8,6 +10,7 @@ use crate::mcp::client::{Deaf, Options};
 use crate::mcp::text::printable;
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::sys::cancel::Cancel;
+use crate::sys::clock;
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::env;
@@ -21,8 +24,9 @@ const HELP: &str = "\
 usage: gosling demo [OPTIONS] [-- CMD ARGS...]
 
 Starts gosling in a temporary folder on a free port and drives it as a client would: activates an
-MCP server, lists its tools, calls one, reads a resource and stops. The MCP server is the one that
-gosling ships, or CMD. Exits with 1 if any step fails.
+MCP server, lists its tools, calls one, reads a resource, has a chat turn that calls the tool too, and
+stops. The MCP server is the one that gosling ships, or CMD; the model is a script. Exits with 1 if
+any step fails.
 
 options:
   --json      print each step as one line of JSON
@@ -101,13 +105,14 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
     let path = format!("/agent/tools?session_id={id}");
     let tools = show.exchange(&gosling, "list its tools", "GET", &path, None)?;
     let offer = ask(server, &working_dir).map_err(failed("cannot ask the server itself"))?;
-    match offer.choose_tool(&tools, ours) {
+    let chosen = offer.choose_tool(&tools, ours);
+    match &chosen {
         None => show.note("call a tool", "the server has none", Duration::ZERO, true),
         Some((name, arguments, invented)) => {
             let body = json!({"session_id": id, "name": name, "arguments": arguments});
             let what = format!("call the tool {name}");
             let answer = show.exchange(&gosling, &what, "POST", "/agent/call_tool", Some(body))?;
-            if answer["is_error"] == true && !invented {
+            if answer["is_error"] == true && !*invented {
                 show.failed += 1;
             }
         }
@@ -125,6 +130,14 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
             show.exchange(&gosling, &what, "POST", "/agent/read_resource", Some(body))?;
         }
     }
+    let call = chosen.map(|(name, arguments, _)| (name, arguments));
+    let script = turn::script(call.as_ref());
+    let written = gosling.direct(&script);
+    written.map_err(failed("cannot write a script"))?;
+    let body = json!({"session_id": id, "provider": "scripted", "model": "script"});
+    let what = "choose a model: a script, which needs no network and no key";
+    show.exchange(&gosling, what, "POST", "/agent/update_provider", Some(body))?;
+    show.reply(&gosling, &id, call.is_some())?;
     let body = json!({"session_id": id});
     let what = "stop the agent; the MCP server ends with it";
     show.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
@@ -293,6 +306,39 @@ impl Show {
             ));
         }
         Ok(answer)
+    }
+
+    /// One turn of a conversation. It has to come to its end, with an answer of the tool if there is
+    /// one.
+    fn reply(&mut self, gosling: &OwnServer, id: &str, tool: bool) -> Result<(), Failure> {
+        let (what, path) = (
+            "chat: the model calls the tool and repeats its answer",
+            "/reply",
+        );
+        let body = turn::question(id, "What does the tool say?", clock::unix_seconds());
+        let begin = Instant::now();
+        let (status, events) = gosling
+            .events(path, &body)
+            .map_err(failed(format!("POST {path}")))?;
+        let took = begin.elapsed();
+        let told = turn::told(&events);
+        let good = status == 200 && told.finished && told.results == usize::from(tool);
+        self.count(good);
+        if self.json {
+            self.line(&json!({
+                "step": what, "ok": good, "ms": millis(took), "method": "POST", "path": path,
+                "request": body, "status": status, "response": events,
+            }));
+            return Ok(());
+        }
+        self.heading(what, good);
+        self.text(&format!("-> POST {path} {body}"));
+        let (ms, count) = (millis(took), events.len());
+        self.text(&format!("<- {status} in {ms} ms: {count} events"));
+        for line in told.lines {
+            self.text(&format!("   {line}"));
+        }
+        Ok(())
     }
 
     /// A step that is no exchange.

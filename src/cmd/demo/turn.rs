@@ -1,0 +1,154 @@
+//! The demonstration's chat turn: what the script says, what is asked, and what came of it. No I/O.
+
+use serde_json::{Value as Json, json};
+
+/// What the model is to say: it calls this tool and repeats the answer.
+pub(super) fn script(call: Option<&(String, Json)>) -> Json {
+    let steps = match call {
+        Some((name, arguments)) => json!([
+            {"text": "I will ask a tool. ", "chunks": 4},
+            {"call": {"name": name, "arguments": arguments}},
+            {"text": "It says: {{last_result}}", "chunks": 4},
+        ]),
+        None => json!([{"text": "There is no tool that I could ask."}]),
+    };
+    json!({"name": "Demonstration", "turns": [{"steps": steps}]})
+}
+
+/// The body of `POST /reply`.
+pub(super) fn question(session: &str, text: &str, created: i64) -> Json {
+    json!({
+        "session_id": session,
+        "user_message": {
+            "role": "user",
+            "created": created,
+            "content": [{"type": "text", "text": text}],
+            "metadata": {"userVisible": true, "agentVisible": true},
+        },
+    })
+}
+
+/// What a turn's events say to a person.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Told {
+    /// A line for each thing that was said or done, pieces of one answer together.
+    pub(super) lines: Vec<String>,
+    /// Answers of tools.
+    pub(super) results: usize,
+    /// It came to its end.
+    pub(super) finished: bool,
+}
+
+pub(super) fn told(events: &[Json]) -> Told {
+    let (mut told, mut text) = (Told::default(), String::new());
+    for event in events {
+        match event["type"].as_str().unwrap_or_default() {
+            "Message" => {
+                let parts = event["message"]["content"].as_array();
+                for part in parts.into_iter().flatten() {
+                    told.part(part, &mut text);
+                }
+            }
+            "Error" => {
+                told.end_text(&mut text);
+                told.lines.push(format!("error: {}", said(&event["error"])));
+            }
+            "Finish" => told.finished = true,
+            _ => {}
+        }
+    }
+    told.end_text(&mut text);
+    told
+}
+
+impl Told {
+    fn part(&mut self, part: &Json, text: &mut String) {
+        match part["type"].as_str().unwrap_or_default() {
+            "text" => return text.push_str(part["text"].as_str().unwrap_or_default()),
+            "toolRequest" => {
+                self.end_text(text);
+                let call = &part["toolCall"]["value"];
+                let (name, arguments) = (said(&call["name"]), &call["arguments"]);
+                self.lines
+                    .push(format!("the model calls {name} {arguments}"));
+            }
+            "toolResponse" => {
+                self.end_text(text);
+                self.results += 1;
+                let result = &part["toolResult"];
+                let first = &result["value"]["content"][0];
+                let answer = match (first["text"].as_str(), result["error"].as_str()) {
+                    (Some(text), _) => text.to_owned(),
+                    (None, Some(error)) => format!("error: {error}"),
+                    (None, None) => first.to_string(),
+                };
+                self.lines.push(format!("the tool answers {answer}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn end_text(&mut self, text: &mut String) {
+        if !text.is_empty() {
+            self.lines.push(format!("the model says {}", text.trim()));
+            text.clear();
+        }
+    }
+}
+
+fn said(text: &Json) -> String {
+    text.as_str().map_or(text.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(part: Json) -> Json {
+        json!({"type": "Message", "message": {"content": [part]}})
+    }
+
+    #[test]
+    fn events_become_lines_that_a_person_understands() {
+        let events = [
+            json!({"type": "Ping"}),
+            message(json!({"type": "text", "text": "I will "})),
+            message(json!({"type": "text", "text": "ask. "})),
+            message(
+                json!({"type": "toolRequest", "toolCall": {"status": "success",
+                "value": {"name": "demo__echo", "arguments": {"message": "hi"}}}}),
+            ),
+            message(
+                json!({"type": "toolResponse", "toolResult": {"status": "success",
+                "value": {"content": [{"type": "text", "text": "hi"}]}}}),
+            ),
+            message(
+                json!({"type": "toolResponse", "toolResult": {"status": "error",
+                "error": "no"}}),
+            ),
+            message(json!({"type": "text", "text": "It says: hi"})),
+            json!({"type": "Finish", "reason": "stop"}),
+        ];
+        let lines = [
+            "the model says I will ask.",
+            "the model calls demo__echo {\"message\":\"hi\"}",
+            "the tool answers hi",
+            "the tool answers error: no",
+            "the model says It says: hi",
+        ];
+        let expected = Told {
+            lines: lines.map(str::to_owned).to_vec(),
+            results: 2,
+            finished: true,
+        };
+        assert_eq!(told(&events), expected);
+    }
+
+    #[test]
+    fn a_turn_that_breaks_off_is_not_finished() {
+        let events = [json!({"type": "Error", "error": "no provider"})];
+        let told = told(&events);
+        assert_eq!(told.lines, ["error: no provider"]);
+        assert!(!told.finished);
+    }
+}
