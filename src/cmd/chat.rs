@@ -7,18 +7,19 @@ mod interrupt;
 mod screen;
 
 use super::{Failure, failed, logging, print, text};
-use crate::agent::{Registry, Start, Stores};
+use crate::agent::{Error, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::mcp::text::printable;
 use crate::store::{Config, Paths, Secrets, Sessions};
+use crate::sys::cancel::Cancel;
 use crate::sys::signal;
 use input::{Input, Line};
 use interrupt::Interrupts;
 use lexopt::prelude::*;
 use screen::{Screen, Session, State};
 use std::env;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 const HELP: &str = "\
@@ -135,14 +136,14 @@ struct Chat<'a> {
 }
 
 impl<'a> Chat<'a> {
-    /// The session that the options want, with its extensions up.
+    /// The session that the options want, with its extensions up. A new one that does not come so far
+    /// is not kept.
     fn open(
         registry: &'a Registry,
         interrupts: &'a Interrupts,
         options: &Options,
     ) -> Result<Self, Failure> {
         let turn = interrupts.turn(registry.cancel());
-        let told = |error: crate::agent::Error| Failure::Failed(error.to_string());
         let id = match &options.session {
             Some(id) => id.clone(),
             None => {
@@ -154,30 +155,16 @@ impl<'a> Chat<'a> {
                 registry.start(start).map_err(told)?.id
             }
         };
-        interrupts.remember(&id);
-        let resumed = registry.resume(&id, true, turn.cancel());
-        let (session, results) = resumed.map_err(|error| match error {
-            crate::agent::Error::NoSession => {
-                Failure::Failed(format!("there is no session {id:?}"))
+        if let Err(failure) = prepare(registry, &id, options, turn.cancel()) {
+            if options.session.is_none() {
+                let _ = registry.delete(&id);
             }
-            error => told(error),
-        })?;
-        for result in results.iter().flatten().filter(|result| !result.success) {
-            let reason = result.error.as_deref().unwrap_or("no reason was given");
-            eprintln!("gosling: {}: {}", result.name, printable(reason, 1_000));
+            return Err(match turn.cancel().is_cancelled() {
+                true => Failure::Ended(INTERRUPTED),
+                false => failure,
+            });
         }
-        for extension in &options.extensions {
-            let added = registry.add_extension(&id, extension, turn.cancel());
-            added.map_err(told)?;
-        }
-        if let Some((provider, model)) = model(registry, options, session.provider_name)? {
-            registry.set_model(&id, &provider, &model).map_err(told)?;
-        }
-        if options.session.is_some() {
-            let count = session.message_count;
-            let name = printable(&session.name, 100);
-            eprintln!("session {id}, {name:?}, {count} messages so far");
-        }
+        interrupts.remember(&id);
         Ok(Chat {
             registry,
             interrupts,
@@ -206,7 +193,7 @@ impl<'a> Chat<'a> {
 
     fn talk(&mut self) -> Result<(), Failure> {
         if self.input.is_terminal() {
-            eprintln!("session {}; /help tells what there is", self.id);
+            tell(&format!("session {}; /help tells what there is", self.id));
         }
         loop {
             let line = match self.input.next() {
@@ -217,7 +204,7 @@ impl<'a> Chat<'a> {
             match line.trim() {
                 "" => {}
                 "/exit" | "/quit" => return Ok(()),
-                "/help" => eprint!("{COMMANDS}"),
+                "/help" => tell(COMMANDS.trim_end()),
                 text => {
                     self.turn(text.to_owned());
                 }
@@ -255,6 +242,46 @@ impl<'a> Chat<'a> {
         self.gone |= screen.state.gone;
         turn.cancel().is_cancelled() && !self.gone
     }
+}
+
+/// Activates what the session has and what the options add, and chooses the model.
+fn prepare(
+    registry: &Registry,
+    id: &str,
+    options: &Options,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let (session, results) = registry
+        .resume(id, true, cancel)
+        .map_err(|error| match error {
+            Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
+            error => told(error),
+        })?;
+    for result in results.iter().flatten().filter(|result| !result.success) {
+        let reason = result.error.as_deref().unwrap_or("no reason was given");
+        tell(&format!("{}: {}", result.name, printable(reason, 1_000)));
+    }
+    for extension in &options.extensions {
+        let added = registry.add_extension(id, extension, cancel);
+        added.map_err(told)?;
+    }
+    if let Some((provider, model)) = model(registry, options, session.provider_name)? {
+        registry.set_model(id, &provider, &model).map_err(told)?;
+    }
+    if options.session.is_some() {
+        let (name, count) = (printable(&session.name, 100), session.message_count);
+        tell(&format!("session {id}, {name:?}, {count} messages so far"));
+    }
+    Ok(())
+}
+
+fn told(error: Error) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+/// A line to the person beside the conversation; that nobody reads it is fine.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Provider and model, if the options name one of the two.

@@ -3,7 +3,7 @@
 use crate::sys::cancel::Cancel;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
 use std::thread;
 use std::time::Instant;
 
@@ -49,7 +49,8 @@ impl Input {
             return line;
         }
         if self.terminal {
-            eprint!("> ");
+            // Nobody is left to tell if stderr is gone.
+            let _ = io::stderr().write_all(b"> ");
         }
         match self.lines().recv() {
             Ok((_, line)) => line,

@@ -55,7 +55,7 @@ impl Interrupts {
                 let turn = lock(&watched.turn).clone();
                 match turn {
                     Some(turn) => turn.cancel(),
-                    None => eprintln!("\npress Ctrl-C once more to leave"),
+                    None => super::tell("\npress Ctrl-C once more to leave"),
                 }
             }
         })?;
@@ -93,7 +93,9 @@ impl Shared {
     fn farewell(&self) {
         let session = lock(&self.session).take();
         if let Some(id) = session {
-            eprintln!("session {id}: `gosling chat --session {id}` goes on");
+            super::tell(&format!(
+                "session {id}: `gosling chat --session {id}` goes on"
+            ));
         }
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn told(events: &[Json]) -> Told {
 impl Told {
     fn part(&mut self, part: &Json, text: &mut String) {
         match part["type"].as_str().unwrap_or_default() {
-            "text" => return text.push_str(part["text"].as_str().unwrap_or_default()),
+            "text" => text.push_str(part["text"].as_str().unwrap_or_default()),
             "toolRequest" => {
                 self.end_text(text);
                 let call = &part["toolCall"]["value"];
