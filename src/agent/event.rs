@@ -2,6 +2,7 @@
 
 use crate::conversation::{Message, TokenState};
 use crate::mcp::jsonrpc::RawJson;
+use crate::provider;
 use serde::Serialize;
 
 /// One event of a turn, in the JSON shape of Goose's API (`MessageEvent` of its OpenAPI document).
@@ -54,4 +55,6 @@ pub trait Events {
     fn event(&mut self, event: Event<'_>);
     /// What was taken goes out now: nothing follows for a while.
     fn flush(&mut self);
+    /// The model gave no answer. A message that says so follows.
+    fn failed(&mut self, _error: &provider::Error) {}
 }

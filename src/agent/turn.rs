@@ -385,6 +385,7 @@ impl Turn<'_> {
             error.class,
             error.message
         );
+        self.speaker.events.failed(error);
         if error.class == Class::Credits {
             self.speaker
                 .notify(NotificationType::CreditsExhausted, &error.message);

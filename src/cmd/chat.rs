@@ -7,11 +7,11 @@ mod interrupt;
 mod screen;
 
 use super::{Failure, failed, logging, print, text};
-use crate::agent::{Error, Registry, Start, Stores};
+use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::mcp::text::printable;
-use crate::store::{Config, Paths, Secrets, Sessions};
+use crate::store::Paths;
 use crate::sys::cancel::Cancel;
 use crate::sys::signal;
 use input::{Input, Line};
@@ -104,12 +104,7 @@ fn chat(mut options: Options) -> Result<(), Failure> {
     signal::hold();
     let paths = Paths::from_env().map_err(failed("no place for files"))?;
     logging::start_quietly(&paths);
-    let stores = Stores {
-        config: Config::new(&paths),
-        secrets: Arc::new(Secrets::new(&paths)),
-        sessions: Sessions::new(&paths),
-    };
-    let registry = Arc::new(Registry::new(stores, options.offline));
+    let registry = Arc::new(Registry::new(Stores::new(&paths), options.offline));
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
     let message = options.message.take();
     let outcome =
@@ -265,8 +260,8 @@ fn prepare(
         let added = registry.add_extension(id, extension, cancel);
         added.map_err(told)?;
     }
-    if let Some((provider, model)) = model(registry, options, session.provider_name)? {
-        registry.set_model(id, &provider, &model).map_err(told)?;
+    if let Some(choice) = model(registry, options, session.provider_name)? {
+        registry.set_model(id, choice).map_err(told)?;
     }
     if options.session.is_some() {
         let (name, count) = (printable(&session.name, 100), session.message_count);
@@ -289,27 +284,24 @@ fn model(
     registry: &Registry,
     options: &Options,
     provider: Option<String>,
-) -> Result<Option<(String, String)>, Failure> {
+) -> Result<Option<ModelChoice>, Failure> {
     if options.provider.is_none() && options.model.is_none() {
         return Ok(None);
     }
-    let setting = |key: &str| {
-        let value = registry.stores().config.get(key);
-        let value = value.map_err(failed("the configuration"))?;
-        Ok::<_, Failure>(value.and_then(|value| value.as_str().map(str::to_owned)))
-    };
     let provider = match options.provider.clone().or(provider) {
         Some(provider) => provider,
-        None => setting("GOOSE_PROVIDER")?.ok_or_else(|| {
-            Failure::Usage("--model goes with --provider, as GOOSE_PROVIDER is not set".to_owned())
-        })?,
+        None => {
+            let setting = registry.stores().config.get("GOOSE_PROVIDER");
+            let setting = setting.map_err(failed("the configuration"))?;
+            let setting = setting.and_then(|value| value.as_str().map(str::to_owned));
+            let reason = "--model goes with --provider, as GOOSE_PROVIDER is not set";
+            setting.ok_or_else(|| Failure::Usage(reason.to_owned()))?
+        }
     };
-    let model = match (&options.model, provider.as_str()) {
-        (Some(model), _) => model.clone(),
-        (None, "scripted") => "script".to_owned(),
-        (None, _) => setting("GOOSE_MODEL")?.ok_or_else(|| {
-            Failure::Usage("--provider goes with --model, as GOOSE_MODEL is not set".to_owned())
-        })?,
-    };
-    Ok(Some((provider, model)))
+    let scripted = (provider == "scripted").then(|| "script".to_owned());
+    Ok(Some(ModelChoice {
+        model: options.model.clone().or(scripted),
+        provider,
+        ..ModelChoice::default()
+    }))
 }

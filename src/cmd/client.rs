@@ -1,6 +1,6 @@
 //! A client of the API, as small as can be, for the commands that show it at work.
 
-use crate::mcp::transport::sse::Decoder;
+use crate::outbound::sse::Decoder;
 use crate::sys;
 use crate::sys::process::{Grace, Pipes, Process};
 use serde_json::Value;

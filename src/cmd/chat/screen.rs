@@ -6,6 +6,7 @@ use crate::agent::{Confirmation, Event, Events, Registry};
 use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::text::{legible, printable};
+use crate::provider;
 use crate::sys::cancel::Cancel;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
@@ -110,6 +111,10 @@ impl Events for Screen<'_> {
         let flushed = self.out.flush();
         self.check(flushed);
     }
+
+    fn failed(&mut self, _: &provider::Error) {
+        self.state.failed = true;
+    }
 }
 
 impl Screen<'_> {
@@ -125,6 +130,8 @@ impl Screen<'_> {
     fn message(&mut self, message: &Message) {
         for part in &message.content {
             match part {
+                // What stands in the place of an answer is none.
+                Content::Text(text) if self.state.failed => self.note(&legible(&text.text)),
                 Content::Text(text) => self.stream(&text.text, Column::InText),
                 Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
                 Content::Thinking(thinking) => self.stream(&thinking.thinking, Column::InThought),
@@ -173,10 +180,13 @@ impl Screen<'_> {
                 }
                 let tool = printable(tool_name, WIDTH);
                 // A turn that was cancelled waits for no answer.
-                if let Some(answer) = self.approve(&tool)
-                    && !self.desk.confirm(id, answer)
-                {
-                    self.note("the answer came too late");
+                if let Some(answer) = self.approve(&tool) {
+                    if !self.desk.confirm(id, answer) {
+                        self.note("the answer came too late");
+                    }
+                    if answer == Confirmation::Cancel {
+                        self.cancel.cancel();
+                    }
                 }
             }
             Action::Elicitation {

@@ -178,6 +178,8 @@ fn an_approval_is_asked_for_until_the_answer_makes_sense() {
         let (out, err) = shown(confirm(), true, Input::typed(typed), &desk);
         assert_eq!(*desk.confirmed.borrow(), [("call_1".to_owned(), answer)]);
         assert!(err.contains("[y]es once") && out.is_empty(), "{out}{err}");
+        let cancelled = err.contains("(cancelled)");
+        assert_eq!(cancelled, answer == Confirmation::Cancel, "{err}");
     }
 }
 
