@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use gosling::conversation::{Message, Role};
 use gosling::store::{Config, Error, NewSession, Paths, Secrets, Sessions};
 use serde_json::json;
 use support::{TempDir, temp_dir};
@@ -37,6 +38,29 @@ fn session_dir(dir: &TempDir, id: &str) -> PathBuf {
     dir.path().join("data/sessions").join(id)
 }
 
+fn said(text: &str) -> Message {
+    Message::text(Role::User, text).with_id("m")
+}
+
+fn say(sessions: &Sessions, id: &str, texts: &[&str]) {
+    let messages = texts.iter().map(|text| said(text)).collect();
+    sessions.journal(id).unwrap().append(messages).unwrap();
+}
+
+fn texts<M: std::borrow::Borrow<Message>>(messages: &[M]) -> Vec<String> {
+    let text = |message: &M| message.borrow().concat_text();
+    messages.iter().map(text).collect()
+}
+
+fn heard(sessions: &Sessions, id: &str) -> Vec<String> {
+    texts(&sessions.conversation(id).unwrap().unwrap())
+}
+
+/// What goes out of `value`, to compare what has no equality of its own.
+fn json(value: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap()
+}
+
 fn names(dir: &Path) -> Vec<String> {
     let mut names: Vec<_> = fs::read_dir(dir)
         .unwrap()
@@ -59,13 +83,17 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 /// This test program once more, as another process that plays `role` in `folder`.
-fn another_process(role: &str, folder: &Path) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+fn another_process(name: &str, folder: &Path) -> Child {
+    role(name, folder).spawn().unwrap()
+}
+
+fn role(name: &str, folder: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["--exact", "plays_the_role_it_is_given", "--nocapture"])
-        .env(ROLE, role)
-        .env(FOLDER, folder)
-        .spawn()
-        .unwrap()
+        .env(ROLE, name)
+        .env(FOLDER, folder);
+    command
 }
 
 #[test]
@@ -96,9 +124,31 @@ fn plays_the_role_it_is_given() {
             assert!(matches!(error, Error::Io { .. }), "{error}");
             let sessions = Sessions::new(&Paths::under(folder));
             let id = names(&folder.join("data/sessions")).remove(0);
-            let big = json!({"text": "x".repeat(1 << 20)});
-            let error = sessions.append_messages(&id, &[big]).unwrap_err();
+            let mut journal = sessions.journal(&id).unwrap();
+            let more = vec![said("fits"), said(&"x".repeat(1 << 20))];
+            let error = journal.append(more).unwrap_err();
             assert!(matches!(error, Error::Io { .. }), "{error}");
+            assert_eq!(texts(journal.messages()), ["1"]);
+            journal.append(vec![said("2")]).unwrap();
+        }
+        ("append", prefix) => {
+            let sessions = Sessions::new(&Paths::under(folder));
+            let id = names(&folder.join("data/sessions")).remove(0);
+            let mut journal = sessions.journal(&id).unwrap();
+            for n in 0..200 {
+                let text = format!("{prefix}{n} {}", "x".repeat(n * 41));
+                journal.append(vec![said(&text)]).unwrap();
+            }
+        }
+        ("talk", _) => {
+            let sessions = Sessions::new(&Paths::under(folder));
+            let id = names(&folder.join("data/sessions")).remove(0);
+            let mut journal = sessions.journal(&id).unwrap();
+            for n in 0.. {
+                journal.append(vec![said(&n.to_string())]).unwrap();
+                // Told only now, so whoever reads it may rely on the message.
+                println!("said {n}");
+            }
         }
         other => panic!("no such role: {other:?}"),
     }
@@ -122,7 +172,7 @@ fn files_and_folders_are_private() {
     let sessions = sessions_in(&dir);
     let id = sessions.create(NewSession::default()).unwrap().id;
     sessions.update(&id, |_| ()).unwrap();
-    sessions.append_messages(&id, &[json!({})]).unwrap();
+    say(&sessions, &id, &["1"]);
     assert_eq!(mode(&session_dir(&dir, &id)), 0o700);
     assert_eq!(
         names(&session_dir(&dir, &id)),
@@ -142,7 +192,7 @@ fn a_full_disk_leaves_everything_as_it_is() {
     config.upsert("a", &json!(1)).unwrap();
     let sessions = sessions_in(&dir);
     let id = sessions.create(NewSession::default()).unwrap().id;
-    sessions.append_messages(&id, &[json!({"n": 1})]).unwrap();
+    say(&sessions, &id, &["1"]);
     let before = fs::read(config.path()).unwrap();
 
     let status = Command::new("sh")
@@ -158,10 +208,7 @@ fn a_full_disk_leaves_everything_as_it_is() {
     assert!(status.success());
     assert_eq!(fs::read(config.path()).unwrap(), before);
     assert!(names(dir.path()).iter().all(|name| !name.ends_with(".tmp")));
-    assert_eq!(
-        sessions.conversation(&id).unwrap().unwrap(),
-        [json!({"n": 1})]
-    );
-    sessions.append_messages(&id, &[json!({"n": 2})]).unwrap();
-    assert_eq!(sessions.load(&id).unwrap().unwrap().message_count, 2);
+    assert_eq!(heard(&sessions, &id), ["1", "2"]);
+    say(&sessions, &id, &["3"]);
+    assert_eq!(sessions.load(&id).unwrap().unwrap().message_count, 3);
 }

@@ -118,6 +118,16 @@ impl ExtensionData {
 }
 
 impl Session {
+    /// Whether lists, searches and sums have it: sessions of people and schedules in which something
+    /// was said.
+    pub fn is_listed(&self) -> bool {
+        let type_is_listed = matches!(
+            self.session_type,
+            SessionType::User | SessionType::Scheduled
+        );
+        type_is_listed && self.message_count > 0
+    }
+
     /// The configurations of the enabled extensions, in the order they were enabled.
     pub fn enabled_extensions(&self) -> &[Value] {
         self.extension_data.enabled()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
@@ -13,10 +13,6 @@ use crate::sys::lock;
 
 /// Larger files are not read.
 const MAX_SIZE: u64 = 10 << 20;
-
-/// A file that changed this recently may change again without its time moving, since clocks of
-/// file systems tick in steps; so what was read then is read again.
-const SETTLED: Duration = Duration::from_millis(50);
 
 /// How often a rewrite starts over because an editor saved in between.
 const ATTEMPTS: usize = 5;
@@ -40,13 +36,6 @@ struct Cached {
     stamp: Stamp,
     read_at: SystemTime,
     mapping: Arc<Mapping>,
-}
-
-impl Cached {
-    fn is_settled(&self) -> bool {
-        let age = self.read_at.duration_since(self.stamp.modified);
-        age.is_ok_and(|age| age > SETTLED)
-    }
 }
 
 /// What a file held at one moment.
@@ -88,7 +77,7 @@ impl Document {
         };
         if let Some(cached) = &*lock(&self.cache)
             && cached.stamp == stamp
-            && cached.is_settled()
+            && stamp.is_settled(cached.read_at)
         {
             return Ok(Arc::clone(&cached.mapping));
         }

@@ -252,7 +252,7 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
         .open(path)
         .map_err(Error::io("create", path))?;
     file.write_all(content).map_err(Error::io("write", path))?;
-    file.sync_all().map_err(Error::io("write", path))
+    file.sync_data().map_err(Error::io("write", path))
 }
 
 /// The path of a companion of `path` in the same folder: its name with something around it.

@@ -254,9 +254,12 @@ impl Journal {
             }
         };
         let mut broken = None;
-        let (end, _) = scan(&mut file, start, |line, at| match read_line(line) {
-            Ok(line) => apply(line, &mut self.messages),
-            Err(error) => broken = broken.take().or(Some((at, error))),
+        let (end, _) = scan(&mut file, start, |line, at| {
+            match read_line(line) {
+                Ok(line) => apply(line, &mut self.messages),
+                Err(error) => broken = Some((at, error)),
+            }
+            broken.is_none()
         })
         .map_err(io_error)?;
         if let Some((at, error)) = broken {
@@ -305,9 +308,12 @@ pub fn read(path: &Path) -> Result<Vec<Message>> {
     };
     let mut messages = Vec::new();
     let mut broken = None;
-    let scanned = scan(&mut file, 0, |line, at| match read_line(line) {
-        Ok(line) => apply(line, &mut messages),
-        Err(error) => broken = broken.take().or(Some((at, error))),
+    let scanned = scan(&mut file, 0, |line, at| {
+        match read_line(line) {
+            Ok(line) => apply(line, &mut messages),
+            Err(error) => broken = Some((at, error)),
+        }
+        broken.is_none()
     });
     let (_, tail) = scanned.map_err(Error::io("read", path))?;
     if let Some((at, error)) = broken {
@@ -317,6 +323,34 @@ pub fn read(path: &Path) -> Result<Vec<Message>> {
         apply(line, &mut messages);
     }
     Ok(messages.into_iter().map(Arc::unwrap_or_clone).collect())
+}
+
+/// A step through a conversation.
+pub enum Step<'a> {
+    /// What came before is no longer part of it.
+    Cleared,
+    /// The next message.
+    Message(&'a Message),
+}
+
+/// Goes through the messages in the file `path`, one in memory at a time, as long as `each` says
+/// so. Lines that are no JSON are passed over.
+pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
+    let Some(mut file) = files::open(path)? else {
+        return Ok(());
+    };
+    let mut see_line = |line: &[u8]| match read_line(line) {
+        Ok(Line::Message(message)) => each(Step::Message(&message)),
+        Ok(Line::Clear(messages)) => {
+            each(Step::Cleared) && messages.iter().all(|message| each(Step::Message(message)))
+        }
+        Ok(Line::Hide(messages)) => messages.iter().all(|message| each(Step::Message(message))),
+        Ok(Line::Nothing) | Err(_) => true,
+    };
+    let (_, tail) =
+        scan(&mut file, 0, |line, _| see_line(line)).map_err(Error::io("read", path))?;
+    see_line(&tail);
+    Ok(())
 }
 
 /// How many messages a file held when it was last looked at.
@@ -345,7 +379,10 @@ pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
             _ => (0, 0),
         };
         let stamp = Stamp::of(&file.metadata()?)?;
-        let (end, tail) = scan(&mut file, start, |line, _| messages = tally(line, messages))?;
+        let (end, tail) = scan(&mut file, start, |line, _| {
+            messages = tally(line, messages);
+            true
+        })?;
         let seam = seam(&mut file, end)?;
         Ok(Count {
             place: Place { stamp, end, seam },
@@ -436,12 +473,12 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     }
 }
 
-/// Gives each whole line of `file` from `start` on, and where it begins, to `each`; tells where the
-/// lines end and what comes after.
+/// Gives each whole line of `file` from `start` on, and where it begins, to `each`, as long as that
+/// says so; tells where the lines end and what comes after.
 fn scan(
     file: &mut File,
     start: u64,
-    mut each: impl FnMut(&[u8], u64),
+    mut each: impl FnMut(&[u8], u64) -> bool,
 ) -> io::Result<(u64, Vec<u8>)> {
     file.seek(SeekFrom::Start(start))?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
@@ -450,10 +487,10 @@ fn scan(
         line.clear();
         let len = reader.read_until(b'\n', &mut line)?;
         match line.split_last() {
-            Some((b'\n', line)) => each(line, at),
+            Some((b'\n', whole)) if each(whole, at) => at += len as u64,
+            Some((b'\n', _)) => return Ok((at, Vec::new())),
             _ => return Ok((at, line)),
         }
-        at += len as u64;
     }
 }
 
@@ -469,7 +506,7 @@ fn mend(file: &mut File) -> io::Result<()> {
     if last == *b"\n" {
         return Ok(());
     }
-    let (end, tail) = scan(file, 0, |_, _| ())?;
+    let (end, tail) = scan(file, 0, |_, _| true)?;
     match serde_json::from_slice::<IgnoredAny>(&tail) {
         Ok(_) => file.write_all(b"\n"),
         Err(_) => file.set_len(end),
@@ -499,7 +536,10 @@ fn seam(file: &mut File, end: u64) -> io::Result<[u8; SEAM]> {
 
 fn not_json(path: &Path, file: &mut File, at: u64, error: &serde_json::Error) -> Error {
     let mut line = 1;
-    let counted = scan(file, 0, |_, start| line += usize::from(start < at));
+    let counted = scan(file, 0, |_, start| {
+        line += usize::from(start < at);
+        start < at
+    });
     Error::Broken {
         path: path.to_owned(),
         line: counted.map_or(0, |_| line),

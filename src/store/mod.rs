@@ -9,8 +9,10 @@ mod document;
 mod error;
 pub mod files;
 mod journal;
+mod known;
 mod paths;
 mod permissions;
+mod search;
 mod secrets;
 mod sessions;
 mod yaml;
@@ -21,6 +23,7 @@ pub use error::{Error, Result};
 pub use journal::Journal;
 pub use paths::{Os, Paths};
 pub use permissions::{Level, Permissions};
+pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};
 

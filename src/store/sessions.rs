@@ -10,11 +10,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal};
+use super::known::Known;
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Message, Session, SessionType};
 use crate::sys::fs::{Stamp, private_dir};
@@ -40,6 +42,7 @@ pub struct Sessions {
     root: PathBuf,
     last: Mutex<Option<LastId>>,
     counts: Mutex<HashMap<String, Count>>,
+    known: Known,
 }
 
 /// The id that was given last, and the folder's state then: while it is the same, nobody else has
@@ -74,7 +77,7 @@ pub struct NewSession {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Without their messages, the one that changed last first.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<Arc<Session>>,
     /// One error for each session that cannot be read.
     pub broken: Vec<Error>,
 }
@@ -86,6 +89,7 @@ impl Sessions {
             root: paths.data.join("sessions"),
             last: Mutex::new(None),
             counts: Mutex::new(HashMap::new()),
+            known: Known::default(),
         }
     }
 
@@ -94,25 +98,40 @@ impl Sessions {
     /// # Errors
     /// [`Error::Io`]; there is no new session then.
     pub fn create(&self, new: NewSession) -> Result<Session> {
-        let (id, dir) = self.claim_id()?;
-        let now = clock::now_rfc3339();
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
         let session = Session {
-            id,
             working_dir: new.working_dir,
             name: new.name.unwrap_or_else(|| "New Chat".to_owned()),
             session_type: new.session_type,
-            created_at: now.clone(),
-            updated_at: now,
             extension_data,
             schedule_id: new.schedule_id,
             recipe: new.recipe,
             user_recipe_values: new.user_recipe_values,
             ..Session::default()
         };
+        self.add(session, Vec::new())
+    }
+
+    /// Makes a session like `like`, with these messages and an id and times of its own.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; there is no new session then.
+    pub fn add(&self, like: Session, messages: Vec<Message>) -> Result<Session> {
+        let (id, dir) = self.claim_id()?;
+        let now = clock::now_rfc3339();
+        let session = Session {
+            id,
+            created_at: now.clone(),
+            updated_at: now,
+            conversation: None,
+            message_count: messages.len(),
+            ..like
+        };
         let path = dir.join(SESSION);
-        let written = render(&path, Map::new(), &session)
+        // The messages first: without the other file there is no session yet.
+        let written = keep_messages(&session.id, &dir, messages)
+            .and_then(|()| render(&path, Map::new(), &session))
             .and_then(|content| files::replace(&path, &content, || Ok(())));
         if let Err(error) = written {
             let _ = fs::remove_dir_all(&dir);
@@ -126,16 +145,39 @@ impl Sessions {
     /// # Errors
     /// [`Error::Broken`] when its file does not parse, [`Error::Io`] when it cannot be read.
     pub fn load(&self, id: &str) -> Result<Option<Session>> {
+        Ok(self.known(id)?.map(Arc::unwrap_or_clone))
+    }
+
+    /// As [`Sessions::load`], from memory if the file has not changed.
+    fn known(&self, id: &str) -> Result<Option<Arc<Session>>> {
         let Some(dir) = self.dir(id) else {
             return Ok(None);
         };
         let path = dir.join(SESSION);
+        let Some(stamp) = files::stamp(&path)? else {
+            return Ok(None);
+        };
+        if let Some(session) = self.known.get(id, stamp) {
+            let messages = self.count(id)?;
+            if session.message_count == messages {
+                return Ok(Some(session));
+            }
+            let mut session = Arc::unwrap_or_clone(session);
+            session.message_count = messages;
+            let session = Arc::new(session);
+            self.known.put(id, stamp, Arc::clone(&session));
+            return Ok(Some(session));
+        }
+        let read_at = SystemTime::now();
         let Some(mut file) = files::open(&path)? else {
             return Ok(None);
         };
-        let (content, _) = files::read(&mut file, &path, MAX_SIZE)?;
-        let session = parse(&content, &path)?;
-        self.complete(id, session).map(Some)
+        let (content, stamp) = files::read(&mut file, &path, MAX_SIZE)?;
+        let session = Arc::new(self.complete(id, parse(&content, &path)?)?);
+        if stamp.is_settled(read_at) {
+            self.known.put(id, stamp, Arc::clone(&session));
+        }
+        Ok(Some(session))
     }
 
     /// The messages of the session `id`, or `None` if there is no such session.
@@ -255,6 +297,7 @@ impl Sessions {
             renamed => renamed.map_err(Error::io("remove", &dir))?,
         }
         lock(&self.counts).remove(id);
+        self.known.forget(id);
         files::sync_names(&self.root)?;
         match fs::remove_dir_all(&doomed) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -272,7 +315,7 @@ impl Sessions {
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
         for name in self.names()? {
-            match self.load(&name) {
+            match self.known(&name) {
                 Ok(session) => listing.sessions.extend(session),
                 Err(error) => listing.broken.push(error),
             }
@@ -305,15 +348,24 @@ impl Sessions {
 
     /// Fills in what is not stored.
     fn complete(&self, id: &str, mut session: Session) -> Result<Session> {
+        session.id = id.to_owned();
+        session.conversation = None;
+        session.message_count = self.count(id)?;
+        Ok(session)
+    }
+
+    fn count(&self, id: &str) -> Result<usize> {
         let known = lock(&self.counts).get(id).copied();
         let count = journal::count(&self.root.join(id).join(MESSAGES), known)?;
         if let Some(count) = count {
             lock(&self.counts).insert(id.to_owned(), count);
         }
-        session.id = id.to_owned();
-        session.conversation = None;
-        session.message_count = count.map_or(0, |count| count.messages);
-        Ok(session)
+        Ok(count.map_or(0, |count| count.messages))
+    }
+
+    /// The file with the messages of the session `id`.
+    pub(super) fn messages_file(&self, id: &str) -> Option<PathBuf> {
+        self.dir(id).map(|dir| dir.join(MESSAGES))
     }
 
     /// Makes the folder of a new session: that the operating system makes a folder only once is
@@ -397,6 +449,15 @@ impl Sessions {
         }
         Ok(names)
     }
+}
+
+fn keep_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let mut journal = Journal::open(id, dir, MESSAGES, &dir.join(LOCK))?;
+    journal.append(messages)?;
+    journal.sync()
 }
 
 /// The day and the number of an id, or `None` for text that is no id and so names no folder.

@@ -31,6 +31,67 @@ impl Utc {
         }
     }
 
+    /// Reads RFC 3339 with any offset, or a date alone, which means its first second in UTC.
+    /// Fractions of a second are left out.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = |range: std::ops::Range<usize>| -> Option<i64> {
+            let digits = text.get(range)?;
+            let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+            all.then(|| digits.parse().ok())?
+        };
+        let separated = |places: &[(usize, &[u8])]| {
+            let is = |(at, any): &(usize, &[u8])| {
+                text.as_bytes().get(*at).is_some_and(|b| any.contains(b))
+            };
+            places.iter().all(is)
+        };
+        let (year, month, day) = (digits(0..4)?, digits(5..7)?, digits(8..10)?);
+        let days = days_from_civil(year, month, day);
+        let is_date = separated(&[(4, b"-"), (7, b"-")])
+            && civil_date(days) == (year, month as u8, day as u8);
+        if !is_date {
+            return None;
+        }
+        if text.len() == 10 {
+            return Some(Self::from_unix(days * SECONDS_PER_DAY));
+        }
+        let (hour, minute, second) = (digits(11..13)?, digits(14..16)?, digits(17..19)?);
+        if !separated(&[(10, b"Tt "), (13, b":"), (16, b":")])
+            || hour > 23
+            || minute > 59
+            || second > 60
+        {
+            return None;
+        }
+        let mut zone = text.get(19..)?;
+        if let Some(fraction) = zone.strip_prefix('.') {
+            zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            if zone.len() == fraction.len() {
+                return None;
+            }
+        }
+        let offset = match zone.as_bytes() {
+            b"Z" | b"z" => 0,
+            // A plus that was not escaped in a query arrives as a space.
+            [sign @ (b'+' | b'-' | b' '), hours @ .., _, _, _]
+                if zone.is_ascii() && hours.len() == 2 =>
+            {
+                let (hours, minutes) = (
+                    zone[1..3].parse::<u8>().ok()?,
+                    zone.get(4..6)?.parse::<u8>().ok()?,
+                );
+                if zone.as_bytes()[3] != b':' || hours > 23 || minutes > 59 {
+                    return None;
+                }
+                let offset = i64::from(hours) * 3600 + i64::from(minutes) * 60;
+                if *sign == b'-' { -offset } else { offset }
+            }
+            _ => return None,
+        };
+        let seconds = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second - offset;
+        Some(Self::from_unix(seconds))
+    }
+
     /// The date alone as `YYYYMMDD`, as session ids carry it.
     pub fn compact_date(self) -> String {
         format!("{:04}{:02}{:02}", self.year, self.month, self.day)
@@ -73,6 +134,18 @@ pub fn now_rfc3339() -> String {
 /// Today's date in UTC as `YYYYMMDD`.
 pub fn today() -> String {
     Utc::from_unix(unix_seconds()).compact_date()
+}
+
+/// The days since 1970-01-01 of a date, whose month and day may be any number: of a date that does
+/// not exist it gives those of another.
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    const FROM_YEAR_ZERO_MARCH: i64 = 719_468;
+
+    let from_march = (month + 9).rem_euclid(12);
+    let year = year - i64::from(month <= 2);
+    let of_year = (153 * from_march + 2) / 5 + day - 1;
+    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    year * 365 + leaps + of_year - FROM_YEAR_ZERO_MARCH
 }
 
 /// Turns days since 1970-01-01 into year, month and day.
@@ -140,6 +213,61 @@ mod tests {
                 (_, day) if day == last => (year, month + 1, 1),
                 _ => (year, month, day + 1),
             };
+        }
+    }
+
+    #[test]
+    fn dates_are_read_as_they_are_written() {
+        for (text, expected) in [
+            ("2026-11-21", "2026-11-21T00:00:00Z"),
+            ("2026-11-21T22:16:27Z", "2026-11-21T22:16:27Z"),
+            ("2026-11-21t22:16:27.123456z", "2026-11-21T22:16:27Z"),
+            ("2026-11-21 22:16:27+00:00", "2026-11-21T22:16:27Z"),
+            ("2026-11-21T22:16:27.5+02:30", "2026-11-21T19:46:27Z"),
+            ("2026-12-31T22:16:27-02:00", "2027-01-01T00:16:27Z"),
+            ("2026-11-21T22:16:27 01:00", "2026-11-21T21:16:27Z"),
+            ("2000-02-29", "2000-02-29T00:00:00Z"),
+            ("0000-01-01", "0000-01-01T00:00:00Z"),
+        ] {
+            let read = Utc::parse(text).unwrap_or_else(|| panic!("{text:?}"));
+            assert_eq!(read.to_string(), expected, "{text:?}");
+        }
+        for text in [
+            "",
+            "x",
+            "2026",
+            "2026-11",
+            "2026-11-2",
+            "2026-02-29",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-01-00",
+            "2026-11-21T",
+            "2026-11-21T22:16",
+            "2026-11-21T22:16:27",
+            "2026-11-21T24:16:27Z",
+            "2026-11-21T22:60:27Z",
+            "2026-11-21T22:16:27.Z",
+            "2026-11-21T22:16:27+2:00",
+            "2026-11-21T22:16:27+0200",
+            "2026-11-21T22:16:27+02:60",
+            "2026-11-21T22:16:27Zx",
+            "2026-11-21T22:16:27+éé:00",
+            "é026-11-21",
+            "+026-11-21",
+            "2026-11-21T22:16:27++1:00",
+            "2026/11/21",
+            "２０２６-11-21",
+        ] {
+            assert_eq!(Utc::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_day_is_found_again() {
+        for days in -800_000..800_000 {
+            let (year, month, day) = civil_date(days);
+            assert_eq!(days_from_civil(year, month.into(), day.into()), days);
         }
     }
 

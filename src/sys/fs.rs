@@ -6,7 +6,7 @@
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What tells one state of a file from another with a single `stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +32,14 @@ impl Stamp {
             inode,
             changed,
         })
+    }
+
+    /// Whether a file that looked like this and was read at `read_at` would look different had it
+    /// changed since. Clocks of file systems tick in steps, so right after a change it need not.
+    pub fn is_settled(&self, read_at: SystemTime) -> bool {
+        const SETTLED: Duration = Duration::from_millis(50);
+        let age = read_at.duration_since(self.modified);
+        age.is_ok_and(|age| age > SETTLED)
     }
 }
 

@@ -1,0 +1,100 @@
+//! Which sessions speak of something.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::journal::{self, Step};
+use super::{Result, Sessions};
+use crate::conversation::Session;
+use crate::sys::cancel::Cancel;
+use crate::sys::clock::Utc;
+
+/// A search that takes longer ends with what it has found.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is searched for.
+#[derive(Debug)]
+pub struct Query {
+    words: Vec<String>,
+    /// How many sessions are wanted.
+    pub limit: usize,
+    /// Only what changed at this moment or later.
+    pub after: Option<Utc>,
+    /// Only what changed at this moment or earlier.
+    pub before: Option<Utc>,
+}
+
+impl Query {
+    /// All words of `text`, in any case and order, in the name or the messages of one session;
+    /// `None` if there is no word.
+    pub fn new(text: &str, limit: usize) -> Option<Self> {
+        let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
+        (!words.is_empty()).then_some(Query {
+            words,
+            limit,
+            after: None,
+            before: None,
+        })
+    }
+
+    fn is_in_time(&self, session: &Session) -> bool {
+        if self.after.is_none() && self.before.is_none() {
+            return true;
+        }
+        Utc::parse(&session.updated_at).is_some_and(|at| {
+            self.after.is_none_or(|after| at >= after)
+                && self.before.is_none_or(|before| at <= before)
+        })
+    }
+}
+
+impl Sessions {
+    /// The listed sessions in which every word of `query` is, the one that changed last first.
+    /// One message is in memory at a time.
+    ///
+    /// # Errors
+    /// [`super::Error::Io`] when the folder cannot be read. A session that cannot be read is logged and
+    /// left out.
+    pub fn search(&self, query: &Query, cancel: &Cancel) -> Result<Vec<Arc<Session>>> {
+        let start = Instant::now();
+        let mut found = Vec::new();
+        for session in self.list()?.sessions {
+            if found.len() >= query.limit || cancel.is_cancelled() {
+                break;
+            }
+            if start.elapsed() > PATIENCE {
+                log::warn!("a search was ended after {} s", PATIENCE.as_secs());
+                break;
+            }
+            if !session.is_listed() || !query.is_in_time(&session) {
+                continue;
+            }
+            match self.speaks_of(&session, &query.words, start + PATIENCE) {
+                Ok(true) => found.push(session),
+                Ok(false) => {}
+                Err(error) => log::warn!("left out of a search: {error}"),
+            }
+        }
+        Ok(found)
+    }
+
+    fn speaks_of(&self, session: &Session, words: &[String], until: Instant) -> Result<bool> {
+        let name = session.name.to_lowercase();
+        let unnamed: Vec<_> = words.iter().filter(|word| !name.contains(*word)).collect();
+        let mut missing = unnamed.clone();
+        if let (false, Some(path)) = (missing.is_empty(), self.messages_file(&session.id)) {
+            journal::walk(&path, |step| {
+                match step {
+                    Step::Cleared => missing.clone_from(&unnamed),
+                    Step::Message(message) if !message.metadata.user_visible => {}
+                    Step::Message(message) => {
+                        let text = message.concat_text().to_lowercase();
+                        missing.retain(|word| !text.contains(*word));
+                    }
+                }
+                Instant::now() < until
+            })?;
+        }
+        Ok(missing.is_empty())
+    }
+}
