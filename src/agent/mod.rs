@@ -19,6 +19,7 @@ mod registry;
 mod schema;
 mod tools;
 mod turn;
+mod sessions;
 
 pub use error::Error;
 pub use event::{Event, Events};
@@ -26,3 +27,4 @@ pub use live::{Agent, ExtensionResult};
 pub use mode::{Confirmation, Mode};
 pub use models::ModelChoice;
 pub use registry::{Registry, Start, Stores};
+pub use sessions::Fork;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 /// How many extensions a session may begin with.
-const MAX_EXTENSIONS: usize = 256;
+pub(super) const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {

@@ -1,15 +1,29 @@
-//! `/sessions/{session_id}`.
+//! `/sessions`: what was said, and what can be done with it afterwards.
 
-use super::with;
-use crate::agent::Registry;
+use super::{cancel_of, with};
+use crate::agent::{self, Fork, Registry};
+use crate::conversation::Session;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use serde_json::json;
+use crate::store::Query;
+use crate::sys::clock::Utc;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 const SESSION: &str = "/sessions/{session_id}";
 
+/// How many sessions a search gives if the client does not say, and at most.
+const FOUND: (usize, usize) = (10, 50);
+
+/// The longest text that is searched for, in bytes.
+const MAX_QUERY: usize = 1_000;
+
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router
+        .get("/sessions", Keyed, with(registry, list))
+        .get("/sessions/insights", Keyed, with(registry, insights))
+        .get("/sessions/search", Keyed, with(registry, search))
+        .post("/sessions/import", Keyed, with(registry, import))
         .get(SESSION, Keyed, with(registry, get))
         .delete(SESSION, Keyed, with(registry, delete))
         .get(
@@ -17,12 +31,91 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             Keyed,
             with(registry, extensions),
         )
+        .get(
+            "/sessions/{session_id}/export",
+            Keyed,
+            with(registry, export),
+        )
+        .post("/sessions/{session_id}/fork", Keyed, with(registry, fork))
+        .put("/sessions/{session_id}/name", Keyed, with(registry, rename))
+        .put(
+            "/sessions/{session_id}/user_recipe_values",
+            Keyed,
+            with(registry, recipe_values),
+        )
+}
+
+/// The sessions that lists have; those that cannot be read are logged.
+fn listed(registry: &Registry) -> Result<Vec<Arc<Session>>, Error> {
+    let listing = registry.stores().sessions.list()?;
+    for error in listing.broken {
+        log::warn!("left out of the list: {error}");
+    }
+    let mut sessions = listing.sessions;
+    sessions.retain(|session| session.is_listed());
+    Ok(sessions)
+}
+
+fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    #[derive(serde::Serialize)]
+    struct List<'a> {
+        sessions: Vec<&'a Session>,
+    }
+    let sessions = listed(registry)?;
+    let sessions = sessions.iter().map(AsRef::as_ref).collect();
+    Ok(Response::json(&List { sessions }))
+}
+
+fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    let sessions = listed(registry)?;
+    let tokens = sessions.iter().fold(0i64, |sum, session| {
+        sum.saturating_add(session.accumulated_total_tokens.unwrap_or(0))
+    });
+    let insights = json!({"totalSessions": sessions.len(), "totalTokens": tokens});
+    Ok(Response::json(&insights))
+}
+
+fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let text = request.required_query("query")?;
+    if text.len() > MAX_QUERY {
+        let message = format!("`query` has at most {MAX_QUERY} bytes");
+        return Err(Error::bad_request(message));
+    }
+    let (usual, most) = FOUND;
+    let limit = match request.query("limit") {
+        None | Some("") => usual,
+        Some(limit) => limit
+            .parse()
+            .map_err(|_| Error::bad_request("`limit` is not a number of sessions"))?,
+    };
+    let moment = |name: &str| match request.query(name) {
+        None | Some("") => Ok(None),
+        Some(text) => Utc::parse(text).map(Some).ok_or_else(|| {
+            let example = "2026-11-21 or 2026-11-21T22:16:27Z";
+            Error::bad_request(format!("`{name}` is not a date like {example}"))
+        }),
+    };
+    let mut query =
+        Query::new(text, limit.min(most)).ok_or_else(|| Error::bad_request("`query` is empty"))?;
+    query.after = moment("after_date")?;
+    query.before = moment("before_date")?;
+    let cancel = cancel_of(registry, request);
+    let found = registry.stores().sessions.search(&query, &cancel)?;
+    let found: Vec<&Session> = found.iter().map(AsRef::as_ref).collect();
+    Ok(Response::json(&found))
+}
+
+fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    struct Import {
+        json: String,
+    }
+    let Import { json } = request.json()?;
+    Ok(Response::json(&registry.import(&json)?))
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {
-    let id = request.param("session_id");
-    let mut session = registry.session(id)?;
-    session.conversation = registry.stores().sessions.conversation(id)?;
+    let session = registry.session_with_messages(request.param("session_id"))?;
     Ok(Response::json(&session))
 }
 
@@ -35,4 +128,60 @@ fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error>
     let session = registry.session(request.param("session_id"))?;
     let extensions = session.enabled_extensions();
     Ok(Response::json(&json!({ "extensions": extensions })))
+}
+
+/// The session as text in a JSON string, for a file.
+fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let session = registry.session_with_messages(request.param("session_id"))?;
+    let text = serde_json::to_value(&session)
+        .and_then(|value| serde_json::to_string_pretty(&value))
+        .map_err(|error| Error::internal(format!("the session cannot be exported: {error}")))?;
+    Ok(Response::json(&text))
+}
+
+fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    struct Wanted {
+        timestamp: Option<i64>,
+        truncate: bool,
+        copy: bool,
+    }
+    let wanted: Wanted = request.json()?;
+    if wanted.truncate && wanted.timestamp.is_none() {
+        return Err(Error::bad_request("truncate=true requires a timestamp"));
+    }
+    let fork = Fork {
+        copy: wanted.copy,
+        until: wanted.timestamp.filter(|_| wanted.truncate),
+    };
+    let id = registry.fork(request.param("session_id"), fork)?;
+    Ok(Response::json(&json!({ "sessionId": id })))
+}
+
+/// 200 also when there is no such session, as it was recorded.
+fn rename(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    struct Name {
+        name: String,
+    }
+    let Name { name } = request.json()?;
+    match registry.rename(request.param("session_id"), &name) {
+        Ok(()) | Err(agent::Error::NoSession) => Ok(Response::empty(200)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn recipe_values(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Values {
+        user_recipe_values: std::collections::BTreeMap<String, String>,
+    }
+    let Values { user_recipe_values } = request.json()?;
+    let values: Map<String, Value> = user_recipe_values
+        .into_iter()
+        .map(|(name, value)| (name, value.into()))
+        .collect();
+    let recipe = registry.set_recipe_values(request.param("session_id"), values)?;
+    Ok(Response::json(&json!({ "recipe": recipe })))
 }

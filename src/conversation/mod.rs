@@ -1,9 +1,11 @@
 //! The types that the API, the store and the providers share.
 
+mod import;
 mod message;
 mod session;
 mod tokens;
 
+pub use import::{ImportError, MAX_NAME};
 pub use message::{
     Action, ActionRequired, Content, FrontendToolRequest, Image, Message, Metadata,
     NotificationType, Outcome, Reasoning, RedactedThinking, Role, SystemNotification, Text,

@@ -7,5 +7,6 @@ mod activation;
 mod calls;
 mod config;
 mod environment;
+mod history;
 mod sessions;
 mod tools;

@@ -394,7 +394,7 @@ fn the_list_has_the_latest_first() {
         .unwrap()
         .sessions
         .into_iter()
-        .map(|it| it.id)
+        .map(|it| it.id.clone())
         .collect();
     let mut expected: Vec<_> = ids
         .iter()

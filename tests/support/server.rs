@@ -282,6 +282,12 @@ impl Live {
         let _ = process.wait();
     }
 
+    /// Starts another one in the same folder once it was killed.
+    pub fn restart_after_kill(mut self) -> Live {
+        self.kill();
+        self.setup.take().expect("until restart").start()
+    }
+
     /// Ends it and starts another one in the same folder.
     pub fn restart(mut self) -> Live {
         assert!(self.terminate().success());

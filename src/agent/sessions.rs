@@ -1,0 +1,144 @@
+//! Changes to stored sessions that a running agent must not miss: names, copies, recipe values.
+
+use super::{Error, Registry};
+use crate::conversation::{MAX_NAME, Message, Session};
+use crate::extension::ExtensionConfig;
+use serde_json::{Map, Value};
+use std::env;
+use std::path::PathBuf;
+
+/// What a fork is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Fork {
+    /// Another session, rather than this one changed.
+    pub copy: bool,
+    /// The messages of this Unix time in seconds and all after them are left out.
+    pub until: Option<i64>,
+}
+
+impl Registry {
+    /// The session with its messages, as far as they are stored.
+    ///
+    /// # Errors
+    /// When there is no such session or it cannot be read.
+    pub fn session_with_messages(&self, id: &str) -> Result<Session, Error> {
+        let mut session = self.session(id)?;
+        let messages = self
+            .stores()
+            .sessions
+            .conversation(id)?
+            .ok_or(Error::NoSession)?;
+        session.message_count = messages.len();
+        session.conversation = Some(messages);
+        Ok(session)
+    }
+
+    /// Gives the session a name that is never replaced by one that a model finds.
+    ///
+    /// # Errors
+    /// When there is no such session, or the name is empty or longer than [`MAX_NAME`].
+    pub fn rename(&self, id: &str, name: &str) -> Result<(), Error> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(refused("a session's name must not be empty"));
+        }
+        if name.chars().count() > MAX_NAME {
+            return Err(refused(format!(
+                "a session's name has at most {MAX_NAME} characters"
+            )));
+        }
+        self.stores().sessions.update(id, |session| {
+            session.name = name.to_owned();
+            session.user_set_name = true;
+        })?;
+        Ok(())
+    }
+
+    /// Stores the values for the parameters of the session's recipe, and gives the recipe with them.
+    ///
+    /// # Errors
+    /// When there is no such session, or it has no recipe.
+    pub fn set_recipe_values(&self, id: &str, values: Map<String, Value>) -> Result<Value, Error> {
+        let session = self.session(id)?;
+        let Some(recipe) = session.recipe else {
+            return Err(refused("the session was not started from a recipe"));
+        };
+        let recipe = rendered(recipe, &values);
+        let keep = |session: &mut Session| session.user_recipe_values = Some(values);
+        self.stores().sessions.update(id, keep)?;
+        Ok(recipe)
+    }
+
+    /// Copies the session, or cuts it short, and gives the id of the session that came of it.
+    ///
+    /// A running agent sees that it was cut short before it appends the next message.
+    ///
+    /// # Errors
+    /// When there is no such session or the copy cannot be stored.
+    pub fn fork(&self, id: &str, fork: Fork) -> Result<String, Error> {
+        let sessions = &self.stores().sessions;
+        if fork.copy {
+            let session = self.session(id)?;
+            let mut messages = sessions.conversation(id)?.ok_or(Error::NoSession)?;
+            let copy = Session {
+                session_type: Default::default(),
+                schedule_id: None,
+                // What was spent was spent once.
+                accumulated_total_tokens: None,
+                accumulated_input_tokens: None,
+                accumulated_output_tokens: None,
+                ..session
+            };
+            if let Some(kept) = kept(messages.iter(), fork.until) {
+                messages.truncate(kept);
+            }
+            return Ok(sessions.add(copy, messages)?.id);
+        }
+        let mut journal = sessions.journal(id)?;
+        let all = journal.messages();
+        if let Some(kept) = kept(all.iter().map(AsRef::as_ref), fork.until) {
+            let messages = all[..kept].iter().map(|message| (**message).clone());
+            journal.replace(messages.collect())?;
+            sessions.end_turn(&mut journal, |_| ())?;
+        }
+        Ok(id.to_owned())
+    }
+
+    /// Makes a session of what [`Session::from_export`] reads, with its messages.
+    ///
+    /// # Errors
+    /// When the text is no exported session, or the session cannot be stored.
+    pub fn import(&self, text: &str) -> Result<Session, Error> {
+        let (mut session, messages) = Session::from_export(text).map_err(refused)?;
+        if session.working_dir.as_os_str().is_empty() {
+            session.working_dir = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
+        }
+        let mut extensions = session.enabled_extensions().to_vec();
+        extensions.truncate(super::registry::MAX_EXTENSIONS);
+        extensions.retain(|config| {
+            let read = ExtensionConfig::from_value(config.clone());
+            read.inspect_err(|reason| log::warn!("left out of an import reason={reason:?}"))
+                .is_ok()
+        });
+        session.set_enabled_extensions(extensions);
+        let made = self.stores().sessions.add(session, messages)?;
+        self.session_with_messages(&made.id)
+    }
+}
+
+/// The recipe with `values` for its parameters.
+fn rendered(recipe: Value, _values: &Map<String, Value>) -> Value {
+    recipe
+}
+
+/// How many messages come before the moment `until`; `None` if all do.
+fn kept<'a>(mut messages: impl Iterator<Item = &'a Message>, until: Option<i64>) -> Option<usize> {
+    let until = until?;
+    messages.position(|message| message.created >= until)
+}
+
+fn refused(reason: impl std::fmt::Display) -> Error {
+    Error::Config {
+        reason: reason.to_string(),
+    }
+}
