@@ -79,7 +79,7 @@ fn what_is_said_comes_back() {
     journal.replace(vec![]).unwrap();
     assert!(folder.journal().unwrap().messages().is_empty());
     assert_eq!(counted(&folder.file(), None), 0);
-    assert_eq!(journal.refresh().unwrap(), false);
+    assert!(!journal.refresh().unwrap());
 }
 
 /// The file cut at every byte: what was written before is there, and it goes on from there.

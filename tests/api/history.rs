@@ -254,8 +254,8 @@ fn a_search_looks_into_names_and_messages() {
     let find = |query: &str| server.get(&format!("/sessions/search?query={query}"));
     let found = |query: &str| ids(&find(query).is(200).body);
     assert_eq!(found("QUICK").len(), 2);
-    assert_eq!(found("f%C3%BCchse%20quick"), [first.clone()]);
-    assert_eq!(found("quick%20kind"), [second.clone()]);
+    assert_eq!(found("f%C3%BCchse%20quick"), [first.as_str()]);
+    assert_eq!(found("quick%20kind"), [second.as_str()]);
     assert!(found("quick%20absent").is_empty());
     assert_eq!(found("quick&limit=1").len(), 1);
     assert_eq!(found("quick&limit=1000000").len(), 2);
