@@ -80,7 +80,7 @@ impl Registry {
         if fork.copy {
             let session = self.session(id)?;
             let mut messages = sessions.conversation(id)?.ok_or(Error::NoSession)?;
-            let copy = Session {
+            let mut copy = Session {
                 session_type: Default::default(),
                 schedule_id: None,
                 // What was spent was spent once.
@@ -91,6 +91,8 @@ impl Registry {
             };
             if let Some(kept) = kept(messages.iter(), fork.until) {
                 messages.truncate(kept);
+                // They were counted with what is left out.
+                (copy.total_tokens, copy.input_tokens, copy.output_tokens) = (None, None, None);
             }
             return Ok(sessions.add(copy, messages)?.id);
         }

@@ -133,6 +133,24 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_of_content_comes_through() {
+        let content = json!([
+            {"type": "toolRequest", "id": "1", "toolCall": {"status": "success",
+                "value": {"name": "a__b", "arguments": {"x": [1, {"y": null}]}}}},
+            {"type": "toolResponse", "id": "1", "toolResult": {"status": "success",
+                "value": {"content": [{"type": "text", "text": "t"}], "isError": false}}},
+            {"type": "image", "data": "AA==", "mimeType": "image/png"},
+            {"type": "hologram", "x": [1, 2]},
+        ]);
+        let text = json!({"working_dir": "/w", "conversation": [
+            {"role": "assistant", "created": 1, "content": content},
+        ]});
+        let (_, messages) = Session::from_export(&text.to_string()).unwrap();
+        let back = serde_json::to_value(&messages[0]).unwrap();
+        assert_eq!(back["content"], content);
+    }
+
+    #[test]
     fn what_is_missing_takes_its_default_and_long_names_are_cut() {
         let (session, messages) = Session::from_export(r#"{"working_dir":"/w"}"#).unwrap();
         assert_eq!((session.name.as_str(), messages.len()), ("New Chat", 0));

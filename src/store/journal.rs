@@ -8,6 +8,7 @@
 //! carries in `messages` what comes in their place, so that it holds in full or not at all. Lines
 //! that this version does not understand stay in the file and are passed over.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,6 @@ use crate::sys::fs::{Stamp, private};
 ///
 /// What it costs to append does not depend on what there is already. Several journals, also of other
 /// processes, may be open on one session: each takes in what the others wrote before it writes.
-#[derive(Debug)]
 pub struct Journal {
     id: String,
     path: PathBuf,
@@ -210,7 +210,7 @@ impl Journal {
             .and_then(|()| Place::after(file, end + lines.len() as u64, lines));
         match written {
             Ok(place) => {
-                self.place = Some(place);
+                self.place = Some(place).filter(|place| place.stamp.len == place.end);
                 self.unsynced = true;
                 Ok(())
             }
@@ -246,6 +246,9 @@ impl Journal {
         };
         let io_error = |error| Error::io("read", &self.path)(error);
         mend(&mut file).map_err(Error::io("mend", &self.path))?;
+        // Before it is read: whoever writes without the lock is noticed next time.
+        let stamp = file.metadata().and_then(|it| Stamp::of(&it));
+        let stamp = stamp.map_err(io_error)?;
         let start = match known {
             Some(place) if place.is_in(&mut file).map_err(io_error)? => place.end,
             _ => {
@@ -266,9 +269,20 @@ impl Journal {
             return Err(not_json(&self.path, &mut file, at, &error));
         }
         let changed = known.is_none_or(|place| place.end != end) || start == 0;
-        self.place = Some(Place::after(&mut file, end, &[]).map_err(io_error)?);
+        let seam = seam(&mut file, end).map_err(io_error)?;
+        self.place = Some(Place { stamp, end, seam });
         self.file = Some(file);
         Ok(changed)
+    }
+}
+
+/// Without what was said.
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal")
+            .field("path", &self.path)
+            .field("messages", &self.messages.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -285,7 +299,7 @@ struct Place {
 const SEAM: usize = 64;
 
 impl Place {
-    /// The place `end` in `file`, where `last` was read or written.
+    /// The place `end` in `file`, where `last` was written.
     fn after(file: &mut File, end: u64, last: &[u8]) -> io::Result<Self> {
         let seam = match last.last_chunk() {
             Some(seam) => *seam,

@@ -55,3 +55,45 @@ impl Known {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stamp(len: u64) -> Stamp {
+        let here = std::fs::metadata(".").unwrap();
+        let mut stamp = Stamp::of(&here).unwrap();
+        stamp.len = len;
+        stamp
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let known = Known::default();
+        known.put("large", stamp(LARGEST + 1), Arc::default());
+        assert!(known.get("large", stamp(LARGEST + 1)).is_none());
+        let many = 2 * ROOM / LARGEST;
+        for n in 0..many {
+            known.put(&n.to_string(), stamp(LARGEST), Arc::default());
+            assert!(known.get(&n.to_string(), stamp(LARGEST)).is_some());
+            let entries = lock(&known.0);
+            assert_eq!(entries.bytes, entries.by_id.len() as u64 * LARGEST);
+            assert!(entries.bytes <= ROOM);
+        }
+        for n in 0..many {
+            known.forget(&n.to_string());
+        }
+        assert_eq!(lock(&known.0).bytes, 0);
+    }
+
+    #[test]
+    fn only_the_same_state_counts() {
+        let known = Known::default();
+        known.put("a", stamp(1), Arc::default());
+        assert!(known.get("a", stamp(2)).is_none() && known.get("b", stamp(1)).is_none());
+        known.put("a", stamp(2), Arc::default());
+        assert!(known.get("a", stamp(1)).is_none() && known.get("a", stamp(2)).is_some());
+        known.forget("a");
+        assert!(known.get("a", stamp(2)).is_none());
+    }
+}

@@ -328,6 +328,34 @@ fn a_deleted_session_is_gone_and_its_number_is_not_given_again() {
 }
 
 #[test]
+fn what_is_remembered_of_a_session_is_never_old() {
+    let dir = temp_dir();
+    let (one, two) = (sessions_in(&dir), sessions_in(&dir));
+    let id = one.create(NewSession::default()).unwrap().id;
+    let mut journal = two.journal(&id).unwrap();
+    let known = || {
+        let listed = one.list().unwrap().sessions;
+        let loaded = one.load(&id).unwrap().unwrap();
+        assert_eq!(json(&*listed[0]), json(&loaded));
+        (loaded.message_count, loaded.name)
+    };
+    for n in 1..4 {
+        // Old enough to be remembered.
+        thread::sleep(Duration::from_millis(60));
+        known();
+        journal.append(vec![said("a")]).unwrap();
+        assert_eq!(known().0, n);
+        let name = format!("name {n}");
+        two.update(&id, |session| session.name.clone_from(&name))
+            .unwrap();
+        assert_eq!(known(), (n, name));
+    }
+    two.delete(&id).unwrap();
+    assert!(one.load(&id).unwrap().is_none());
+    assert!(one.list().unwrap().sessions.is_empty());
+}
+
+#[test]
 fn another_store_on_the_same_folder_numbers_on() {
     let dir = temp_dir();
     let (one, two) = (sessions_in(&dir), sessions_in(&dir));
