@@ -230,7 +230,7 @@ fn a_process_that_is_killed_loses_nothing_it_has_said() {
         let mut line = String::new();
         while !line.starts_with("said 20") {
             line.clear();
-            told.read_line(&mut line).unwrap();
+            assert_ne!(told.read_line(&mut line).unwrap(), 0, "it ended by itself");
         }
         thread::sleep(Duration::from_micros(700 * round));
         child.kill().unwrap();
@@ -440,7 +440,7 @@ fn making_a_session_is_quick() {
     let dir = temp_dir();
     let sessions = sessions_in(&dir);
     let time = |what: &str, mut work: Box<dyn FnMut() + '_>| {
-        let mut times: Vec<_> = (0..200)
+        let mut times: Vec<_> = (0..100)
             .map(|_| {
                 let start = Instant::now();
                 work();
@@ -448,8 +448,8 @@ fn making_a_session_is_quick() {
             })
             .collect();
         times.sort();
-        println!("{what}: p50 {:?}, p90 {:?}", times[100], times[180]);
-        assert!(times[100] < Duration::from_secs(1));
+        println!("{what}: p50 {:?}, p90 {:?}", times[50], times[90]);
+        assert!(times[50] < Duration::from_secs(1));
     };
     let id = sessions.create(NewSession::default()).unwrap().id;
     time(
@@ -460,6 +460,17 @@ fn making_a_session_is_quick() {
     let mut journal = sessions.journal(&id).unwrap();
     time(
         "append",
+        Box::new(|| journal.append(vec![said("a")]).unwrap()),
+    );
+    let long = (0..20_000).map(|n| said(&format!("{n} {}", "x".repeat(500))));
+    sessions
+        .journal(&id)
+        .unwrap()
+        .append(long.collect())
+        .unwrap();
+    journal.refresh().unwrap();
+    time(
+        "append to 20,000",
         Box::new(|| journal.append(vec![said("a")]).unwrap()),
     );
     time(
@@ -482,8 +493,8 @@ fn making_a_session_is_quick() {
         }),
     );
     let start = Instant::now();
-    assert_eq!(sessions.list().unwrap().sessions.len(), 201);
-    println!("list of 201: {:?}", start.elapsed());
+    assert_eq!(sessions.list().unwrap().sessions.len(), 101);
+    println!("list of 101: {:?}", start.elapsed());
     let start = Instant::now();
     sessions.list().unwrap();
     println!("again: {:?}", start.elapsed());
