@@ -2,16 +2,16 @@
 //!
 //! minijinja bounds how many instructions run, but not how long one takes or what it allocates:
 //! each may work on values that have been doubled again and again. So a template is looked through
-//! before it runs. Only `if`, `for` and `set x = …` are there; nothing may multiply; and how often
-//! named values can repeat each other is bounded by [`MAX_GROWTH`], so that no value becomes larger
-//! than that many times what was filled in. What is left of the time is bounded by fuel, of which
-//! there is the less the larger the values are.
+//! before it runs. Only `if`, `for` and `set x = …` are there, nothing may multiply, and from how often
+//! values repeat each other follows how large one can become, which is bounded by [`MAX_SIZE`]. Time
+//! is bounded by fuel, of which there is the less the larger the values are.
 
 use super::Error;
 use super::library::MAX_FILE;
 use minijinja::machinery::{Token, tokenize};
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior, context, filters, tests};
+use minijinja::value::{Value as TemplateValue, ValueKind};
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, filters, tests};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -22,15 +22,683 @@ pub(super) const RECIPE_DIR: &str = "recipe_dir";
 /// The most text that a recipe makes when it is filled in, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
+/// The largest value that could come up while a template runs, in bytes.
+const MAX_SIZE: usize = 4 << 20;
+
+/// Tokens between one pair of braces. The parser and the compiler go down one level for each
+/// operator in a row.
+const MAX_TOKENS: usize = 400;
+
+/// Blocks open at once, each `elif` counted as one.
+const MAX_DEPTH: usize = 50;
+
+/// What all templates of a recipe may cost: instructions times the largest size of a value.
+const MAX_WORK: usize = 300_000_000;
+
+/// A value counts as no smaller than this.
+const MIN_SIZE: usize = 4 << 10;
+
+/// How much longer a text can be with escapes: `\u{1}` for one byte.
+const ESCAPED: usize = 6;
+
+/// The most numbers in a range.
+const MAX_RANGE: usize = 1_000;
+
+/// The fields whose text is no template: a parameter's description may show one.
+const PLAIN: &str = "parameters";
+
+/// The names that the templates of `recipe` use and do not define themselves.
+///
+/// # Errors
+/// [`Error::Template`] for one that is not valid or could cost too much, [`Error::TooLarge`].
 pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>, Error> {
-    let _ = recipe;
-    todo!()
+    let environment = environment(MIN_SIZE);
+    let mut names = BTreeSet::new();
+    for_each_text(recipe, &mut |text| {
+        if is_plain(text) {
+            return Ok(());
+        }
+        let text = keep_foreign(&environment, text);
+        size_of_largest(&text, 0)?;
+        let template = environment.template_from_str(&text).map_err(refused)?;
+        names.extend(template.undeclared_variables(false));
+        Ok(())
+    })?;
+    names.remove("range");
+    Ok(names)
 }
 
+/// The recipe with every text filled in but those under `parameters`.
+///
+/// # Errors
+/// As [`variables`], and for a template that uses what is not in `texts`.
 pub(super) fn fill_in(
     recipe: &Map<String, Value>,
-    texts: BTreeMap<String, String>,
+    texts: &BTreeMap<String, String>,
 ) -> Result<Map<String, Value>, Error> {
-    let _ = (recipe, texts);
-    todo!()
+    // Sizes are looked at before anything is made of them.
+    for_each_text(recipe, &mut |_| Ok(()))?;
+    let size = texts.values().map(String::len).sum();
+    let mut filler = Filler {
+        environment: environment(largest_made(size)),
+        texts,
+        size,
+        output: MAX_OUTPUT,
+        work: MAX_WORK,
+    };
+    let fields = recipe.iter().map(|(key, value)| {
+        let value = match key == PLAIN {
+            true => value.clone(),
+            false => filler.value(value)?,
+        };
+        Ok((key.clone(), value))
+    });
+    fields.collect()
+}
+
+/// What a filter may make of texts of this size.
+fn largest_made(size: usize) -> usize {
+    2 * size.max(MIN_SIZE)
+}
+
+struct Filler<'a> {
+    environment: Environment<'static>,
+    texts: &'a BTreeMap<String, String>,
+    /// Of the texts together.
+    size: usize,
+    /// How much text may still be made.
+    output: usize,
+    /// How much work may still be done.
+    work: usize,
+}
+
+impl Filler<'_> {
+    fn value(&mut self, value: &Value) -> Result<Value, Error> {
+        Ok(match value {
+            Value::String(text) if !is_plain(text) => Value::String(self.text(text)?),
+            Value::Array(items) => {
+                let items = items.iter().map(|item| self.value(item));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            Value::Object(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(key, value)| Ok((key.clone(), self.value(value)?)));
+                Value::Object(fields.collect::<Result<_, Error>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+
+    fn text(&mut self, text: &str) -> Result<String, Error> {
+        let text = keep_foreign(&self.environment, text);
+        let size = size_of_largest(&text, self.size)?;
+        self.environment.set_fuel(Some((self.work / size) as u64));
+        let template = self.environment.template_from_str(&text).map_err(refused)?;
+        let mut made = Bounded {
+            content: Vec::new(),
+            left: self.output,
+        };
+        let used = match template.render_captured_to(self.texts, &mut made) {
+            Ok(captured) => captured.state().fuel_levels().map_or(0, |(used, _)| used),
+            Err(_) if made.left == 0 => return Err(Error::TooLarge),
+            Err(error) => return Err(refused(error)),
+        };
+        let used = usize::try_from(used).unwrap_or(usize::MAX);
+        self.work = self.work.saturating_sub(used.saturating_mul(size));
+        self.output = made.left;
+        String::from_utf8(made.content).map_err(|_| Error::TooLarge)
+    }
+}
+
+/// A writer that refuses what is too much, and says so by having nothing left.
+struct Bounded {
+    content: Vec<u8>,
+    left: usize,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.left.checked_sub(bytes.len()) {
+            Some(left) if left > 0 => self.left = left,
+            _ => {
+                self.left = 0;
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+        }
+        self.content.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn refused(error: minijinja::Error) -> Error {
+    Error::Template {
+        reason: match error.kind() {
+            ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
+            kind => match error.detail() {
+                Some(detail) => format!("{kind}: {detail}"),
+                None => kind.to_string(),
+            },
+        },
+    }
+}
+
+fn is_plain(text: &str) -> bool {
+    !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
+}
+
+/// Calls `look` with every text that may be a template.
+fn for_each_text(
+    recipe: &Map<String, Value>,
+    look: &mut impl FnMut(&str) -> Result<(), Error>,
+) -> Result<(), Error> {
+    fn walk(
+        value: &Value,
+        left: &mut usize,
+        look: &mut impl FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        match value {
+            Value::String(text) => {
+                *left = left.checked_sub(text.len()).ok_or(Error::TooLarge)?;
+                look(text)
+            }
+            Value::Array(items) => items.iter().try_for_each(|item| walk(item, left, look)),
+            Value::Object(fields) => fields
+                .values()
+                .try_for_each(|field| walk(field, left, look)),
+            _ => Ok(()),
+        }
+    }
+    let mut left = MAX_FILE;
+    let fields = recipe.iter().filter(|(key, _)| *key != PLAIN);
+    for (_, value) in fields {
+        walk(value, &mut left, look)?;
+    }
+    Ok(())
+}
+
+/// Braces that are not Jinja's, such as `{{some words}}` of another template language, stay as they
+/// are, as in Goose.
+fn keep_foreign(environment: &Environment<'_>, text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("{{") {
+        let Some(length) = rest[start..].find("}}") else {
+            break;
+        };
+        let (before, braces) = (&rest[..start], &rest[start..start + length + 2]);
+        kept.push_str(before);
+        let inner = braces[2..length].trim();
+        let foreign = !inner.starts_with(['"', '\''])
+            && !braces.contains(['\n', '%'])
+            && tokens_of(braces) <= MAX_TOKENS
+            && environment.template_from_str(braces).is_err();
+        match foreign {
+            true => kept.extend(["{% raw %}", braces, "{% endraw %}"]),
+            false => kept.push_str(braces),
+        }
+        rest = &rest[start + length + 2..];
+    }
+    kept + rest
+}
+
+fn tokens_of(braces: &str) -> usize {
+    let tokens = tokenize(braces, false, SyntaxConfig::default());
+    tokens
+        .take(MAX_TOKENS + 1)
+        .take_while(Result::is_ok)
+        .count()
+}
+
+/// Refuses what could cost more than it should; tells how large a value can become when those that
+/// are filled in have `size` bytes together.
+fn size_of_largest(text: &str, size: usize) -> Result<usize, Error> {
+    let mut repeats = 1usize;
+    let mut most = 1usize;
+    let mut blocks = Blocks::default();
+    let mut tag: Vec<Token<'_>> = Vec::new();
+    for token in tokenize(text, false, SyntaxConfig::default()) {
+        let (token, _) = token.map_err(refused)?;
+        match token {
+            Token::TemplateData(_) => {}
+            Token::VariableStart | Token::BlockStart => tag.clear(),
+            Token::VariableEnd => most = most.max(values_combined(&tag)),
+            Token::BlockEnd => {
+                let combined = values_combined(expression_of(&tag));
+                match blocks.enter(&tag)? {
+                    Names::Something => repeats = repeats.saturating_mul(combined),
+                    Names::Nothing => most = most.max(combined),
+                }
+            }
+            Token::Mul => return forbidden("recipes may not multiply"),
+            _ if tag.len() == MAX_TOKENS => {
+                return forbidden("there is too much between one pair of braces");
+            }
+            token => tag.push(token),
+        }
+    }
+    let size = largest_made(size + text.len())
+        .saturating_mul(repeats)
+        .saturating_mul(most);
+    match size > MAX_SIZE {
+        true => forbidden("its values are too large for how often they repeat each other"),
+        false => Ok(size),
+    }
+}
+
+fn forbidden<T>(reason: &str) -> Result<T, Error> {
+    Err(Error::Template {
+        reason: reason.to_owned(),
+    })
+}
+
+/// The blocks that are open: of each, how many levels it adds.
+#[derive(Default)]
+struct Blocks(Vec<usize>);
+
+/// Whether a block gives a value a name, under which it can be used again and again.
+enum Names {
+    Something,
+    Nothing,
+}
+
+impl Blocks {
+    fn enter(&mut self, tag: &[Token<'_>]) -> Result<Names, Error> {
+        let keyword = match tag.first() {
+            Some(Token::Ident(keyword)) => *keyword,
+            _ => "",
+        };
+        match keyword {
+            "if" | "for" => self.0.push(1),
+            "elif" => self
+                .0
+                .last_mut()
+                .into_iter()
+                .for_each(|levels| *levels += 1),
+            "endif" | "endfor" => drop(self.0.pop()),
+            "else" => {}
+            "set" if tag.iter().any(|token| matches!(token, Token::Assign)) => {}
+            other => return forbidden(&format!("recipes have no {{% {other} %}}")),
+        }
+        if self.0.iter().sum::<usize>() > MAX_DEPTH {
+            return forbidden("too many blocks are open at once");
+        }
+        if tag.iter().any(|it| matches!(it, Token::Ident("recursive"))) {
+            return forbidden("recipes have no recursive loops");
+        }
+        Ok(match keyword {
+            "for" | "set" => Names::Something,
+            _ => Names::Nothing,
+        })
+    }
+}
+
+/// What comes after the names that a `for` or `set` gives.
+fn expression_of<'a, 'b>(tag: &'a [Token<'b>]) -> &'a [Token<'b>] {
+    let begin = match tag.first() {
+        Some(Token::Ident("for")) => tag.iter().position(|it| matches!(it, Token::Ident("in"))),
+        Some(Token::Ident("set")) => tag.iter().position(|it| matches!(it, Token::Assign)),
+        _ => None,
+    };
+    &tag[begin.unwrap_or(0)..]
+}
+
+/// How many times larger than the largest value the value of an expression can be: once for every
+/// name in it that is no attribute and no filter. Without an operator or a comma it can only choose
+/// one. A `~` may also turn a list into text, with escapes. (Filters do not: see [`environment`].)
+fn values_combined(expression: &[Token<'_>]) -> usize {
+    let combines = |token: &Token<'_>| matches!(token, Token::Tilde | Token::Plus | Token::Comma);
+    if !expression.iter().any(combines) {
+        return 1;
+    }
+    let before = std::iter::once(None).chain(expression.iter().map(Some));
+    let names = before.zip(expression).filter(|(before, token)| {
+        let is_name = matches!(token, Token::Ident(name) if !KEYWORDS.contains(name));
+        is_name && !matches!(before, Some(Token::Pipe | Token::Dot))
+    });
+    let texts = expression.iter().filter(|it| matches!(it, Token::Tilde));
+    texts.fold(names.count().max(1), |size, _| size.saturating_mul(ESCAPED))
+}
+
+const KEYWORDS: [&str; 13] = [
+    "in", "is", "not", "and", "or", "if", "else", "true", "false", "none", "True", "False", "None",
+];
+
+/// What templates can call: nothing that sleeps or looks outside, nothing that makes a text larger
+/// than `largest`, and nothing that makes text of a list without being asked to.
+fn environment(largest: usize) -> Environment<'static> {
+    let mut it = Environment::empty();
+    it.set_undefined_behavior(UndefinedBehavior::Strict);
+    it.add_function("range", range);
+    it.add_filter("abs", filters::abs);
+    it.add_filter("bool", filters::bool);
+    it.add_filter("capitalize", capitalize);
+    it.add_filter("count", filters::length);
+    it.add_filter("d", filters::default);
+    it.add_filter("default", filters::default);
+    it.add_filter("first", filters::first);
+    it.add_filter("float", filters::float);
+    it.add_filter("indent", indent(largest));
+    it.add_filter("int", filters::int);
+    it.add_filter("join", join(largest));
+    it.add_filter("last", filters::last);
+    it.add_filter("length", filters::length);
+    it.add_filter("lines", lines);
+    it.add_filter("list", filters::list);
+    it.add_filter("lower", lower);
+    it.add_filter("replace", replace(largest));
+    it.add_filter("reverse", filters::reverse);
+    it.add_filter("round", filters::round);
+    it.add_filter("safe", filters::safe);
+    it.add_filter("sort", filters::sort);
+    it.add_filter("split", split);
+    it.add_filter("title", title);
+    it.add_filter("trim", trim);
+    it.add_filter("unique", filters::unique);
+    it.add_filter("upper", upper);
+    it.add_test("boolean", tests::is_boolean);
+    it.add_test("defined", tests::is_defined);
+    it.add_test("divisibleby", tests::is_divisibleby);
+    it.add_test("endingwith", tests::is_endingwith);
+    it.add_test("eq", tests::is_eq);
+    it.add_test("equalto", tests::is_eq);
+    it.add_test("even", tests::is_even);
+    it.add_test("ge", tests::is_ge);
+    it.add_test("gt", tests::is_gt);
+    it.add_test("in", tests::is_in);
+    it.add_test("integer", tests::is_integer);
+    it.add_test("iterable", tests::is_iterable);
+    it.add_test("le", tests::is_le);
+    it.add_test("lt", tests::is_lt);
+    it.add_test("mapping", tests::is_mapping);
+    it.add_test("ne", tests::is_ne);
+    it.add_test("none", tests::is_none);
+    it.add_test("number", tests::is_number);
+    it.add_test("odd", tests::is_odd);
+    it.add_test("sequence", tests::is_sequence);
+    it.add_test("startingwith", tests::is_startingwith);
+    it.add_test("string", tests::is_string);
+    it.add_test("undefined", tests::is_undefined);
+    it
+}
+
+fn range(first: usize, last: Option<usize>) -> Result<Vec<usize>, minijinja::Error> {
+    let (first, last) = match last {
+        Some(last) => (first, last),
+        None => (0, first),
+    };
+    match last.saturating_sub(first) > MAX_RANGE {
+        true => Err(too_much(&format!(
+            "range has more than {MAX_RANGE} numbers"
+        ))),
+        false => Ok((first..last).collect()),
+    }
+}
+
+fn too_much(reason: &str) -> minijinja::Error {
+    minijinja::Error::new(ErrorKind::InvalidOperation, reason.to_owned())
+}
+
+/// Refuses to make what is larger than `largest`, unless what it is made of is as large.
+fn bounded(made: usize, given: usize, largest: usize) -> Result<(), minijinja::Error> {
+    match made > given.max(largest) {
+        true => Err(too_much("a filter makes a text that is too long")),
+        false => Ok(()),
+    }
+}
+
+fn lower(text: &str) -> String {
+    text.to_lowercase()
+}
+
+fn upper(text: &str) -> String {
+    text.to_uppercase()
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(chars.as_str().to_lowercase().chars()).collect()
+}
+
+fn title(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.map(capitalize).collect()
+}
+
+fn trim(text: &str, what: Option<&str>) -> String {
+    match what {
+        Some(what) => text.trim_matches(|c| what.contains(c)).to_owned(),
+        None => text.trim().to_owned(),
+    }
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+fn split(text: &str, at: Option<&str>) -> Vec<String> {
+    match at.filter(|at| !at.is_empty()) {
+        Some(at) => text.split(at).map(str::to_owned).collect(),
+        None => text.split_whitespace().map(str::to_owned).collect(),
+    }
+}
+
+fn replace(
+    largest: usize,
+) -> impl Fn(&str, &str, &str) -> Result<String, minijinja::Error> + Send + Sync + 'static {
+    move |text, from, to| {
+        let count = text.matches(from).count();
+        let made = text.len().saturating_add(count.saturating_mul(to.len()));
+        bounded(made, text.len(), largest)?;
+        Ok(text.replace(from, to))
+    }
+}
+
+fn indent(
+    largest: usize,
+) -> impl Fn(&str, usize) -> Result<String, minijinja::Error> + Send + Sync + 'static {
+    move |text, width| {
+        let breaks = text.matches('\n').count();
+        let made = text.len().saturating_add(breaks.saturating_mul(width));
+        bounded(made.max(width), text.len(), largest)?;
+        Ok(text.replace('\n', &format!("\n{}", " ".repeat(width))))
+    }
+}
+
+fn join(
+    largest: usize,
+) -> impl Fn(Vec<TemplateValue>, Option<&str>) -> Result<String, minijinja::Error> + Send + Sync + 'static
+{
+    move |items: Vec<TemplateValue>, between| {
+        let texts = items.iter().map(|item| match item.kind() {
+            ValueKind::Seq | ValueKind::Map | ValueKind::Iterable | ValueKind::Plain => {
+                Err(too_much("`join` is for lists of texts"))
+            }
+            _ => Ok(item.to_string()),
+        });
+        let items = texts.collect::<Result<Vec<_>, _>>()?;
+        let between = between.unwrap_or_default();
+        let given: usize = items.iter().map(String::len).sum();
+        let made = given.saturating_add(between.len().saturating_mul(items.len()));
+        bounded(made, given, largest)?;
+        Ok(items.join(between))
+    }
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::{Duration, Instant};
+
+    fn filled(template: &str, values: &[(&str, &str)]) -> Result<String, Error> {
+        let texts = values
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let Value::Object(recipe) = json!({ "prompt": template }) else {
+            unreachable!()
+        };
+        let filled = fill_in(&recipe, &texts)?;
+        Ok(filled["prompt"].as_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn templates_are_filled_in_as_jinja_does() {
+        let values = [("name", "Ada"), ("tone", "formal"), ("text", "a\nb")];
+        for (template, text) in [
+            ("plain", "plain"),
+            ("Dear {{ name }}!", "Dear Ada!"),
+            (
+                "{% if tone == 'formal' %}Dear{% else %}Hi{% endif %} {{ name|upper }}",
+                "Dear ADA",
+            ),
+            (
+                "{% for line in text|lines %}- {{ line }}\n{% endfor %}",
+                "- a\n- b\n",
+            ),
+            ("{% set who = name ~ '!' %}{{ who }}", "Ada!"),
+            ("{{ text|indent(2) }}", "a\n  b"),
+            ("{{ text|lines|join(', ') }}", "a, b"),
+            ("{{ name|replace('A', 'I')|length }}", "3"),
+            ("{% for i in range(3) %}{{ i }}{% endfor %}", "012"),
+            ("{{ nothing|default('-') }}", "-"),
+            ("{# a note #}{{ name|title }}", "Ada"),
+            ("{% raw %}{{ name }}{% endraw %}", "{{ name }}"),
+            ("{{some words}} {{ name }}", "{{some words}} Ada"),
+            ("{{#each}} {{ name }}", "{{#each}} Ada"),
+        ] {
+            assert_eq!(filled(template, &values).as_deref(), Ok(text), "{template}");
+        }
+        for wrong in [
+            "{{ unknown }}",
+            "{{ name|nope }}",
+            "{% if %}",
+            "{% for x in %}",
+            "{{ 1 + }",
+        ] {
+            let error = filled(wrong, &values).unwrap_err();
+            assert!(matches!(error, Error::Template { .. }), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_filled_in_is_no_template() {
+        let values = [("name", "{{ name }}{% include '/etc/passwd' %}")];
+        let text = filled("{{ name }}", &values).unwrap();
+        assert_eq!(text, values[0].1);
+    }
+
+    #[test]
+    fn nothing_reaches_for_files() {
+        for template in [
+            "{% include '/etc/passwd' %}",
+            "{% extends 'base' %}",
+            "{% import 'x' as y %}",
+            "{% from 'x' import y %}",
+            "{% block a %}{% endblock %}",
+        ] {
+            assert!(filled(template, &[]).is_err(), "{template}");
+        }
+    }
+
+    #[test]
+    fn hostile_templates_are_refused_at_once() {
+        let sets = |step: &str| {
+            let steps = (0..60).map(|n| {
+                format!(
+                    "{{% set a{} = {} %}}",
+                    n + 1,
+                    step.replace('@', &format!("a{n}"))
+                )
+            });
+            format!(
+                "{{% set a0 = 'abc\\\\' %}}{}{{{{ a60 }}}}",
+                steps.collect::<String>()
+            )
+        };
+        let deep = |open: &str, close: &str| open.repeat(20_000) + "1" + &close.repeat(20_000);
+        let templates = [
+            "{% for i in range(10**9) %}x{% endfor %}".to_owned(),
+            "{% for i in range(1000000000) %}x{% endfor %}".to_owned(),
+            "{% for i in range(1000) %}{% for j in range(1000) %}{% for k in range(1000) %}x{% endfor %}{% endfor %}{% endfor %}".to_owned(),
+            "{{ 'a' * 100000000 }}".to_owned(),
+            "{{ [1] * 100000000 }}".to_owned(),
+            "{{ 'a'|indent(1000000000) }}".to_owned(),
+            "{{ ('a' ~ 'a')|replace('', v)|replace('', v)|replace('', v)|replace('', v) }}".to_owned(),
+            sets("@ ~ @"),
+            sets("@ + @"),
+            sets("[@, @]"),
+            sets("{'a': @, 'b': @}"),
+            sets("[@] ~ ''"),
+            sets("@|replace('a', @)"),
+            sets("@|join(@)"),
+            sets("[@, @]|join"),
+            "{% set a %}x{% endset %}{{ a }}".to_owned(),
+            "{% filter upper %}x{% endfilter %}".to_owned(),
+            "{% with a = 1 %}{{ a }}{% endwith %}".to_owned(),
+            "{% macro a() %}x{% endmacro %}{{ a() }}".to_owned(),
+            "{% for x in [v, v] recursive %}{{ loop([x ~ x]) }}{% endfor %}".to_owned(),
+            format!("{{{{ {} }}}}", deep("(", ")")),
+            format!("{{{{ {} }}}}", deep("[", "]")),
+            format!("{{{{ {} }}}}", deep("not ", "")),
+            format!("{{{{ {} }}}}", deep("-", "")),
+            format!("{{{{ {} }}}}", deep("1+", "")),
+            format!("{{{{ v{} }}}}", ".a".repeat(20_000)),
+            format!("{{{{ v{} }}}}", "|upper".repeat(20_000)),
+            "{% if v %}".repeat(5_000) + &"{% endif %}".repeat(5_000),
+            format!("{{% if v %}}{}{{% endif %}}", "{% elif v %}".repeat(5_000)),
+            "{{".repeat(60_000),
+            "{{}}".repeat(60_000) + "{{ nothing }}",
+            "{% for x in v|list %}{% for y in v|list %}{{ v|upper|lower|upper }}{% endfor %}{% endfor %}".to_owned(),
+            "{% for x in v|list %}{% for y in v|list %}{% if v|list == v|list %}{% endif %}{% endfor %}{% endfor %}".to_owned(),
+        ];
+        let value = "v".repeat(100_000);
+        for template in &templates {
+            let start = Instant::now();
+            let made = filled(template, &[("v", &value)]);
+            let shown: String = template.chars().take(60).collect();
+            assert!(made.is_err(), "{shown} made {} bytes", made.unwrap().len());
+            let took = start.elapsed();
+            eprintln!("{took:?} {shown} {:?}", made.unwrap_err());
+            assert!(took < Duration::from_secs(20), "{shown} took {took:?}");
+        }
+    }
+
+    #[test]
+    fn many_templates_share_one_bound() {
+        let heavy = "{% for i in range(1000) %}{{ i }}{% endfor %}";
+        let Value::Object(recipe) = json!({ "activities": vec![heavy; 5_000] }) else {
+            unreachable!()
+        };
+        let error = fill_in(&recipe, &BTreeMap::new()).unwrap_err();
+        assert!(error.to_string().contains("too long"), "{error}");
+    }
+
+    #[test]
+    fn a_recipe_must_not_be_larger_than_its_bound() {
+        assert_eq!(filled(&"x".repeat(MAX_FILE + 1), &[]), Err(Error::TooLarge));
+        let value = "v".repeat(1 << 20);
+        let many = "{{ v }}".repeat(5);
+        assert_eq!(filled(&many, &[("v", &value)]), Err(Error::TooLarge));
+        assert_eq!(filled("{{ v }}", &[("v", &value)]).unwrap().len(), 1 << 20);
+    }
+
+    #[test]
+    fn the_names_that_are_used_are_known() {
+        let Value::Object(recipe) = json!({
+            "title": "{{ a }}",
+            "prompt": "{% for x in b|lines %}{{ x ~ loop.index }}{% endfor %}{{ range(2) }}",
+            "extensions": [{"cmd": "{{ c }}"}],
+            "parameters": [{"description": "as {{ d }}"}],
+        }) else {
+            unreachable!()
+        };
+        let names: Vec<_> = variables(&recipe).unwrap().into_iter().collect();
+        assert_eq!(names, ["a", "b", "c"]);
+    }
 }

@@ -61,7 +61,7 @@ pub(super) fn render(
     base: &Path,
 ) -> Result<Rendered, Error> {
     let texts = texts(&recipe.model().parameters, values, base)?;
-    let given = template::fill_in(&recipe.given, texts)?;
+    let given = template::fill_in(&recipe.given, &texts)?;
     let recipe = Recipe::from_object(given)?;
     let model = recipe.model();
     Ok(Rendered {
