@@ -1,12 +1,43 @@
 //! Hints: what the files `.goosehints` and `AGENTS.md` of a project and of its owner tell the model.
+//!
+//! They are looked for in the working directory and the folders above it, up to the one that holds
+//! `.git`; without one only in the working directory. The owner's own, in the configuration folder,
+//! come last.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::sys::fs::Stamp;
+use crate::sys::lock;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
-/// Reads hints; keeps what it has read for as long as the files do not change.
+/// More of one file is not read, in bytes.
+pub const MAX_FILE: usize = 32 << 10;
+
+/// More of all files together is left out, likewise.
+pub const MAX_ALL: usize = 128 << 10;
+
+/// A file that changed this recently may change again without its time moving, so what was read then
+/// is not kept.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// How many folders above the working directory are looked at.
+const MAX_LEVELS: usize = 64;
+
+/// How many files are remembered.
+const MAX_CACHED: usize = 256;
+
+/// How many names are looked for in each folder.
+const MAX_NAMES: usize = 16;
+
+/// Reads hints; what it has read it keeps for as long as the file does not change.
 #[derive(Debug)]
 pub struct Hints {
     config: PathBuf,
+    cache: Mutex<HashMap<PathBuf, (Stamp, Arc<str>)>>,
 }
 
 impl Hints {
@@ -14,20 +45,279 @@ impl Hints {
     pub fn new(config: &Path) -> Self {
         Hints {
             config: config.to_owned(),
+            cache: Mutex::default(),
         }
     }
 
-    /// The hints for a session that works in `working_dir`, from the files called `names`; see
-    /// [`names`].
-    pub fn text(&self, working_dir: &Path, names: &[String]) -> Arc<str> {
-        let _ = (working_dir, names, &self.config);
-        Arc::from("")
+    /// The hints for a session that works in `working_dir`, from the files called `names` (see
+    /// [`names`]): those of the project from its root down, then the owner's. Each under the name of
+    /// its file; what is cut says so. A file that cannot be read is left out and logged.
+    ///
+    /// Costs one look at each place, and reads only what has changed.
+    pub fn text(&self, working_dir: &Path, names: &[String]) -> String {
+        let folders = folders(working_dir);
+        let root = folders.first().map_or(working_dir, PathBuf::as_path);
+        let own = (self.config.as_path(), self.config.as_path());
+        let places = folders.iter().map(|folder| (folder.as_path(), root));
+        let mut text = String::new();
+        for (folder, within) in places.chain([own]) {
+            for name in names.iter().take(MAX_NAMES) {
+                let path = folder.join(name);
+                let hint = match self.read(&path, within) {
+                    Ok(Some(hint)) => hint,
+                    Ok(None) => continue,
+                    Err(error) => {
+                        log::warn!("hints left out path={} error={error}", path.display());
+                        continue;
+                    }
+                };
+                if text.len() + hint.len() > MAX_ALL {
+                    log::warn!("hints left out, there are too many path={}", path.display());
+                    text.push_str(
+                        "(There are more hints than fit here; the others were left out.)\n",
+                    );
+                    return text;
+                }
+                text.push_str(&hint);
+            }
+        }
+        text
+    }
+
+    /// The hint in the file `path` under a heading, if there is such a file and it says something.
+    fn read(&self, path: &Path, within: &Path) -> io::Result<Option<Arc<str>>> {
+        let metadata = match fs::metadata(path) {
+            Err(error) if is_absent(&error) => return Ok(None),
+            metadata => metadata?,
+        };
+        if !metadata.is_file() {
+            return Ok(None);
+        }
+        // Each time: where a link leads can change without the file it leads to.
+        if fs::symlink_metadata(path)?.is_symlink() {
+            let target = fs::canonicalize(path)?;
+            if !target.starts_with(fs::canonicalize(within)?) {
+                return Err(io::Error::other(
+                    "it is a link that leads out of the project",
+                ));
+            }
+        }
+        let stamp = Stamp::of(&metadata)?;
+        if let Some((known, hint)) = lock(&self.cache).get(path)
+            && *known == stamp
+        {
+            return Ok(Some(hint.clone()));
+        }
+        let hint: Arc<str> = heading_and(path, &read_start(path)?).into();
+        let age = SystemTime::now().duration_since(stamp.modified);
+        if !age.is_ok_and(|age| age > SETTLED) {
+            return Ok(Some(hint));
+        }
+        let mut cache = lock(&self.cache);
+        if cache.len() >= MAX_CACHED {
+            cache.clear();
+        }
+        cache.insert(path.to_owned(), (stamp, hint.clone()));
+        Ok(Some(hint))
     }
 }
 
 /// The names of the files: what the setting `CONTEXT_FILE_NAMES` lists, else `.goosehints` and
-/// `AGENTS.md`.
-pub fn names(setting: Option<&serde_json::Value>) -> Vec<String> {
-    let _ = setting;
-    Vec::new()
+/// `AGENTS.md`. Names only: a path would lead elsewhere.
+pub fn names(setting: Option<&Value>) -> Vec<String> {
+    let listed = match setting {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        Some(Value::String(name)) => vec![name.as_str()],
+        _ => vec![".goosehints", "AGENTS.md"],
+    };
+    let names = listed.into_iter().filter(|name| is_name(name));
+    names.map(str::to_owned).collect()
+}
+
+fn is_name(name: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    matches!(
+        (parts.next(), parts.next()),
+        (Some(Component::Normal(_)), None)
+    )
+}
+
+/// The folders to look in, the project's root first.
+fn folders(working_dir: &Path) -> Vec<PathBuf> {
+    let above = working_dir.ancestors().take(MAX_LEVELS);
+    let mut folders: Vec<PathBuf> = above.map(Path::to_owned).collect();
+    let root = folders
+        .iter()
+        .position(|folder| folder.join(".git").exists());
+    folders.truncate(root.unwrap_or(0) + 1);
+    folders.reverse();
+    folders
+}
+
+/// Nothing there, or on the way there.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// The first [`MAX_FILE`] bytes and one more, if there is one.
+fn read_start(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    File::open(path)?
+        .take(MAX_FILE as u64 + 1)
+        .read_to_end(&mut content)?;
+    Ok(content)
+}
+
+fn heading_and(path: &Path, content: &[u8]) -> String {
+    let end = content.len().min(MAX_FILE);
+    let text = String::from_utf8_lossy(&content[..end]);
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let cut = match content.len() > MAX_FILE {
+        true => "\n(The file goes on; the rest was left out.)",
+        false => "",
+    };
+    format!("From {}:\n{}{cut}\n\n", path.display(), text.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new() -> Self {
+            static NEXT: AtomicUsize = AtomicUsize::new(0);
+            let n = NEXT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("gosling-hints-{}-{n}", std::process::id());
+            let place = Place(std::env::temp_dir().join(name));
+            fs::create_dir_all(place.0.join("repo/.git")).unwrap();
+            fs::create_dir_all(place.0.join("repo/a/b")).unwrap();
+            fs::create_dir_all(place.0.join("config")).unwrap();
+            place
+        }
+
+        fn with(self, name: &str, text: &str) -> Self {
+            fs::write(self.0.join(name), text).unwrap();
+            self
+        }
+
+        fn hints(&self) -> Hints {
+            Hints::new(&self.0.join("config"))
+        }
+
+        fn text(&self) -> String {
+            self.hints().text(&self.0.join("repo/a/b"), &names(None))
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn order(text: &str, parts: &[&str]) {
+        let at: Vec<_> = parts.iter().map(|part| text.find(part)).collect();
+        assert!(
+            at.iter().all(Option::is_some) && at.is_sorted(),
+            "{parts:?} in {text}"
+        );
+    }
+
+    #[test]
+    fn the_project_speaks_from_its_root_down_and_then_the_owner() {
+        let place = Place::new()
+            .with("repo/.goosehints", "root says")
+            .with("repo/AGENTS.md", "agents say")
+            .with("repo/a/b/.goosehints", "folder says")
+            .with("config/.goosehints", "owner says")
+            .with("AGENTS.md", "outside says");
+        let text = place.text();
+        order(
+            &text,
+            &["root says", "agents say", "folder says", "owner says"],
+        );
+        assert!(!text.contains("outside says"), "{text}");
+    }
+
+    #[test]
+    fn without_a_repository_only_the_working_directory_speaks() {
+        let place = Place::new()
+            .with("repo/AGENTS.md", "above says")
+            .with("repo/a/b/AGENTS.md", "here says");
+        fs::remove_dir(place.0.join("repo/.git")).unwrap();
+        let text = place.text();
+        assert!(
+            text.contains("here says") && !text.contains("above says"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_changes_is_read_again() {
+        let place = Place::new().with("repo/AGENTS.md", "old");
+        let hints = place.hints();
+        let read = || hints.text(&place.0.join("repo"), &names(None));
+        assert!(read().contains("old"));
+        fs::write(place.0.join("repo/AGENTS.md"), "newer").unwrap();
+        assert!(read().contains("newer"));
+        fs::remove_file(place.0.join("repo/AGENTS.md")).unwrap();
+        assert_eq!(read(), "");
+    }
+
+    #[test]
+    fn large_files_are_cut_and_say_so() {
+        let long = "é".repeat(MAX_FILE);
+        let place = Place::new().with("repo/AGENTS.md", &long);
+        let text = place.text();
+        assert!(text.len() < MAX_FILE + 500 && text.contains("the rest was left out"));
+        for folder in ["repo", "repo/a", "repo/a/b"] {
+            for name in [".goosehints", "AGENTS.md"] {
+                fs::write(place.0.join(folder).join(name), &long).unwrap();
+            }
+        }
+        let text = place.text();
+        assert!(text.len() < MAX_ALL + 500 && text.contains("the others were left out"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_project_are_not_followed() {
+        use std::os::unix::fs::symlink;
+        let place = Place::new()
+            .with("secret", "secret says")
+            .with("repo/a/inside", "inside says");
+        symlink(place.0.join("secret"), place.0.join("repo/AGENTS.md")).unwrap();
+        symlink("inside", place.0.join("repo/a/AGENTS.md")).unwrap();
+        let text = place.text();
+        assert!(
+            text.contains("inside says") && !text.contains("secret says"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn names_come_from_the_setting() {
+        assert_eq!(names(None), [".goosehints", "AGENTS.md"]);
+        assert_eq!(
+            names(Some(&json!([
+                "CLAUDE.md",
+                "../x",
+                "/etc/passwd",
+                "a/b",
+                "",
+                3
+            ]))),
+            ["CLAUDE.md"]
+        );
+        assert_eq!(names(Some(&json!("NOTES.md"))), ["NOTES.md"]);
+    }
 }

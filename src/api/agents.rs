@@ -7,7 +7,8 @@ use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
-use crate::recipe::Recipe;
+use crate::recipe::{self, Library, Recipe};
+use crate::store::{self, Level, Permissions};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,11 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             "/agent/update_provider",
             Keyed,
             with(registry, update_provider),
+        )
+        .post(
+            "/agent/update_from_session",
+            Keyed,
+            with(registry, update_from_session),
         )
         .get("/agent/tools", Keyed, with(registry, tools))
         .post("/agent/call_tool", Keyed, with(registry, call_tool))
@@ -139,16 +145,15 @@ struct ToolInfo {
     name: String,
     description: String,
     parameters: Vec<String>,
-    permission: Option<&'static str>,
+    /// What was decided about it, if anything was.
+    permission: Option<Level>,
 }
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: StartRequest = request.json()?;
     let recipe = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
         (Some(recipe), _, _) => Some(recipe),
-        (None, Some(id), _) => {
-            return Err(Error::not_found(format!("Recipe not found: {id}")));
-        }
+        (None, Some(id), _) => Some(saved_recipe(registry, &id, &body.working_dir)?),
         (None, None, Some(link)) => Some(Recipe::from_link(&link).map_err(agent::Error::from)?),
         (None, None, None) => None,
     };
@@ -160,6 +165,13 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
     })?;
     Ok(Response::json(&session))
+}
+
+fn saved_recipe(registry: &Registry, id: &str, working_dir: &Path) -> Result<Recipe, Error> {
+    let config = store::files::parent(registry.stores().config.path());
+    let found = Library::new(config, working_dir).find(id);
+    let unknown = || Error::not_found(format!("Recipe not found: {id}"));
+    found.map_err(agent::Error::from)?.ok_or_else(unknown)
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {
@@ -240,21 +252,35 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
     Ok(Response::empty(200))
 }
 
+/// What the session says of its recipe is read anew with every turn, so all there is to do is to see
+/// whether it can be used.
+fn update_from_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: SessionOnly = request.json()?;
+    registry.agent(&body.session_id)?;
+    let session = registry.session(&body.session_id)?;
+    recipe::of_session(&session).map_err(agent::Error::from)?;
+    Ok(Response::empty(200))
+}
+
 fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(request.required_query("session_id")?)?;
     let listed = agent.tools(request.query("extension_name"), &cancel)?;
-    let infos: Vec<ToolInfo> = listed.into_iter().map(tool_info).collect();
+    let permissions = &registry.stores().permissions;
+    let infos = listed
+        .into_iter()
+        .map(|tool| tool_info(tool, permissions))
+        .collect::<Result<Vec<_>, _>>()?;
     Ok(Response::json(&infos))
 }
 
-fn tool_info(listed: ListedTool) -> ToolInfo {
-    ToolInfo {
+fn tool_info(listed: ListedTool, permissions: &Permissions) -> store::Result<ToolInfo> {
+    Ok(ToolInfo {
+        permission: permissions.level(&listed.name)?,
         name: listed.name,
         parameters: listed.tool.parameters(),
         description: listed.tool.description.unwrap_or_default(),
-        permission: None,
-    }
+    })
 }
 
 fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {

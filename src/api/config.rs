@@ -4,6 +4,8 @@ use super::with;
 use crate::agent::Registry;
 use crate::extension::platform;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::recipe::slash;
+use crate::store::Level;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -14,6 +16,16 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         .post("/config/read", Keyed, with(registry, read))
         .post("/config/upsert", Keyed, with(registry, upsert))
         .post("/config/remove", Keyed, with(registry, remove))
+        .post(
+            "/config/permissions",
+            Keyed,
+            with(registry, set_permissions),
+        )
+        .get(
+            "/config/slash_commands",
+            Keyed,
+            with(registry, slash_commands),
+        )
 }
 
 #[derive(Deserialize)]
@@ -27,6 +39,17 @@ struct KeyAndValue {
     key: String,
     value: Value,
     is_secret: bool,
+}
+
+#[derive(Deserialize)]
+struct PermissionsRequest {
+    tool_permissions: Vec<ToolPermission>,
+}
+
+#[derive(Deserialize)]
+struct ToolPermission {
+    tool_name: String,
+    permission: Level,
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
@@ -68,4 +91,20 @@ fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
         false => registry.stores().config.remove(&key)?,
     };
     Ok(Response::json(&format!("Removed key {key}")))
+}
+
+fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: PermissionsRequest = request.json()?;
+    let decisions: Vec<(&str, Level)> = body
+        .tool_permissions
+        .iter()
+        .map(|it| (it.tool_name.as_str(), it.permission))
+        .collect();
+    registry.stores().permissions.set_all(&decisions)?;
+    Ok(Response::json(&"Permissions updated successfully"))
+}
+
+fn slash_commands(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    let commands = slash::list(&registry.stores().config)?;
+    Ok(Response::json(&json!({ "commands": commands })))
 }

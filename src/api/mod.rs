@@ -5,6 +5,7 @@ mod agents;
 mod config;
 mod extensions;
 mod reply;
+mod recipes;
 mod sessions;
 
 use crate::agent::{self, Registry};
@@ -21,6 +22,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);
+    let router = recipes::routes(router, &registry);
     sessions::routes(router, &registry)
 }
 

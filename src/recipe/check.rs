@@ -68,3 +68,84 @@ fn check_use(recipe: &Recipe) -> Result<(), Error> {
         unused: defined.difference(&used).cloned().collect(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What is wrong with a recipe that has these fields besides a title and a description.
+    fn flaw(mut fields: Value) -> Option<String> {
+        fields["title"] = json!("T");
+        fields["description"] = json!("D");
+        let recipe: Recipe = serde_json::from_value(fields).unwrap();
+        check(&recipe).err().map(|error| error.to_string())
+    }
+
+    fn parameter(key: &str, input_type: &str, requirement: &str) -> Value {
+        json!({"key": key, "input_type": input_type, "requirement": requirement, "description": ""})
+    }
+
+    #[test]
+    fn there_must_be_something_to_begin_with() {
+        let said = "Recipe must specify at least one of `instructions` or `prompt`.";
+        for nothing in [
+            json!({}),
+            json!({"prompt": null}),
+            json!({"instructions": " \n"}),
+        ] {
+            assert_eq!(flaw(nothing).as_deref(), Some(said));
+        }
+        assert_eq!(flaw(json!({"prompt": "go"})), None);
+        assert_eq!(flaw(json!({"instructions": "be"})), None);
+    }
+
+    #[test]
+    fn parameters_must_make_sense() {
+        let with = |parameters: Value| {
+            flaw(json!({"prompt": "{{ a }}", "parameters": parameters})).unwrap_or_default()
+        };
+        assert_eq!(with(json!([parameter("a", "string", "required")])), "");
+        let twice = [
+            parameter("a", "string", "required"),
+            parameter("a", "file", "required"),
+        ];
+        assert!(with(json!(twice)).contains("two parameters of the recipe have the key `a`"));
+        let unset = json!([parameter("a", "number", "optional")]);
+        assert!(with(unset).contains("a `default`, which is missing for `a`"));
+        let choice = json!([parameter("a", "select", "required")]);
+        assert!(with(choice).contains("give it `options`"));
+        let mut file = parameter("a", "file", "optional");
+        file["default"] = json!("/etc/passwd");
+        assert!(with(json!([file])).contains("file parameters must not have a `default`"));
+    }
+
+    #[test]
+    fn templates_and_parameters_must_match() {
+        let said = flaw(json!({
+            "prompt": "{{ a }} {{ recipe_dir }}",
+            "activities": ["{{ b }}"],
+            "parameters": [parameter("a", "string", "required"), parameter("c", "string", "required")],
+        }))
+        .unwrap();
+        assert!(
+            said.contains("the recipe uses `b`") && said.contains("a parameter `c`"),
+            "{said}"
+        );
+        let said = flaw(json!({"prompt": "{% include 'x' %}"})).unwrap();
+        assert!(said.contains("recipes have no {% include %}"), "{said}");
+    }
+
+    #[test]
+    fn extensions_and_the_schema_of_the_answer_must_make_sense() {
+        let said =
+            flaw(json!({"prompt": "go", "extensions": [{"type": "stdio", "name": "x"}]})).unwrap();
+        assert!(said.contains("cmd"), "{said}");
+        let said = flaw(json!({"prompt": "go", "response": {"json_schema": []}})).unwrap();
+        assert!(said.contains("must be an object"), "{said}");
+        assert_eq!(
+            flaw(json!({"prompt": "go", "response": {"json_schema": {"type": "object"}}})),
+            None
+        );
+    }
+}

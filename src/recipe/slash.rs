@@ -102,3 +102,45 @@ fn configured(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
 fn normalized(command: &str) -> String {
     command.trim().trim_start_matches('/').to_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn recipes_have_the_commands_that_the_setting_gives_them() {
+        let folder = std::env::temp_dir().join(format!("gosling-slash-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let recipe = folder.join("standup.yaml");
+        fs::write(
+            &recipe,
+            "title: Standup notes\ndescription: D\nprompt: go\n",
+        )
+        .unwrap();
+        let path = recipe.display();
+        let setting = format!(
+            "slash_commands:\n- {{command: /Standup, recipe_path: {path}}}\n\
+             - {{command: gone, recipe_path: /nowhere.yaml}}\n\
+             - {{command: clear, recipe_path: {path}}}\n- nonsense\n- {{command: half}}\n"
+        );
+        fs::write(folder.join("config.yaml"), setting).unwrap();
+        let config = Config::with_env(folder.join("config.yaml"), Box::new(|_| None));
+
+        let listed = list(&config).unwrap();
+        let names: Vec<_> = listed.iter().map(|it| it.command.as_str()).collect();
+        assert_eq!(
+            names,
+            ["prompts", "prompt", "compact", "clear", "standup", "gone"]
+        );
+        assert_eq!(listed[4].help, "Standup notes");
+        assert_eq!(listed[4].command_type, CommandType::Recipe);
+
+        let found = find(&config, "/STANDUP").unwrap().unwrap();
+        assert_eq!(found.model().title, "Standup notes");
+        assert_eq!(find(&config, "clear"), Ok(None));
+        assert_eq!(find(&config, "unknown"), Ok(None));
+        assert!(matches!(find(&config, "gone"), Err(Error::File { .. })));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -139,3 +139,97 @@ impl Permissions {
         Error::broken(self.path(), format!("`{what}` is not {expected}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    struct Place(std::path::PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let name = format!("gosling-permissions-{name}-{}", std::process::id());
+            let place = Place(std::env::temp_dir().join(name));
+            fs::create_dir_all(place.0.join("config")).unwrap();
+            place
+        }
+
+        fn says(&self, text: &str) {
+            fs::write(self.0.join("config/permission.yaml"), text).unwrap();
+        }
+
+        fn permissions(&self) -> Permissions {
+            Permissions::new(&Paths::under(&self.0))
+        }
+
+        fn text(&self) -> String {
+            fs::read_to_string(self.0.join("config/permission.yaml")).unwrap()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_decision_stands_until_the_next_one() {
+        let place = Place::new("decision");
+        let permissions = place.permissions();
+        assert_eq!(permissions.level("a__b").unwrap(), None);
+        for level in [Level::AskBefore, Level::AlwaysAllow, Level::NeverAllow] {
+            permissions.set("a__b", level).unwrap();
+            assert_eq!(permissions.level("a__b").unwrap(), Some(level));
+            assert_eq!(place.text().matches("a__b").count(), 1, "{}", place.text());
+        }
+        assert_eq!(permissions.level("a__c").unwrap(), None);
+        assert_eq!(
+            place.text(),
+            "user:\n  always_allow: []\n  ask_before: []\n  never_allow:\n  - a__b\n"
+        );
+    }
+
+    #[test]
+    fn what_others_wrote_stays() {
+        let place = Place::new("others");
+        place.says(
+            "smart_approve:\n  always_allow: [x__y]\nuser:\n  note: mine\n  always_allow: [k__l, a__b, 7]\nlater: 1\n",
+        );
+        let permissions = place.permissions();
+        assert_eq!(permissions.level("x__y").unwrap(), None);
+        permissions.set("a__b", Level::NeverAllow).unwrap();
+        assert_eq!(
+            place.text(),
+            "smart_approve:\n  always_allow:\n  - x__y\nuser:\n  note: mine\n  always_allow:\n  - k__l\n  - 7\n  \
+             ask_before: []\n  never_allow:\n  - a__b\nlater: 1\n"
+        );
+    }
+
+    #[test]
+    fn the_strictest_of_several_counts() {
+        let place = Place::new("strictest");
+        place.says("user:\n  always_allow: [a, b]\n  ask_before: [a, b]\n  never_allow: [a]\n");
+        let permissions = place.permissions();
+        assert_eq!(permissions.level("a").unwrap(), Some(Level::NeverAllow));
+        assert_eq!(permissions.level("b").unwrap(), Some(Level::AskBefore));
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_allows_nothing_and_stays() {
+        let place = Place::new("odd");
+        for odd in [
+            "user: [a]\n",
+            "user:\n  always_allow: a\n",
+            "user: {",
+            "- a\n",
+        ] {
+            place.says(odd);
+            let permissions = place.permissions();
+            assert!(permissions.level("a").is_err(), "{odd}");
+            assert!(permissions.set("a", Level::AlwaysAllow).is_err(), "{odd}");
+            assert_eq!(place.text(), odd);
+        }
+    }
+}
