@@ -41,6 +41,9 @@ const MIN_SIZE: usize = 4 << 10;
 /// How much longer a text can be with escapes: `\u{1}` for one byte.
 const ESCAPED: usize = 6;
 
+/// How much more room a text counts for as a list of its parts.
+const LISTED: usize = 4;
+
 /// The most numbers in a range.
 const MAX_RANGE: usize = 1_000;
 
@@ -346,21 +349,28 @@ fn expression_of<'a, 'b>(tag: &'a [Token<'b>]) -> &'a [Token<'b>] {
     &tag[begin.unwrap_or(0)..]
 }
 
-/// How many times larger than the largest value the value of an expression can be: once for every
-/// name in it that is no attribute and no filter. Without an operator or a comma it can only choose
-/// one. A `~` may also turn a list into text, with escapes. (Filters do not: see [`environment`].)
+/// How many times larger than the largest value the value of an expression can be. With an operator
+/// or a comma, once for every name in it that is no attribute and no filter; otherwise it can only
+/// choose one. A `~` may also turn a list into text, with escapes (filters do not, see
+/// [`environment`]), and a list of characters or lines takes more room than the text.
 fn values_combined(expression: &[Token<'_>]) -> usize {
     let combines = |token: &Token<'_>| matches!(token, Token::Tilde | Token::Plus | Token::Comma);
-    if !expression.iter().any(combines) {
-        return 1;
-    }
+    let combines = expression.iter().any(combines);
     let before = std::iter::once(None).chain(expression.iter().map(Some));
-    let names = before.zip(expression).filter(|(before, token)| {
-        let is_name = matches!(token, Token::Ident(name) if !KEYWORDS.contains(name));
-        is_name && !matches!(before, Some(Token::Pipe | Token::Dot))
-    });
-    let texts = expression.iter().filter(|it| matches!(it, Token::Tilde));
-    texts.fold(names.count().max(1), |size, _| size.saturating_mul(ESCAPED))
+    let mut names = 0;
+    let mut factor = 1usize;
+    for (before, token) in before.zip(expression) {
+        match (before, token) {
+            (_, Token::Tilde) => factor = factor.saturating_mul(ESCAPED),
+            (Some(Token::Pipe), Token::Ident("lines" | "list" | "split")) => {
+                factor = factor.saturating_mul(LISTED);
+            }
+            (Some(Token::Pipe | Token::Dot), _) => {}
+            (_, Token::Ident(name)) if combines && !KEYWORDS.contains(name) => names += 1,
+            _ => {}
+        }
+    }
+    factor.saturating_mul(names.max(1))
 }
 
 const KEYWORDS: [&str; 13] = [
@@ -530,175 +540,5 @@ fn join(
 }
 
 #[cfg(test)]
-mod unit_tests {
-    use super::*;
-    use serde_json::json;
-    use std::time::{Duration, Instant};
-
-    fn filled(template: &str, values: &[(&str, &str)]) -> Result<String, Error> {
-        let texts = values
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-            .collect();
-        let Value::Object(recipe) = json!({ "prompt": template }) else {
-            unreachable!()
-        };
-        let filled = fill_in(&recipe, &texts)?;
-        Ok(filled["prompt"].as_str().unwrap().to_owned())
-    }
-
-    #[test]
-    fn templates_are_filled_in_as_jinja_does() {
-        let values = [("name", "Ada"), ("tone", "formal"), ("text", "a\nb")];
-        for (template, text) in [
-            ("plain", "plain"),
-            ("Dear {{ name }}!", "Dear Ada!"),
-            (
-                "{% if tone == 'formal' %}Dear{% else %}Hi{% endif %} {{ name|upper }}",
-                "Dear ADA",
-            ),
-            (
-                "{% for line in text|lines %}- {{ line }}\n{% endfor %}",
-                "- a\n- b\n",
-            ),
-            ("{% set who = name ~ '!' %}{{ who }}", "Ada!"),
-            ("{{ text|indent(2) }}", "a\n  b"),
-            ("{{ text|lines|join(', ') }}", "a, b"),
-            ("{{ name|replace('A', 'I')|length }}", "3"),
-            ("{% for i in range(3) %}{{ i }}{% endfor %}", "012"),
-            ("{{ nothing|default('-') }}", "-"),
-            ("{# a note #}{{ name|title }}", "Ada"),
-            ("{% raw %}{{ name }}{% endraw %}", "{{ name }}"),
-            ("{{some words}} {{ name }}", "{{some words}} Ada"),
-            ("{{#each}} {{ name }}", "{{#each}} Ada"),
-        ] {
-            assert_eq!(filled(template, &values).as_deref(), Ok(text), "{template}");
-        }
-        for wrong in [
-            "{{ unknown }}",
-            "{{ name|nope }}",
-            "{% if %}",
-            "{% for x in %}",
-            "{{ 1 + }",
-        ] {
-            let error = filled(wrong, &values).unwrap_err();
-            assert!(matches!(error, Error::Template { .. }), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
-    fn what_is_filled_in_is_no_template() {
-        let values = [("name", "{{ name }}{% include '/etc/passwd' %}")];
-        let text = filled("{{ name }}", &values).unwrap();
-        assert_eq!(text, values[0].1);
-    }
-
-    #[test]
-    fn nothing_reaches_for_files() {
-        for template in [
-            "{% include '/etc/passwd' %}",
-            "{% extends 'base' %}",
-            "{% import 'x' as y %}",
-            "{% from 'x' import y %}",
-            "{% block a %}{% endblock %}",
-        ] {
-            assert!(filled(template, &[]).is_err(), "{template}");
-        }
-    }
-
-    #[test]
-    fn hostile_templates_are_refused_at_once() {
-        let sets = |step: &str| {
-            let steps = (0..60).map(|n| {
-                format!(
-                    "{{% set a{} = {} %}}",
-                    n + 1,
-                    step.replace('@', &format!("a{n}"))
-                )
-            });
-            format!(
-                "{{% set a0 = 'abc\\\\' %}}{}{{{{ a60 }}}}",
-                steps.collect::<String>()
-            )
-        };
-        let deep = |open: &str, close: &str| open.repeat(20_000) + "1" + &close.repeat(20_000);
-        let templates = [
-            "{% for i in range(10**9) %}x{% endfor %}".to_owned(),
-            "{% for i in range(1000000000) %}x{% endfor %}".to_owned(),
-            "{% for i in range(1000) %}{% for j in range(1000) %}{% for k in range(1000) %}x{% endfor %}{% endfor %}{% endfor %}".to_owned(),
-            "{{ 'a' * 100000000 }}".to_owned(),
-            "{{ [1] * 100000000 }}".to_owned(),
-            "{{ 'a'|indent(1000000000) }}".to_owned(),
-            "{{ ('a' ~ 'a')|replace('', v)|replace('', v)|replace('', v)|replace('', v) }}".to_owned(),
-            sets("@ ~ @"),
-            sets("@ + @"),
-            sets("[@, @]"),
-            sets("{'a': @, 'b': @}"),
-            sets("[@] ~ ''"),
-            sets("@|replace('a', @)"),
-            sets("@|join(@)"),
-            sets("[@, @]|join"),
-            "{% set a %}x{% endset %}{{ a }}".to_owned(),
-            "{% filter upper %}x{% endfilter %}".to_owned(),
-            "{% with a = 1 %}{{ a }}{% endwith %}".to_owned(),
-            "{% macro a() %}x{% endmacro %}{{ a() }}".to_owned(),
-            "{% for x in [v, v] recursive %}{{ loop([x ~ x]) }}{% endfor %}".to_owned(),
-            format!("{{{{ {} }}}}", deep("(", ")")),
-            format!("{{{{ {} }}}}", deep("[", "]")),
-            format!("{{{{ {} }}}}", deep("not ", "")),
-            format!("{{{{ {} }}}}", deep("-", "")),
-            format!("{{{{ {} }}}}", deep("1+", "")),
-            format!("{{{{ v{} }}}}", ".a".repeat(20_000)),
-            format!("{{{{ v{} }}}}", "|upper".repeat(20_000)),
-            "{% if v %}".repeat(5_000) + &"{% endif %}".repeat(5_000),
-            format!("{{% if v %}}{}{{% endif %}}", "{% elif v %}".repeat(5_000)),
-            "{{".repeat(60_000),
-            "{{}}".repeat(60_000) + "{{ nothing }}",
-            "{% for x in v|list %}{% for y in v|list %}{{ v|upper|lower|upper }}{% endfor %}{% endfor %}".to_owned(),
-            "{% for x in v|list %}{% for y in v|list %}{% if v|list == v|list %}{% endif %}{% endfor %}{% endfor %}".to_owned(),
-        ];
-        let value = "v".repeat(100_000);
-        for template in &templates {
-            let start = Instant::now();
-            let made = filled(template, &[("v", &value)]);
-            let shown: String = template.chars().take(60).collect();
-            assert!(made.is_err(), "{shown} made {} bytes", made.unwrap().len());
-            let took = start.elapsed();
-            eprintln!("{took:?} {shown} {:?}", made.unwrap_err());
-            assert!(took < Duration::from_secs(20), "{shown} took {took:?}");
-        }
-    }
-
-    #[test]
-    fn many_templates_share_one_bound() {
-        let heavy = "{% for i in range(1000) %}{{ i }}{% endfor %}";
-        let Value::Object(recipe) = json!({ "activities": vec![heavy; 5_000] }) else {
-            unreachable!()
-        };
-        let error = fill_in(&recipe, &BTreeMap::new()).unwrap_err();
-        assert!(error.to_string().contains("too long"), "{error}");
-    }
-
-    #[test]
-    fn a_recipe_must_not_be_larger_than_its_bound() {
-        assert_eq!(filled(&"x".repeat(MAX_FILE + 1), &[]), Err(Error::TooLarge));
-        let value = "v".repeat(1 << 20);
-        let many = "{{ v }}".repeat(5);
-        assert_eq!(filled(&many, &[("v", &value)]), Err(Error::TooLarge));
-        assert_eq!(filled("{{ v }}", &[("v", &value)]).unwrap().len(), 1 << 20);
-    }
-
-    #[test]
-    fn the_names_that_are_used_are_known() {
-        let Value::Object(recipe) = json!({
-            "title": "{{ a }}",
-            "prompt": "{% for x in b|lines %}{{ x ~ loop.index }}{% endfor %}{{ range(2) }}",
-            "extensions": [{"cmd": "{{ c }}"}],
-            "parameters": [{"description": "as {{ d }}"}],
-        }) else {
-            unreachable!()
-        };
-        let names: Vec<_> = variables(&recipe).unwrap().into_iter().collect();
-        assert_eq!(names, ["a", "b", "c"]);
-    }
-}
+#[path = "template_tests.rs"]
+mod unit_tests;
