@@ -7,7 +7,7 @@ mod http_client;
 mod http_peer;
 
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::{Receiver, Transport, TransportError};
+use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
 use http_client::{Client, threads, wait_until};
 use http_peer::{
     PATIENCE, Peer, Seen, Then, accepted, answer, begin_events, chunk, json, send, silence,
@@ -479,7 +479,7 @@ fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
 fn a_receiver_may_close_from_within() {
     struct Closer(Mutex<Option<Arc<HttpTransport>>>, Condvar);
     impl Receiver for Closer {
-        fn message(&self, _: &[u8]) {
+        fn message(&self, _: &[u8], _: Stream) {
             let transport = self.0.lock().unwrap().take();
             transport.unwrap().close();
             self.1.notify_all();

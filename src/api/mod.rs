@@ -6,6 +6,7 @@ mod config;
 mod extensions;
 mod reply;
 mod recipes;
+mod offers;
 mod sessions;
 
 use crate::agent::{self, Registry};
@@ -23,6 +24,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);
     let router = recipes::routes(router, &registry);
+    let router = offers::routes(router, &registry);
     sessions::routes(router, &registry)
 }
 

@@ -1,14 +1,21 @@
 //! The tools with which a model reads the resources of the session's servers.
 
-use super::Manager;
-use crate::mcp::types::{CallToolResult, Content, Tool};
+use super::{Manager, Of};
+use crate::mcp::text::printable;
+use crate::mcp::types::{CallToolResult, Content, ResourceContents, Tool};
 use crate::sys::cancel::Cancel;
+use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
 /// The tools' full names, as Goose's models know them.
 const LIST: &str = "extensionmanager__list_resources";
 const READ: &str = "extensionmanager__read_resource";
+
+/// How much of a name or description is listed, in characters.
+const QUOTED: usize = 200;
+/// How long a listing may become, in bytes.
+const MAX_TEXT: usize = 200_000;
 
 /// The tools, under their full names. To be listed only while [`Manager::has_resources`].
 pub fn tools() -> Vec<Tool> {
@@ -58,10 +65,148 @@ pub fn owns(name: &str) -> bool {
 
 /// Runs one of them. What goes wrong is a result that says so.
 pub fn run(manager: &Manager, name: &str, arguments: &RawValue, cancel: &Cancel) -> CallToolResult {
-    let _ = (manager, arguments, cancel);
+    #[derive(Deserialize)]
+    struct Arguments {
+        extension_name: Option<String>,
+        uri: Option<String>,
+    }
+    let arguments: Arguments = match serde_json::from_str(arguments.get()) {
+        Ok(arguments) => arguments,
+        Err(error) => return failure(&format!("the arguments cannot be read: {error}")),
+    };
+    match (name, arguments.uri, arguments.extension_name) {
+        (LIST, _, extension) => list(manager, extension.as_deref(), cancel),
+        (READ, Some(uri), Some(extension)) => {
+            match manager.read_resource(&extension, &uri, cancel) {
+                Ok(read) => result(read.contents.into_iter().map(part).collect()),
+                Err(error) => failure(&error.to_string()),
+            }
+        }
+        (READ, ..) => {
+            failure("`uri` and `extension_name` are needed; list the resources to see them")
+        }
+        _ => failure(&format!("there is no tool {name:?}")),
+    }
+}
+
+fn failure(reason: &str) -> CallToolResult {
     CallToolResult {
-        content: vec![Content::text(&format!("there is no tool {name:?}"))],
+        content: vec![Content::text(reason)],
         is_error: Some(true),
         ..CallToolResult::default()
+    }
+}
+
+fn result(content: Vec<Content>) -> CallToolResult {
+    CallToolResult {
+        content,
+        ..CallToolResult::default()
+    }
+}
+
+/// One line for each resource, template and failure: models read that as well as JSON, and pay less.
+fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallToolResult {
+    let resources = manager.resources(extension, cancel);
+    let templates = manager.resource_templates(extension, cancel);
+    let mut text = String::new();
+    let mut line = |extension: &str, uri: &str, name: &str, rest: [&Option<String>; 2]| {
+        let rest = rest.into_iter().flatten().filter(|text| !text.is_empty());
+        let rest: String = rest
+            .map(|text| format!(", {}", printable(text, QUOTED)))
+            .collect();
+        let name = printable(name, QUOTED);
+        text.push_str(&format!("{extension}: {uri} ({name}{rest})\n"));
+        text.len() < MAX_TEXT
+    };
+    let whole = resources.items.iter().all(|Of { extension, item }| {
+        let rest = [&item.mime_type, &item.description];
+        line(extension, &item.uri, &item.name, rest)
+    }) && templates.items.iter().all(|Of { extension, item }| {
+        let rest = [&item.mime_type, &item.description];
+        line(extension, &item.uri_template, &item.name, rest)
+    });
+    if !whole {
+        text.push_str("There are more; name an extension to see less of the others.\n");
+    }
+    // A server that cannot list its resources mostly cannot list its templates either.
+    for error in &resources.errors {
+        text.push_str(&format!("Not listed: {error}\n"));
+    }
+    for error in &templates.errors {
+        if !resources
+            .errors
+            .iter()
+            .any(|known| known.extension == error.extension)
+        {
+            text.push_str(&format!("Not listed: {error}\n"));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("No active extension has resources.");
+    }
+    result(vec![Content::text(text.trim_end())])
+}
+
+/// Text as text, images as images; of other bytes a model can only know that they are there.
+fn part(contents: ResourceContents) -> Content {
+    let kind = contents.mime_type.as_deref().unwrap_or_default();
+    match (contents.text, contents.blob) {
+        (Some(text), _) => Content::text(&text),
+        (None, Some(blob)) if kind.starts_with("image/") => Content::image(&blob, kind),
+        (None, Some(blob)) => {
+            let padding = blob.bytes().rev().take_while(|b| *b == b'=').count();
+            let size = (blob.len() / 4 * 3).saturating_sub(padding);
+            let kind = match kind {
+                "" => "an unknown type",
+                kind => kind,
+            };
+            let (uri, kind) = (printable(&contents.uri, QUOTED), printable(kind, QUOTED));
+            Content::text(&format!("{uri} is {size} bytes of {kind}, not shown here."))
+        }
+        (None, None) => Content::text(""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(contents: ResourceContents) -> serde_json::Value {
+        serde_json::from_str(part(contents).as_json()).unwrap()
+    }
+
+    #[test]
+    fn text_images_and_other_bytes_are_told_apart() {
+        let blob = |kind: &str| {
+            shown(ResourceContents {
+                uri: "x://y".to_owned(),
+                mime_type: Some(kind.to_owned()),
+                blob: Some("AAAAAA==".to_owned()),
+                text: None,
+                meta: None,
+            })
+        };
+        assert_eq!(
+            blob("image/png"),
+            json!({"type": "image", "data": "AAAAAA==", "mimeType": "image/png"})
+        );
+        let note = blob("application/pdf");
+        assert_eq!(
+            note["text"],
+            "x://y is 4 bytes of application/pdf, not shown here."
+        );
+        let text = shown(ResourceContents {
+            text: Some("hi".to_owned()),
+            ..ResourceContents::default()
+        });
+        assert_eq!(text["text"], "hi");
+    }
+
+    #[test]
+    fn the_tools_say_what_they_need() {
+        let tools = tools();
+        assert!(tools.iter().all(|tool| owns(&tool.name)));
+        assert_eq!(tools[0].parameters(), ["extension_name"]);
+        assert_eq!(tools[1].parameters(), ["extension_name", "uri"]);
     }
 }

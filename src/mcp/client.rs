@@ -522,10 +522,7 @@ impl Client {
         };
         match outcome {
             Outcome::Answer(text) => Ok(text),
-            Outcome::Refused(mut error) => {
-                error.message = redact(&error.message, &inner.options.secrets);
-                Err(Error::refused(method, error))
-            }
+            Outcome::Refused(error) => Err(Error::refused(method, error, &inner.options.secrets)),
             Outcome::Failed(error) => Err(Error::Transport(error)),
             Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
             Outcome::TimedOut => Err(Error::TimedOut {
@@ -559,7 +556,8 @@ impl Inner {
             _ => return,
         };
         self.transport.forget(id);
-        self.requests.given_up(id);
+        self.requests
+            .given_up(id, self.pending.oldest_call().is_none());
         if method != "initialize" {
             let params = Cancelled {
                 request: id,

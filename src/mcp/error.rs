@@ -1,9 +1,9 @@
 //! What can go wrong between an MCP client and its server.
 
 use super::jsonrpc::{ErrorObject, URL_ELICITATION_REQUIRED};
-use super::text::printable;
+use super::text::{printable, redact};
 use super::transport::TransportError;
-use super::types::ElicitParams;
+use super::types::{ElicitMode, ElicitParams};
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
@@ -69,7 +69,7 @@ pub enum Error {
 
 impl Error {
     /// What a JSON-RPC error means to the caller.
-    pub(super) fn refused(method: &'static str, error: ErrorObject) -> Self {
+    pub(super) fn refused(method: &'static str, error: ErrorObject, secrets: &[String]) -> Self {
         #[derive(Deserialize)]
         struct Data {
             elicitations: Vec<ElicitParams>,
@@ -78,8 +78,11 @@ impl Error {
             && let Some(data) = &error.data
             && let Ok(Data { mut elicitations }) = serde_json::from_str(data.get())
         {
-            elicitations.retain(|elicitation| elicitation.url.is_some());
+            elicitations.retain(|e| e.mode == ElicitMode::Url && e.check().is_ok());
             elicitations.truncate(URLS);
+            for elicitation in &mut elicitations {
+                elicitation.message = redact(&elicitation.message, secrets);
+            }
             if !elicitations.is_empty() {
                 return Error::UrlRequired {
                     method,
@@ -87,6 +90,8 @@ impl Error {
                 };
             }
         }
+        let message = redact(&error.message, secrets);
+        let error = ErrorObject { message, ..error };
         Error::Rpc { method, error }
     }
 }

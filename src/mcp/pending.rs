@@ -69,8 +69,8 @@ pub struct Pending {
 struct Table {
     last: i64,
     slots: HashMap<i64, Arc<Slot>>,
-    /// How many [`Hold`]s there are, and since when there is one.
-    holds: usize,
+    /// How many want the clock to stand still, and since when somebody does.
+    holders: usize,
     held: Option<Instant>,
     /// Set once nothing can be answered any more.
     over: Option<Over>,
@@ -103,18 +103,6 @@ pub struct Slot {
 struct Followed {
     observer: Mutex<Option<Observer>>,
     label: Option<String>,
-}
-
-/// While it lives, no deadline passes: the server waits for us.
-#[must_use = "dropping the hold lets the clock go on"]
-pub struct Hold<'p> {
-    pending: &'p Pending,
-}
-
-impl Drop for Hold<'_> {
-    fn drop(&mut self) {
-        self.pending.release();
-    }
 }
 
 struct State {
@@ -216,27 +204,27 @@ impl Pending {
         true
     }
 
-    /// Stops the clock of all requests, those to come included, until the last hold is dropped.
-    /// A request never waits longer than twice its total patience, so that a server cannot
-    /// hold it for ever.
-    pub fn hold(&self) -> Hold<'_> {
+    /// Stops the clock of all requests, those to come included, until as many
+    /// [`go_on`](Self::go_on)s have come: the server waits for us. A request never waits longer than
+    /// twice its total patience, so that a server cannot hold it for ever.
+    pub fn stand_still(&self) {
         let now = Instant::now();
         let mut table = lock(&self.table);
-        table.holds += 1;
+        table.holders += 1;
         if table.held.is_none() {
             table.held = Some(now);
             for slot in table.slots.values() {
                 lock(&slot.state).held = Some(now);
             }
         }
-        Hold { pending: self }
     }
 
-    fn release(&self) {
+    /// Ends one [`stand_still`](Self::stand_still).
+    pub fn go_on(&self) {
         let now = Instant::now();
         let mut table = lock(&self.table);
-        table.holds -= 1;
-        if table.holds > 0 {
+        table.holders = table.holders.saturating_sub(1);
+        if table.holders > 0 {
             return;
         }
         table.held = None;

@@ -150,6 +150,12 @@ impl Content {
         Content(RawValue::from_string(part.to_string()).unwrap_or_default())
     }
 
+    /// A part of type `image`; `data` is in base64.
+    pub fn image(data: &str, mime_type: &str) -> Self {
+        let part = serde_json::json!({"type": "image", "data": data, "mimeType": mime_type});
+        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+    }
+
     /// The JSON text.
     pub fn as_json(&self) -> &str {
         self.0.get()
@@ -431,6 +437,32 @@ pub struct ElicitParams {
     /// Of a URL: comes back in `notifications/elicitation/complete`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
+}
+
+impl ElicitParams {
+    /// The longest address, in bytes.
+    pub const MAX_URL: usize = 8 << 10;
+
+    /// Whether it asks for something that a client may show.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn check(&self) -> Result<(), &'static str> {
+        let url = match (self.mode, &self.url) {
+            (ElicitMode::Form, _) => return Ok(()),
+            (ElicitMode::Url, None) => return Err("`url` is missing"),
+            (ElicitMode::Url, Some(url)) => url,
+        };
+        // Whoever opens it must not be made to run something.
+        let head = url.get(..8).unwrap_or(url).to_ascii_lowercase();
+        if !(head.starts_with("http://") || head.starts_with("https://")) {
+            return Err("`url` is neither http nor https");
+        }
+        if url.len() > Self::MAX_URL || !url.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err("`url` is too long, or has characters that no URL has");
+        }
+        Ok(())
+    }
 }
 
 /// How a server wants its answer.

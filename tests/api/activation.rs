@@ -194,8 +194,16 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
             "streamable_http",
         ),
         (
-            json!({"type": "frontend", "name": "x", "tools": []}),
-            "not available in this build",
+            json!({"type": "frontend", "name": "x", "tools": [{"name": " "}]}),
+            "has no name",
+        ),
+        (
+            json!({"type": "frontend", "name": "x", "tools": [{"name": "t"}, {"name": "t"}]}),
+            "two tools with the name \"t\"",
+        ),
+        (
+            json!({"type": "frontend", "name": "x", "tools": [{"title": "t"}]}),
+            "missing field `name`",
         ),
         (
             json!({"type": "builtin", "name": "x"}),

@@ -8,5 +8,7 @@ mod calls;
 mod config;
 mod environment;
 mod history;
+mod frontends;
+mod offers;
 mod sessions;
 mod tools;

@@ -5,7 +5,7 @@ use crate::lab::*;
 use crossbeam_channel::{Sender, unbounded};
 use gosling::builtin::demo;
 use gosling::mcp::server::{MAX_LINE, Server, serve_memory, serve_stdio};
-use gosling::mcp::transport::{Receiver, Transport, TransportError, memory};
+use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError, memory};
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -182,7 +182,7 @@ fn a_line_without_end_is_refused_and_the_next_one_is_heard() {
 struct Inbox(Sender<Value>);
 
 impl Receiver for Inbox {
-    fn message(&self, bytes: &[u8]) {
+    fn message(&self, bytes: &[u8], _: Stream) {
         let _ = self.0.send(serde_json::from_slice(bytes).expect("JSON"));
     }
 

@@ -2,7 +2,7 @@
 
 use super::http_peer::{PATIENCE, Peer};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::{Receiver, Transport, TransportError};
+use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ impl Log {
 }
 
 impl Receiver for Log {
-    fn message(&self, bytes: &[u8]) {
+    fn message(&self, bytes: &[u8], _: Stream) {
         self.add(Entry::Message(String::from_utf8(bytes.to_vec()).unwrap()));
     }
 

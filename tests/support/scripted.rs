@@ -29,6 +29,10 @@ pub enum Action {
     Exit(i32),
     /// Asks the client with this method and waits for its answer.
     Ask(String),
+    /// The same with parameters, and an id that no other request has.
+    AskWith(String, Value),
+    /// Answers with the result of a tool: what the client answered last in this script.
+    Told,
     /// Reports progress on the request so many times, each after so many milliseconds.
     Progress(usize, u64),
 }
@@ -56,6 +60,10 @@ impl Action {
 pub struct Script {
     /// Where the server writes down what it hears.
     pub record: Option<PathBuf>,
+    /// What it offers beside tools, for example `prompts`.
+    pub capabilities: Vec<String>,
+    /// How a model should use it.
+    pub instructions: Option<String>,
     /// The protocol version to answer with; the client's if absent.
     pub version: Option<String>,
     /// Before anything is read.
@@ -86,6 +94,17 @@ impl Script {
     pub fn tool(mut self, name: &str, actions: impl IntoIterator<Item = Action>) -> Self {
         let actions = actions.into_iter().collect();
         self.tools.push((name.to_owned(), actions));
+        self
+    }
+
+    /// Declares a capability and answers the method that lists it with this result.
+    pub fn offers(mut self, capability: &str, list: Value) -> Self {
+        self.capabilities.push(capability.to_owned());
+        self.on(&format!("{capability}/list"), [Action::Result(list)])
+    }
+
+    pub fn instructions(mut self, text: &str) -> Self {
+        self.instructions = Some(text.to_owned());
         self
     }
 

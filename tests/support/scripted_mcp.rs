@@ -5,9 +5,10 @@ mod scripted;
 
 use scripted::{Action, Script};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufWriter, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use std::{env, process, thread};
@@ -24,6 +25,7 @@ fn main() {
         script,
         record,
         answered: Mutex::default(),
+        asked: AtomicUsize::new(0),
         heard_answer: Condvar::new(),
     });
     let env: Map<_, _> = env::vars().map(|(k, v)| (k, v.into())).collect();
@@ -32,21 +34,27 @@ fn main() {
     let nobody = Call {
         message: Value::Null,
         number: 0,
+        told: Mutex::default(),
     };
     server.play(&server.script.begin, &nobody);
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
         let Ok(line) = line else { break };
         server.note(&line);
         let message: Value = serde_json::from_slice(&line).expect("the client writes JSON");
-        server.clone().hear(Call { message, number });
+        server.clone().hear(Call {
+            message,
+            number,
+            told: Mutex::default(),
+        });
     }
 }
 
 struct Server {
     script: Script,
     record: Option<Mutex<File>>,
-    /// The ids of our own requests that the client has answered.
-    answered: Mutex<HashSet<String>>,
+    /// What the client has answered to our own requests, by their ids.
+    answered: Mutex<HashMap<String, Value>>,
+    asked: AtomicUsize,
     heard_answer: Condvar,
 }
 
@@ -54,6 +62,8 @@ struct Server {
 struct Call {
     message: Value,
     number: usize,
+    /// What the client answered last.
+    told: Mutex<Value>,
 }
 
 impl Call {
@@ -74,7 +84,9 @@ impl Server {
     fn hear(self: Arc<Self>, call: Call) {
         let Some(method) = call.message["method"].as_str().map(str::to_owned) else {
             let id = call.message["id"].to_string();
-            self.answered.lock().unwrap().insert(id);
+            let mut answered = self.answered.lock().unwrap();
+            answered.insert(id, call.message.clone());
+            drop(answered);
             self.heard_answer.notify_all();
             return;
         };
@@ -95,6 +107,12 @@ impl Server {
         }
     }
 
+    fn capabilities(&self) -> Value {
+        let more = self.script.capabilities.iter().map(String::as_str);
+        let all = more.chain(["tools"]);
+        Value::Object(all.map(|name| (name.to_owned(), json!({}))).collect())
+    }
+
     /// What a good server does.
     fn behave(&self, method: &str, tool: Option<&str>, call: &Call) {
         let params = &call.message["params"];
@@ -102,8 +120,9 @@ impl Server {
             ("initialize", _) => Action::Result(json!({
                 "protocolVersion": self.script.version.as_deref().map_or_else(
                     || params["protocolVersion"].clone(), Value::from),
-                "capabilities": {"tools": {}},
+                "capabilities": self.capabilities(),
                 "serverInfo": {"name": "scripted", "version": "1"},
+                "instructions": self.script.instructions,
             })),
             ("tools/list", _) => {
                 let names = self.script.tools.iter().map(|(name, _)| name.as_str());
@@ -130,6 +149,17 @@ impl Server {
                 return;
             }
         }
+    }
+
+    /// Asks the client and waits for its answer.
+    fn ask(&self, message: Value, call: &Call) -> io::Result<()> {
+        write(io::stdout(), &format!("{message}\n"))?;
+        let id = message["id"].to_string();
+        let answered = self.answered.lock().unwrap();
+        let waiting = |answered: &mut HashMap<String, Value>| !answered.contains_key(&id);
+        let mut answered = self.heard_answer.wait_while(answered, waiting).unwrap();
+        *call.told.lock().unwrap() = answered.remove(&id).unwrap_or_default();
+        Ok(())
     }
 
     fn perform(&self, action: &Action, call: &Call) -> io::Result<()> {
@@ -169,13 +199,18 @@ impl Server {
             Action::Exit(code) => process::exit(*code),
             Action::Ask(method) => {
                 let id = format!("ask {method}");
-                let message = json!({"jsonrpc": "2.0", "id": id, "method": method});
-                write(io::stdout(), &format!("{message}\n"))?;
-                let id = Value::from(id).to_string();
-                let answered = self.answered.lock().unwrap();
-                let waiting = |answered: &mut HashSet<String>| !answered.contains(&id);
-                drop(self.heard_answer.wait_while(answered, waiting).unwrap());
-                Ok(())
+                self.ask(json!({"jsonrpc": "2.0", "id": id, "method": method}), call)
+            }
+            Action::AskWith(method, params) => {
+                let n = self.asked.fetch_add(1, Ordering::SeqCst);
+                let id = format!("ask {method} {n}");
+                let message =
+                    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+                self.ask(message, call)
+            }
+            Action::Told => {
+                let told = call.told.lock().unwrap().to_string();
+                self.perform(&Action::Text(told, 1), call)
             }
             Action::Progress(times, ms) => {
                 let token = &call.message["params"]["_meta"]["progressToken"];

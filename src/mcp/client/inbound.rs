@@ -1,13 +1,14 @@
 //! What a server sends: answers find their slots, notifications the listener, requests their answer,
 //! and everything else is counted, the first of each kind logged.
 
+use super::requests::Asked;
 use super::{Counters, Inner, QUOTED};
-use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload};
+use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
 use crate::mcp::pending::Outcome;
 use crate::mcp::text::{printable, redact};
-use crate::mcp::transport::{Receiver, TransportError};
+use crate::mcp::transport::{Receiver, Stream, TransportError};
 use crate::mcp::types::Progress;
-use serde::Serialize;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +18,7 @@ const LOGGED: u64 = 5;
 const SEARCHED: usize = 16 << 10;
 
 impl Inner {
-    fn judge(&self, message: Message) {
+    fn judge(&self, message: Message, stream: Stream) {
         match message {
             Message::Response { id, outcome } => {
                 let outcome = match outcome {
@@ -40,14 +41,42 @@ impl Inner {
             }
             Message::Notification { method, params } => {
                 self.counters.notifications.fetch_add(1, Ordering::Relaxed);
-                let request = match method.as_str() {
-                    "notifications/progress" => self.progress(params.as_deref()),
-                    _ => None,
-                };
-                self.listener
-                    .notification(&method, params.as_deref(), request);
+                self.notified(&method, params.as_deref(), stream);
             }
-            Message::Request { id, method, .. } => self.answer(&id, &method),
+            Message::Request { id, method, params } => {
+                self.answer(&id, &method, params.as_deref(), stream);
+            }
+        }
+    }
+
+    fn notified(&self, method: &str, params: Option<&RawValue>, stream: Stream) {
+        // What the notification belongs to, as far as that is certain, and who else may hear it.
+        let (request, observed) = match method {
+            "notifications/progress" => {
+                let request = self.progress(params);
+                (request, request)
+            }
+            "notifications/message" => match stream {
+                Stream::Of(request) => (Some(request), Some(request)),
+                Stream::Shared => (None, self.pending.oldest_call()),
+                Stream::Aside => (None, None),
+            },
+            "notifications/cancelled" => {
+                if let Some(id) = withdrawn(params) {
+                    self.requests.withdraw(&id);
+                }
+                (None, None)
+            }
+            "notifications/elicitation/complete" => {
+                if let (Some(handler), Some(id)) = (&self.options.handler, completed(params)) {
+                    handler.elicitation_complete(&id);
+                }
+                (None, None)
+            }
+            _ => (None, None),
+        };
+        if !observed.is_some_and(|call| self.pending.observe(call, method, params)) {
+            self.listener.notification(method, params, request);
         }
     }
 
@@ -60,22 +89,44 @@ impl Inner {
         }
     }
 
-    /// Answers a request of the server: `ping`, and nothing else that was not declared.
-    fn answer(&self, id: &Id, method: &str) {
-        #[derive(Serialize)]
-        struct Empty {}
-        let bytes = if method == "ping" {
-            jsonrpc::response(Some(id), Ok(&Empty {}))
-        } else {
-            let method = printable(method, 64);
-            self.note(&self.counters.refused, || {
-                format!("refused a request of the server method={method:?}")
-            });
-            let reason = format!("this client does not answer {method:?}");
-            let error = ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason);
-            jsonrpc::response(Some(id), Err::<&Empty, _>(&error))
+    /// Answers a request of the server: `ping`, what the handler is for, and nothing else that was not
+    /// declared.
+    fn answer(&self, id: &Id, method: &str, params: Option<&RawValue>, stream: Stream) {
+        if method == "ping" {
+            let empty = RawValue::from_string("{}".to_owned()).unwrap_or_default();
+            return self.respond(id, Ok(&empty));
+        }
+        let certain = match stream {
+            Stream::Of(request) => Some(request),
+            Stream::Shared | Stream::Aside => None,
         };
-        if let Ok(bytes) = bytes {
+        let asked = self.options.handler.clone().and_then(|handler| {
+            let asked = Asked::read(method, params, &self.options.secrets)?;
+            Some((handler, asked))
+        });
+        let error = match (asked, self.this.upgrade()) {
+            (Some((handler, Ok(asked))), Some(this)) => {
+                match self.requests.begin(this, id, asked, handler, certain) {
+                    Ok(()) => return,
+                    Err(error) => error,
+                }
+            }
+            (Some((_, Err(error))), _) => error,
+            (_, _) => {
+                let method = printable(method, 64);
+                let reason = format!("this client does not answer {method:?}");
+                ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason)
+            }
+        };
+        self.note(&self.counters.refused, || {
+            let (method, reason) = (printable(method, 64), &error.message);
+            format!("refused a request of the server method={method:?} reason={reason:?}")
+        });
+        self.respond(id, Err(&error));
+    }
+
+    pub(super) fn respond(&self, id: &Id, outcome: Result<&RawJson, &ErrorObject>) {
+        if let Ok(bytes) = jsonrpc::response(Some(id), outcome) {
             let _ = self.transport.send(bytes, None);
         }
     }
@@ -124,14 +175,36 @@ impl Inner {
     }
 }
 
+/// The id of the server's request that it withdraws.
+fn withdrawn(params: Option<&RawValue>) -> Option<Id> {
+    #[derive(Deserialize)]
+    struct Cancelled {
+        #[serde(rename = "requestId")]
+        request: Id,
+    }
+    let cancelled: Cancelled = serde_json::from_str(params?.get()).ok()?;
+    Some(cancelled.request)
+}
+
+/// The id of the elicitation that is over.
+fn completed(params: Option<&RawValue>) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Complete {
+        elicitation_id: String,
+    }
+    let complete: Complete = serde_json::from_str(params?.get()).ok()?;
+    Some(complete.elicitation_id)
+}
+
 impl Receiver for Inner {
-    fn message(&self, bytes: &[u8]) {
+    fn message(&self, bytes: &[u8], stream: Stream) {
         match jsonrpc::parse(bytes) {
-            Ok(Payload::One(message)) => self.judge(message),
+            Ok(Payload::One(message)) => self.judge(message, stream),
             Ok(Payload::Batch(parts)) if self.batches_allowed() => {
                 for part in parts {
                     match part {
-                        Ok(message) => self.judge(message),
+                        Ok(message) => self.judge(message, stream),
                         Err(reason) => self.malformed(&reason, b"(in a batch)"),
                     }
                 }
@@ -173,5 +246,6 @@ impl Receiver for Inner {
             ),
         }
         self.pending.fail(error);
+        self.requests.end();
     }
 }

@@ -1,16 +1,14 @@
 //! What a server asks of its client while a call runs: each request is answered by the handler in a
 //! thread of its own. MCP 2025-11-25, client/sampling, client/elicitation.
 
-use super::Inner;
+use super::{Inner, QUOTED};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, RawJson};
-use crate::mcp::pending::Hold;
-use crate::mcp::text::printable;
+use crate::mcp::text::{printable, redact};
 use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -28,7 +26,8 @@ const GIVE_UP: Duration = Duration::from_secs(2);
 /// it came in was given up, or the connection ended, it must return soon; what it returns then is
 /// of no importance.
 pub trait Handler: Send + Sync {
-    /// `sampling/createMessage`.
+    /// `sampling/createMessage`. `caller` is the label of the call that it came in, see
+    /// [`Call`](super::Call).
     ///
     /// # Errors
     /// What the server gets instead of an answer.
@@ -65,17 +64,190 @@ pub(super) struct Requests {
 #[derive(Default)]
 struct Table {
     closed: bool,
+    last: u64,
+    /// How many handlers are at work, those whose answer nobody wants any more included.
+    busy: usize,
     running: HashMap<Id, Running>,
     threads: Vec<JoinHandle<()>>,
 }
 
 struct Running {
+    /// Tells it from an earlier request with the same id.
+    number: u64,
     cancel: Cancel,
-    /// The id of our own request that it came in, as far as that is known.
-    during: Option<i64>,
+    during: During,
+}
+
+/// In which of our own requests it came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum During {
+    None,
+    /// In one of those that were running.
+    Some,
+    Certain(i64),
+}
+
+/// What a server asks.
+pub(super) enum Asked {
+    Sample(CreateMessageParams),
+    Elicit(ElicitParams),
+}
+
+impl Asked {
+    /// None when it is nothing that a handler answers.
+    pub(super) fn read(
+        method: &str,
+        params: Option<&RawValue>,
+        secrets: &[String],
+    ) -> Option<Result<Asked, ErrorObject>> {
+        match method {
+            "sampling/createMessage" => Some(parameters(params).map(Asked::Sample)),
+            "elicitation/create" => Some(parameters(params).and_then(|params: ElicitParams| {
+                params.check().map_err(invalid)?;
+                Ok(Asked::Elicit(ElicitParams {
+                    message: redact(&params.message, secrets),
+                    ..params
+                }))
+            })),
+            _ => None,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Asked::Sample(_) => "sampling",
+            Asked::Elicit(_) => "elicitation",
+        }
+    }
+
+    fn put(
+        self,
+        handler: &dyn Handler,
+        caller: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<RawJson, ErrorObject> {
+        let answer = match self {
+            Asked::Sample(params) => to_raw_value(&handler.sample(caller, params, cancel)?),
+            Asked::Elicit(params) => to_raw_value(&handler.elicit(caller, params, cancel)?),
+        };
+        answer.map_err(|e| ErrorObject::new(jsonrpc::INTERNAL_ERROR, e.to_string()))
+    }
+}
+
+fn parameters<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, ErrorObject> {
+    let params = params.map_or("null", RawValue::get);
+    if !jsonrpc::begins_with(params, '{') {
+        return Err(invalid("`params` is not an object"));
+    }
+    serde_json::from_str(params).map_err(|e| invalid(printable(&e.to_string(), QUOTED)))
+}
+
+fn invalid(reason: impl Into<String>) -> ErrorObject {
+    ErrorObject::new(jsonrpc::INVALID_PARAMS, reason)
+}
+
+/// One request under way, in its own thread. However that ends, the server gets an answer, unless it
+/// wants none any more.
+struct Job {
+    inner: Arc<Inner>,
+    id: Id,
+    number: u64,
+    outcome: Option<Result<RawJson, ErrorObject>>,
+}
+
+impl Job {
+    fn end(mut self, outcome: Result<RawJson, ErrorObject>) {
+        self.outcome = Some(outcome);
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let requests = &self.inner.requests;
+        let wanted = {
+            let mut table = lock(&requests.table);
+            table.busy -= 1;
+            let running = table.running.get(&self.id);
+            let wanted = running.is_some_and(|running| running.number == self.number);
+            if wanted {
+                table.running.remove(&self.id);
+            }
+            wanted
+        };
+        requests.ended.notify_all();
+        self.inner.pending.go_on();
+        if wanted {
+            let broken = || ErrorObject::new(jsonrpc::INTERNAL_ERROR, "the client failed");
+            let outcome = self.outcome.take().unwrap_or_else(|| Err(broken()));
+            self.inner.respond(&self.id, outcome.as_ref());
+        }
+    }
 }
 
 impl Requests {
+    /// Begins to answer.
+    ///
+    /// # Errors
+    /// What to answer at once instead.
+    pub(super) fn begin(
+        &self,
+        inner: Arc<Inner>,
+        id: &Id,
+        asked: Asked,
+        handler: Arc<dyn Handler>,
+        certain: Option<i64>,
+    ) -> Result<(), ErrorObject> {
+        let refused = |reason: &str| Err(ErrorObject::new(jsonrpc::REFUSED, reason));
+        let call = certain.or_else(|| inner.pending.oldest_call());
+        let caller = call.and_then(|call| inner.pending.label(call));
+        let during = match (certain, call) {
+            (Some(call), _) => During::Certain(call),
+            (None, Some(_)) => During::Some,
+            (None, None) => During::None,
+        };
+        let cancel = Cancel::new();
+        let mut table = lock(&self.table);
+        if table.closed {
+            return refused("the connection is ending");
+        }
+        if table.running.contains_key(id) {
+            let reason = "another request with this id is being answered";
+            return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, reason));
+        }
+        if table.busy >= SIDE_BY_SIDE {
+            return refused("too many requests at once; wait for the answers to earlier ones");
+        }
+        table.last += 1;
+        table.busy += 1;
+        let running = Running {
+            number: table.last,
+            cancel: cancel.clone(),
+            during,
+        };
+        table.running.insert(id.clone(), running);
+        let job = Job {
+            inner,
+            id: id.clone(),
+            number: table.last,
+            outcome: None,
+        };
+        drop(table);
+        job.inner.pending.stand_still();
+        let name = job.inner.options.name.replace('\0', "");
+        let thread = thread::Builder::new().name(format!("mcp {name} {}", asked.name()));
+        let spawned = thread.spawn(move || {
+            let outcome = asked.put(&*handler, caller.as_deref(), &cancel);
+            job.end(outcome);
+        });
+        // Without a thread the job is dropped, and that is the answer.
+        if let Ok(thread) = spawned {
+            let mut table = lock(&self.table);
+            table.threads.retain(|thread| !thread.is_finished());
+            table.threads.push(thread);
+        }
+        Ok(())
+    }
+
     /// The server withdrew a request: it wants no answer any more.
     pub(super) fn withdraw(&self, id: &Id) {
         let running = lock(&self.table).running.remove(id);
@@ -84,9 +256,14 @@ impl Requests {
         }
     }
 
-    /// Nobody waits for this request of ours any more, so nobody needs what it asked for.
-    pub(super) fn given_up(&self, request: i64) {
-        self.cancel(|running| running.during == Some(request));
+    /// Nobody waits for this request of ours any more, so nobody needs what it asked for. `last`: nor
+    /// for any other call.
+    pub(super) fn given_up(&self, request: i64, last: bool) {
+        self.cancel(|running| match running.during {
+            During::Certain(call) => call == request,
+            During::Some => last,
+            During::None => false,
+        });
     }
 
     /// The connection is over; does not wait.
@@ -100,17 +277,23 @@ impl Requests {
     pub(super) fn close(&self, name: &str) {
         self.end();
         let this = thread::current().id();
-        let mut threads = std::mem::take(&mut lock(&self.table).threads);
-        threads.retain(|thread| thread.thread().id() != this);
-        let still = |_: &mut Table| threads.iter().any(|thread| !thread.is_finished());
-        let table = lock(&self.table);
-        let _ = self.ended.wait_timeout_while(table, GIVE_UP, still);
+        let (threads, ours) = {
+            let mut table = lock(&self.table);
+            let mut threads = std::mem::take(&mut table.threads);
+            let before = threads.len();
+            threads.retain(|thread| thread.thread().id() != this);
+            let ours = before - threads.len();
+            (threads, ours)
+        };
+        let still = |table: &mut Table| table.busy > ours;
+        let waited = (self.ended).wait_timeout_while(lock(&self.table), GIVE_UP, still);
+        let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         for thread in threads {
-            match thread.is_finished() {
+            match all_ended || thread.is_finished() {
                 // A panic in it has been reported where it happened.
                 true => drop(thread.join()),
                 false => {
-                    log::warn!("a server's request is still being answered extension={name:?}")
+                    log::warn!("a request of the server is still being answered extension={name:?}")
                 }
             }
         }

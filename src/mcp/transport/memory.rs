@@ -1,7 +1,7 @@
 //! Both ends of a connection inside one process: for builtin servers, and for tests of the
 //! protocol that need neither a subprocess nor a clock.
 
-use super::{Receiver, Transport, TransportError};
+use super::{Receiver, Stream, Transport, TransportError};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
 use std::sync::{Arc, Mutex};
@@ -93,7 +93,7 @@ impl Outbox {
     pub fn send(&self, message: &[u8]) {
         let receiver = lock(&self.shared.receiver).clone();
         if let Some(receiver) = receiver {
-            receiver.message(message);
+            receiver.message(message, Stream::Shared);
         }
     }
 }

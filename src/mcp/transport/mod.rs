@@ -42,10 +42,21 @@ pub trait Transport: Send + Sync {
     fn close(&self);
 }
 
+/// On what a message came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// On the only one that there is.
+    Shared,
+    /// On the one that answers this request of ours.
+    Of(i64),
+    /// On one that belongs to no request.
+    Aside,
+}
+
 /// What a transport tells the protocol.
 pub trait Receiver: Send + Sync {
     /// The bytes of one message or batch, without framing.
-    fn message(&self, bytes: &[u8]);
+    fn message(&self, bytes: &[u8], stream: Stream);
 
     /// Whether nobody waits for an answer, so that reading may pause for a moment.
     fn is_idle(&self) -> bool {

@@ -1,10 +1,10 @@
 //! One request to the server and what comes back, read where it comes in.
 
 use super::{Shared, lock};
-use crate::mcp::transport::TransportError;
 use crate::outbound::said::{shown, words};
 use crate::outbound::sse::Decoder;
 use crate::outbound::{Line, cause, is_broken, media_type};
+use crate::mcp::transport::{Stream, TransportError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -234,7 +234,7 @@ impl Shared {
         }
         let answers = answers(&bytes, id);
         if answers.is_some() {
-            self.deliver(&bytes);
+            self.deliver(&bytes, Some(id));
         }
         match answers {
             Some(true) => Ok(()),
@@ -275,7 +275,7 @@ impl Shared {
                 if exchange.is_aborted() {
                     return;
                 }
-                self.deliver(data);
+                self.deliver(data, awaited);
                 answered |= awaited.is_some_and(|id| answers(data, id) == Some(true));
             });
             match fits {
@@ -302,7 +302,7 @@ impl Shared {
         let has_session = lock(&self.session).id.is_some();
         let forgotten = status == StatusCode::NOT_FOUND && has_session;
         if !forgotten && !status.is_redirection() && answers(&body, id) == Some(true) {
-            self.deliver(&body);
+            self.deliver(&body, Some(id));
             return Ok(());
         }
         let hint = match status {
@@ -351,9 +351,9 @@ impl Shared {
         words(self.target.mask(&String::from_utf8_lossy(body)).as_bytes())
     }
 
-    fn deliver(&self, message: &[u8]) {
+    fn deliver(&self, message: &[u8], request: Option<i64>) {
         if let Some(receiver) = self.receiver() {
-            receiver.message(message);
+            receiver.message(message, request.map_or(Stream::Aside, Stream::Of));
         }
     }
 }

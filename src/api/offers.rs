@@ -1,0 +1,143 @@
+//! `/agent/resources`, `/agent/prompts`: what the servers of a session offer beside tools. Not part of
+//! Goose's API.
+
+use super::{cancel_of, with};
+use crate::agent::Registry;
+use crate::extension::{self, Of};
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::mcp::types::{Prompt, PromptArgument, Resource, ResourceTemplate};
+use serde::Serialize;
+use std::sync::Arc;
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router
+        .get("/agent/resources", Keyed, with(registry, resources))
+        .get("/agent/prompts", Keyed, with(registry, prompts))
+}
+
+#[derive(Serialize)]
+struct Resources {
+    resources: Vec<ResourceInfo>,
+    templates: Vec<TemplateInfo>,
+    errors: Vec<Failure>,
+}
+
+#[derive(Serialize)]
+struct ResourceInfo {
+    extension_name: String,
+    uri: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+}
+
+#[derive(Serialize)]
+struct TemplateInfo {
+    extension_name: String,
+    uri_template: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mime_type: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Prompts {
+    prompts: Vec<PromptInfo>,
+    errors: Vec<Failure>,
+}
+
+#[derive(Serialize)]
+struct PromptInfo {
+    extension_name: String,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Vec<PromptArgument>>,
+}
+
+/// An extension whose part is missing.
+#[derive(Serialize)]
+struct Failure {
+    extension_name: String,
+    message: String,
+}
+
+fn resources(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let cancel = cancel_of(registry, request);
+    let agent = registry.agent(request.required_query("session_id")?)?;
+    let extension = request.query("extension_name");
+    let manager = agent.extensions(&cancel)?;
+    let resources = manager.resources(extension, &cancel);
+    let templates = manager.resource_templates(extension, &cancel);
+    let mut errors = failures(resources.errors);
+    for failure in failures(templates.errors) {
+        let known = |known: &Failure| known.extension_name == failure.extension_name;
+        if !errors.iter().any(known) {
+            errors.push(failure);
+        }
+    }
+    Ok(Response::json(&Resources {
+        resources: resources.items.into_iter().map(resource).collect(),
+        templates: templates.items.into_iter().map(template).collect(),
+        errors,
+    }))
+}
+
+fn prompts(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let cancel = cancel_of(registry, request);
+    let agent = registry.agent(request.required_query("session_id")?)?;
+    let manager = agent.extensions(&cancel)?;
+    let prompts = manager.prompts(request.query("extension_name"), &cancel);
+    Ok(Response::json(&Prompts {
+        prompts: prompts.items.into_iter().map(prompt).collect(),
+        errors: failures(prompts.errors),
+    }))
+}
+
+fn resource(of: Of<Resource>) -> ResourceInfo {
+    ResourceInfo {
+        extension_name: of.extension,
+        uri: of.item.uri,
+        name: of.item.name,
+        title: of.item.title,
+        description: of.item.description,
+        mime_type: of.item.mime_type,
+    }
+}
+
+fn template(of: Of<ResourceTemplate>) -> TemplateInfo {
+    TemplateInfo {
+        extension_name: of.extension,
+        uri_template: of.item.uri_template,
+        name: of.item.name,
+        description: of.item.description,
+        mime_type: of.item.mime_type,
+    }
+}
+
+fn prompt(of: Of<Prompt>) -> PromptInfo {
+    PromptInfo {
+        extension_name: of.extension,
+        name: of.item.name,
+        title: of.item.title,
+        description: of.item.description,
+        arguments: of.item.arguments,
+    }
+}
+
+fn failures(errors: Vec<extension::Error>) -> Vec<Failure> {
+    let failure = |error: extension::Error| Failure {
+        message: error.to_string(),
+        extension_name: error.extension,
+    };
+    errors.into_iter().map(failure).collect()
+}
