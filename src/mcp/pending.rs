@@ -459,6 +459,49 @@ mod tests {
     }
 
     #[test]
+    fn a_clock_that_stands_still_adds_nothing_to_the_wait() {
+        let pending = Pending::default();
+        let patience = Patience {
+            quiet: Duration::from_millis(60),
+            total: Duration::from_millis(500),
+        };
+        let before = pending.register(patience).unwrap();
+        pending.stand_still();
+        pending.stand_still();
+        let meanwhile = pending.register(patience).unwrap();
+        let begin = Instant::now();
+        thread::scope(|scope| {
+            for (id, slot) in [&before, &meanwhile] {
+                let wait = || pending.wait(*id, slot, &Cancel::new());
+                scope.spawn(move || assert!(matches!(wait(), Outcome::TimedOut)));
+            }
+            thread::sleep(Duration::from_millis(100));
+            pending.go_on();
+            assert_eq!(pending.len(), 2);
+            thread::sleep(Duration::from_millis(100));
+            assert_eq!(pending.len(), 2);
+            pending.go_on();
+        });
+        assert!(begin.elapsed() >= Duration::from_millis(250));
+        assert!(begin.elapsed() < Duration::from_millis(900));
+    }
+
+    #[test]
+    fn a_clock_that_never_goes_on_holds_nobody_for_ever() {
+        let pending = Pending::default();
+        let patience = Patience {
+            quiet: Duration::from_millis(20),
+            total: Duration::from_millis(40),
+        };
+        pending.stand_still();
+        let (id, slot) = pending.register(patience).unwrap();
+        let begin = Instant::now();
+        let outcome = pending.wait(id, &slot, &Cancel::new());
+        assert!(matches!(outcome, Outcome::TimedOut));
+        assert!(begin.elapsed() >= Duration::from_millis(80));
+    }
+
+    #[test]
     fn patience_without_end_is_no_overflow() {
         let endless = Patience {
             quiet: Duration::MAX,

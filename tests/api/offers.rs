@@ -13,7 +13,7 @@ fn library() -> Script {
         .on(
             "resources/templates/list",
             [Action::Result(json!({
-                "resourceTemplates": [{"uriTemplate": "a://{n}", "name": "any"}],
+                "resourceTemplates": [{"uriTemplate": "a://{x}", "name": "any"}],
             }))],
         )
         .offers(
@@ -39,7 +39,7 @@ fn resources_and_prompts_of_all_extensions_are_listed() {
         "resources": [{
             "extension_name": "library", "uri": "a://1", "name": "one", "mime_type": "text/plain",
         }],
-        "templates": [{"extension_name": "library", "uri_template": "a://{n}", "name": "any"}],
+        "templates": [{"extension_name": "library", "uri_template": "a://{x}", "name": "any"}],
         "errors": [],
     }));
     server

@@ -209,9 +209,11 @@ impl Receiver for Inner {
                     }
                 }
             }
-            Ok(Payload::Batch(_)) => self
-                .pending
-                .break_off("the server sent a batch, which only MCP 2025-03-26 allows".to_owned()),
+            Ok(Payload::Batch(_)) => {
+                let reason = "the server sent a batch, which only MCP 2025-03-26 allows";
+                self.pending.break_off(reason.to_owned());
+                self.requests.end();
+            }
             Err(reason) => {
                 self.malformed(&reason, bytes);
                 // If it was to be the answer to a request, no other will come.

@@ -1,0 +1,187 @@
+//! The extensions of a session as a turn uses them: through the library, with scripted servers.
+
+mod support;
+
+use gosling::extension::{Bounds, Callbacks, Context, ExtensionConfig, Manager, Origin, resources};
+use gosling::mcp::client::Call;
+use gosling::mcp::jsonrpc::{ErrorObject, RawJson};
+use gosling::mcp::types::{
+    CallToolResult, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
+    ElicitResult,
+};
+use gosling::sys::cancel::Cancel;
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use support::scripted::{Action, Script};
+use support::server::{as_argument, scripted_mcp};
+
+/// Declines everything and notes where it came from.
+#[derive(Default)]
+struct Desk(Mutex<Vec<String>>);
+
+impl Desk {
+    fn note(&self, from: Origin<'_>, what: &str) {
+        let caller = from.caller.unwrap_or("nobody");
+        let note = format!("{}/{caller}: {what}", from.extension);
+        self.0.lock().unwrap().push(note);
+    }
+}
+
+impl Callbacks for Desk {
+    fn sample(
+        &self,
+        from: Origin<'_>,
+        _: CreateMessageParams,
+        _: &Cancel,
+    ) -> Result<CreateMessageResult, ErrorObject> {
+        self.note(from, "sampling");
+        Err(ErrorObject::new(-1, "no model"))
+    }
+
+    fn elicit(
+        &self,
+        from: Origin<'_>,
+        params: ElicitParams,
+        _: &Cancel,
+    ) -> Result<ElicitResult, ErrorObject> {
+        self.note(from, &params.message);
+        Ok(ElicitResult {
+            action: ElicitAction::Decline,
+            content: None,
+        })
+    }
+}
+
+fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
+    Manager::new(Context {
+        session_id: "s".to_owned(),
+        working_dir: std::env::temp_dir(),
+        secrets: Arc::new(|_| Ok(None)),
+        offline: true,
+        bounds: Bounds::default(),
+        callbacks,
+    })
+}
+
+fn add(manager: &Manager, config: Value) {
+    let config = ExtensionConfig::from_value(config).unwrap();
+    manager.add(&config, &Cancel::new()).unwrap();
+}
+
+fn scripted(name: &str, script: &Script) -> Value {
+    let args = [as_argument(script)];
+    json!({"type": "stdio", "name": name, "cmd": scripted_mcp(), "args": args})
+}
+
+fn raw(value: Value) -> RawJson {
+    serde_json::value::to_raw_value(&value).unwrap()
+}
+
+fn text(result: &CallToolResult) -> String {
+    let part: Value = serde_json::from_str(result.content[0].as_json()).unwrap();
+    part["text"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn what_a_server_asks_comes_with_its_extension_and_the_call() {
+    let form = json!({"message": "name?", "requestedSchema": {"type": "object"}});
+    let ask = Action::AskWith("elicitation/create".into(), form);
+    let script = Script::new().tool("ask", [ask, Action::Told]);
+    let desk = Arc::new(Desk::default());
+    let manager = manager(Some(desk.clone()));
+    add(&manager, scripted("My Forms", &script));
+    let call = Call {
+        label: Some("call-1"),
+        ..Call::default()
+    };
+    let result = manager.call("myforms__ask", &raw(json!({})), call, &Cancel::new());
+    let told: Value = serde_json::from_str(&text(&result.unwrap())).unwrap();
+    assert_eq!(told["result"], json!({"action": "decline"}));
+    assert_eq!(*desk.0.lock().unwrap(), ["myforms/call-1: name?"]);
+}
+
+#[test]
+fn instructions_come_in_the_order_of_activation() {
+    let manager = manager(None);
+    let script = Script::new().instructions("be kind");
+    add(&manager, scripted("zeta", &script));
+    add(&manager, scripted("silent", &Script::new()));
+    let front = json!({"type": "frontend", "name": "alpha", "tools": [], "instructions": "ask me"});
+    add(&manager, front);
+    let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
+    assert_eq!(
+        manager.instructions(),
+        [pair("zeta", "be kind"), pair("alpha", "ask me")]
+    );
+    assert!(!manager.has_resources());
+}
+
+#[test]
+fn a_tool_is_found_by_its_full_name() {
+    let manager = manager(None);
+    let mut config = scripted("one", &Script::new().tool("secret", []));
+    config["available_tools"] = json!(["echo"]);
+    add(&manager, config);
+    let front = json!({"type": "frontend", "name": "front", "tools": [{"name": "pick__one"}]});
+    add(&manager, front);
+    let found = manager.find("one__echo").unwrap();
+    assert_eq!((found.extension.as_str(), found.frontend), ("one", false));
+    assert_eq!(found.tool.name, "echo");
+    let found = manager.find("pick__one").unwrap();
+    assert_eq!((found.extension.as_str(), found.frontend), ("front", true));
+    for absent in ["one__secret", "one__none", "echo", "front__pick__one", ""] {
+        assert!(manager.find(absent).is_none(), "{absent}");
+    }
+}
+
+#[test]
+fn a_prompt_is_filled_in_by_its_server() {
+    let result = json!({"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]});
+    let script = Script::new()
+        .offers("prompts", json!({"prompts": []}))
+        .on("prompts/get", [Action::Result(result)]);
+    let manager = manager(None);
+    add(&manager, scripted("one", &script));
+    let ask = |extension: &str| manager.get_prompt(extension, "greet", &Map::new(), &Cancel::new());
+    assert_eq!(ask("one").unwrap().messages[0].role, "user");
+    assert!(ask("two").is_err_and(|e| e.to_string().contains("not active")));
+}
+
+#[test]
+fn a_model_reads_resources_with_two_tools() {
+    let contents = json!({"contents": [
+        {"uri": "a://1", "text": "words"},
+        {"uri": "a://2", "blob": "AAAA", "mimeType": "image/png"},
+    ]});
+    let listed = json!({"resources": [{"uri": "a://1", "name": "one", "description": "first"}]});
+    let script = Script::new()
+        .offers("resources", listed)
+        .on("resources/read", [Action::Result(contents)]);
+    let broken = Script::new().offers("resources", json!({"resources": 5}));
+    let manager = manager(None);
+    add(&manager, scripted("library", &script));
+    add(&manager, scripted("broken", &broken));
+    assert!(manager.has_resources());
+    let tools = resources::tools();
+    let run = |n: usize, arguments: Value| {
+        resources::run(&manager, &tools[n].name, &raw(arguments), &Cancel::new())
+    };
+    let list = text(&run(0, json!({})));
+    assert!(list.starts_with("library: a://1 (one, first)\n"), "{list}");
+    assert_eq!(list.matches("Not listed: extension \"broken\"").count(), 1);
+
+    let read = run(1, json!({"extension_name": "library", "uri": "a://1"}));
+    assert_eq!(read.is_error, None);
+    assert_eq!(text(&read), "words");
+    let image: Value = serde_json::from_str(read.content[1].as_json()).unwrap();
+    assert_eq!(image["type"], "image");
+
+    for bad in [
+        json!({"uri": "a://1"}),
+        json!({"uri": 5, "extension_name": "library"}),
+        json!({"uri": "a://1", "extension_name": "absent"}),
+    ] {
+        let refused = run(1, bad.clone());
+        assert_eq!(refused.is_error, Some(true), "{bad}");
+    }
+}
