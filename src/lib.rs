@@ -34,8 +34,9 @@
 //! One accepts, one serves each connection, one makes children (from the first child on), one waits for
 //! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
-//! has one while it is under way. Every thread has a name and an owner that joins it, apart from those
-//! writers, which end by themselves when the pipe is closed.
+//! has one while it is under way, and so has each request of a server while the session answers it.
+//! Every thread has a name and an owner that joins it, apart from those writers, which end by
+//! themselves when the pipe is closed.
 //!
 //! # Embedding
 //!

@@ -374,7 +374,7 @@ fn requests_are_answered_with_what_the_handler_says() {
 }
 
 #[test]
-fn an_address_is_shown_only_if_a_browser_may_open_it() {
+fn what_may_not_be_asked_never_reaches_the_handler() {
     let host = Arc::new(Host::default());
     let (_client, server) = connect(with(&host), Arc::new(Deaf));
     let ask = |url: Value| {
@@ -399,8 +399,12 @@ fn an_address_is_shown_only_if_a_browser_may_open_it() {
     let unknown = json!({"mode": "smell", "message": "m"});
     server.ask(1, "elicitation/create", unknown);
     assert_eq!(server.next()["error"]["code"], -32602);
-    server.ask(1, "sampling/createMessage", json!([]));
-    assert_eq!(server.next()["error"]["code"], -32602);
+    let mut with_tools = sampling("x");
+    with_tools["tools"] = json!([]);
+    for params in [json!([]), with_tools] {
+        server.ask(1, "sampling/createMessage", params);
+        assert_eq!(server.next()["error"]["code"], -32602);
+    }
     server.notify(
         "notifications/elicitation/complete",
         json!({"elicitationId": "e"}),

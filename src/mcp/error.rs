@@ -110,7 +110,7 @@ impl fmt::Display for Error {
                 method,
                 elicitations,
             } => {
-                write!(f, "{method} has to wait for you: open")?;
+                write!(f, "{method} has to wait until the user has been at")?;
                 for (n, elicitation) in elicitations.iter().enumerate() {
                     let url = elicitation.url.as_deref().unwrap_or_default();
                     let message = printable(&elicitation.message, QUOTED);

@@ -47,7 +47,7 @@ pub struct Patience {
 /// block; and never once the call has returned.
 pub type Observer = Arc<dyn Fn(&str, Option<&RawValue>) + Send + Sync>;
 
-/// Whom a call belongs to. One without an observer and a label costs nothing more.
+/// Whom a call belongs to. One without observer and label costs no more than one uncontended lock.
 #[derive(Clone, Default)]
 pub struct Call<'a> {
     /// Gets `notifications/progress` of this call, and `notifications/message` as far as they can be

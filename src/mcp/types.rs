@@ -537,6 +537,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_in_sampling_is_one_part_or_several() {
+        let text = r#"{"type":"text","text":"a"}"#;
+        for (content, parts) in [
+            (text.to_owned(), 1),
+            (format!("[{text},{text}]"), 2),
+            ("[]".to_owned(), 0),
+        ] {
+            let message = format!(r#"{{"role":"user","content":{content}}}"#);
+            let read: SamplingMessage = serde_json::from_str(&message).unwrap();
+            assert_eq!(read.content.len(), parts);
+            assert_eq!(serde_json::to_string(&read).unwrap(), message);
+        }
+        for bad in ["5", r#""a""#, "{}", "null"] {
+            let message = format!(r#"{{"role":"user","content":{bad}}}"#);
+            assert!(serde_json::from_str::<SamplingMessage>(&message).is_err());
+        }
+    }
+
+    #[test]
     fn null_and_unknown_capabilities_do_no_harm() {
         let c: ServerCapabilities = serde_json::from_str(
             r#"{"tools":{"listChanged":null,"x":1},"resources":null,"tasks":{}}"#,

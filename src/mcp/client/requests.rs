@@ -101,7 +101,7 @@ impl Asked {
         secrets: &[String],
     ) -> Option<Result<Asked, ErrorObject>> {
         match method {
-            "sampling/createMessage" => Some(parameters(params).map(Asked::Sample)),
+            "sampling/createMessage" => Some(parameters(params).and_then(without_tools)),
             "elicitation/create" => Some(parameters(params).and_then(|params: ElicitParams| {
                 params.check().map_err(invalid)?;
                 Ok(Asked::Elicit(ElicitParams {
@@ -131,6 +131,14 @@ impl Asked {
             Asked::Elicit(params) => to_raw_value(&handler.elicit(caller, params, cancel)?),
         };
         answer.map_err(|e| ErrorObject::new(jsonrpc::INTERNAL_ERROR, e.to_string()))
+    }
+}
+
+/// A client that does not declare `sampling.tools` must refuse them.
+fn without_tools(params: CreateMessageParams) -> Result<Asked, ErrorObject> {
+    match params.tools.is_some() || params.tool_choice.is_some() {
+        false => Ok(Asked::Sample(params)),
+        true => Err(invalid("this client did not declare `sampling.tools`")),
     }
 }
 
