@@ -4,9 +4,13 @@
 //! the model says goes to a [`Listener`] as it arrives, in the thread that asked, and comes back whole
 //! as an [`Answer`].
 
+mod anthropic;
 mod calls;
 mod error;
 mod failure;
+mod google;
+#[cfg(test)]
+mod heard;
 mod names;
 mod ollama;
 mod openai;

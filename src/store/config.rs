@@ -1,6 +1,7 @@
 //! `config.yaml`: settings and extensions, as Goose keeps them.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
@@ -16,9 +17,12 @@ const EXTENSIONS: &str = "extensions";
 /// does not concern, whatever YAML is in it; it loses comments and layout. Before the first one the
 /// file is copied to `config.yaml.bak`, and up to three older copies with other content are kept as
 /// `config.yaml.bak.1` to `.bak.3`. A file that does not parse is never written to.
+///
+/// Clones share the file and what is known of it.
+#[derive(Clone)]
 pub struct Config {
-    document: Document,
-    env: Env,
+    document: Arc<Document>,
+    env: Arc<Env>,
 }
 
 /// The entries under `extensions:`, and what was wrong with those left out.
@@ -39,8 +43,8 @@ impl Config {
     /// The file `path`, with the variables of `env` overriding it.
     pub fn with_env(path: PathBuf, env: Env) -> Self {
         Self {
-            document: Document::new(path),
-            env,
+            document: Arc::new(Document::new(path)),
+            env: Arc::new(env),
         }
     }
 

@@ -1,0 +1,117 @@
+//! The Anthropic messages API, and what speaks it.
+//!
+//! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01, always as a stream.
+
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use super::names::Names;
+use super::protocol::{Decoder, Outgoing, Protocol};
+use super::{Ask, Class, Error, failure};
+use serde::Deserialize;
+use serde_json::Value;
+
+const VERSION: &str = "2023-06-01";
+/// The request parameter that is a header here.
+const BETA: &str = "anthropic_beta";
+
+/// Where a server that speaks the protocol is. There is no `Debug`, because headers hold the key.
+pub(super) struct Anthropic {
+    /// Without `/v1/messages`.
+    base: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Anthropic {
+    /// `base` is the server's URL, with or without `/v1` or `/v1/messages`; `headers` hold the key.
+    pub(super) fn new(base: &str, headers: Vec<(String, String)>) -> Self {
+        let base = base.trim_end_matches('/');
+        let base = base.strip_suffix("/messages").unwrap_or(base);
+        let base = base.strip_suffix("/v1").unwrap_or(base);
+        Anthropic {
+            base: base.to_owned(),
+            headers,
+        }
+    }
+
+    fn outgoing(&self, path: &str) -> Outgoing {
+        let mut headers = vec![("anthropic-version".to_owned(), VERSION.to_owned())];
+        headers.extend(self.headers.iter().cloned());
+        Outgoing {
+            url: format!("{}{path}", self.base),
+            headers,
+            body: None,
+        }
+    }
+}
+
+impl Protocol for Anthropic {
+    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
+        let mut outgoing = self.outgoing("/v1/messages");
+        let body = request::body(ask);
+        let bytes = match &ask.model.request_params {
+            Some(params) if !params.is_empty() => {
+                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                for (name, value) in params {
+                    if name == BETA {
+                        let header = ("anthropic-beta".to_owned(), listed(value));
+                        outgoing.headers.push(header);
+                    } else {
+                        merged[name] = value.clone();
+                    }
+                }
+                serde_json::to_vec(&merged)
+            }
+            _ => serde_json::to_vec(&body),
+        };
+        outgoing.body = Some(bytes.map_err(unwritable)?);
+        Ok(outgoing)
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        Box::new(stream::Stream::new(Names::of(ask.tools)))
+    }
+
+    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
+        failure::read(status, body)
+    }
+
+    fn list_models(&self) -> Outgoing {
+        self.outgoing("/v1/models?limit=1000")
+    }
+
+    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+        #[derive(Deserialize)]
+        struct Body {
+            data: Vec<Model>,
+        }
+        #[derive(Deserialize)]
+        struct Model {
+            id: String,
+        }
+        let body: Body = serde_json::from_slice(body)
+            .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
+        Ok(body.data.into_iter().map(|model| model.id).collect())
+    }
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(
+        Class::Protocol,
+        format!("the question cannot be written: {error}"),
+    )
+}
+
+/// A parameter as the value of a header: a list has commas.
+fn listed(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(values) => {
+            let texts: Vec<String> = values.iter().map(listed).collect();
+            texts.join(",")
+        }
+        other => other.to_string(),
+    }
+}

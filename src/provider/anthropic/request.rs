@@ -1,0 +1,303 @@
+//! A question in the form of the Anthropic messages API.
+
+use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::mcp::jsonrpc::RawJson;
+use crate::provider::calls::retold;
+use crate::provider::names::outward;
+use crate::provider::parts::{for_model, told};
+use crate::provider::{Ask, ToolSpec};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// What an answer may be long at most, where neither the catalog nor the user says.
+const MAX_TOKENS: u64 = 8192;
+/// The same for the oldest models, which refuse more.
+const MAX_TOKENS_OF_OLD: u64 = 4096;
+/// How many of the user's last messages end a part that is cached. With the system prompt and the
+/// tools they make four, which is all that the API takes.
+const CACHED_MESSAGES: usize = 2;
+/// The kinds of image that it takes.
+const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// The body of a question.
+#[derive(Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Block<'a>>,
+    messages: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    stream: bool,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+    ToolUse {
+        id: Cow<'a, str>,
+        name: Cow<'a, str>,
+        input: Cow<'a, RawValue>,
+    },
+    ToolResult {
+        tool_use_id: Cow<'a, str>,
+        content: Vec<Block<'a>>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<Cache>,
+    },
+    Thinking {
+        thinking: &'a str,
+        signature: &'a str,
+    },
+    RedactedThinking {
+        data: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: Cow<'a, str>,
+    data: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Cache {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+const EPHEMERAL: Option<Cache> = Some(Cache { kind: "ephemeral" });
+
+#[derive(Serialize)]
+struct Tool<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    input_schema: Cow<'a, RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Cache>,
+}
+
+/// The question, before what the user adds to every request.
+pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
+    let model = ask.model;
+    let system = match ask.system.trim().is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Text {
+            text: ask.system.into(),
+            cache_control: EPHEMERAL,
+        }],
+    };
+    let mut tools: Vec<Tool<'a>> = (ask.tools.iter()).map(tool).collect();
+    if let Some(last) = tools.last_mut() {
+        last.cache_control = EPHEMERAL;
+    }
+    Body {
+        model: &model.model_name,
+        max_tokens: (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
+        system,
+        messages: turns(ask.messages),
+        tools,
+        temperature: model.temperature,
+        stream: true,
+    }
+}
+
+fn max_tokens(model: &str) -> u64 {
+    const OLD: [&str; 3] = ["claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
+    match OLD.iter().any(|old| model.contains(old)) {
+        true => MAX_TOKENS_OF_OLD,
+        false => MAX_TOKENS,
+    }
+}
+
+fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
+    Tool {
+        name: outward(&spec.name),
+        description: &spec.description,
+        input_schema: object_schema(&spec.input_schema),
+        cache_control: None,
+    }
+}
+
+/// The API takes no schema that does not say that it is one of an object.
+fn object_schema(schema: &RawJson) -> Cow<'_, RawValue> {
+    #[derive(serde::Deserialize)]
+    struct Root<'a> {
+        #[serde(rename = "type", borrow, default)]
+        kind: Cow<'a, str>,
+    }
+    match serde_json::from_str::<Root<'_>>(schema.get()) {
+        Ok(root) if root.kind == "object" => Cow::Borrowed(schema),
+        _ => {
+            let parsed = serde_json::from_str(schema.get());
+            let mut fields: serde_json::Map<_, _> = parsed.unwrap_or_default();
+            fields.insert("type".to_owned(), "object".into());
+            match serde_json::value::to_raw_value(&fields) {
+                Ok(raw) => Cow::Owned(raw),
+                Err(_) => Cow::Borrowed(schema),
+            }
+        }
+    }
+}
+
+/// The messages, such that roles alternate and the user begins.
+fn turns<'a>(messages: &[&'a Message]) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
+    for message in messages {
+        let blocks = (message.content.iter()).filter_map(block);
+        let blocks: Vec<Block<'a>> = blocks.collect();
+        if blocks.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some(turn) if turn.role == message.role => turn.content.extend(blocks),
+            Some(_) => turns.push(Turn {
+                role: message.role,
+                content: blocks,
+            }),
+            None => {
+                if message.role == Role::Assistant {
+                    turns.push(Turn {
+                        role: Role::User,
+                        content: vec![text("Continue.")],
+                    });
+                }
+                turns.push(Turn {
+                    role: message.role,
+                    content: blocks,
+                });
+            }
+        }
+    }
+    for turn in &mut turns {
+        // The API wants results before all else in their message.
+        (turn.content).sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
+    }
+    let users = turns
+        .iter_mut()
+        .rev()
+        .filter(|turn| turn.role == Role::User);
+    for turn in users.take(CACHED_MESSAGES) {
+        if let Some(last) = turn.content.last_mut() {
+            last.cache();
+        }
+    }
+    turns
+}
+
+fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
+    match content {
+        Content::Text(part) => {
+            let shown = for_model(part.annotations.as_ref()) && !part.text.trim().is_empty();
+            shown.then(|| text(&part.text))
+        }
+        Content::Image(image) => for_model(image.annotations.as_ref()).then(|| {
+            let mime_type = image.mime_type.as_str().into();
+            media(mime_type, image.data.as_str().into())
+        }),
+        Content::ToolRequest(request) => Some(tool_use(request)),
+        Content::ToolResponse(response) => Some(tool_result(response)),
+        // Unsigned thoughts are another provider's, and the API refuses them.
+        Content::Thinking(part) if !part.signature.is_empty() => Some(Block::Thinking {
+            thinking: &part.thinking,
+            signature: &part.signature,
+        }),
+        Content::RedactedThinking(part) => Some(Block::RedactedThinking { data: &part.data }),
+        _ => None,
+    }
+}
+
+fn text<'a>(text: impl Into<Cow<'a, str>>) -> Block<'a> {
+    Block::Text {
+        text: text.into(),
+        cache_control: None,
+    }
+}
+
+fn media<'a>(media_type: Cow<'a, str>, data: Cow<'a, str>) -> Block<'a> {
+    if !IMAGES.contains(&media_type.as_ref()) {
+        return text(format!("({media_type} data, which this model cannot take)"));
+    }
+    Block::Image {
+        source: Source {
+            kind: "base64",
+            media_type,
+            data,
+        },
+        cache_control: None,
+    }
+}
+
+fn tool_use(request: &ToolRequest) -> Block<'_> {
+    let (name, arguments) = retold(request);
+    let input = match arguments {
+        Cow::Borrowed(text) => serde_json::from_str(text).map(Cow::Borrowed),
+        Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
+    };
+    Block::ToolUse {
+        id: plain_id(&request.id),
+        name: outward(name),
+        // What is retold is JSON.
+        input: input.unwrap_or(Cow::Borrowed(RawValue::NULL)),
+    }
+}
+
+fn tool_result(response: &ToolResponse) -> Block<'_> {
+    let told = told(&response.tool_result);
+    let mut content = vec![text(told.text)];
+    let images = told.images.into_iter();
+    content.extend(images.map(|image| media(image.mime_type, image.data)));
+    Block::ToolResult {
+        tool_use_id: plain_id(&response.id),
+        content,
+        is_error: told.failed,
+        cache_control: None,
+    }
+}
+
+/// The API takes ids of ASCII letters, digits, `_` and `-` only; other providers are not so strict.
+fn plain_id(id: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    match id.chars().all(plain) {
+        true => Cow::Borrowed(id),
+        false => (id.chars())
+            .map(|c| if plain(c) { c } else { '_' })
+            .collect(),
+    }
+}
+
+impl Block<'_> {
+    /// Ends a part that is cached here. What cannot be marked ends no user message.
+    fn cache(&mut self) {
+        match self {
+            Block::Text { cache_control, .. }
+            | Block::Image { cache_control, .. }
+            | Block::ToolResult { cache_control, .. } => *cache_control = EPHEMERAL,
+            Block::ToolUse { .. } | Block::Thinking { .. } | Block::RedactedThinking { .. } => {}
+        }
+    }
+}

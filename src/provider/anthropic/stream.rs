@@ -1,0 +1,364 @@
+//! An answer of the Anthropic messages API as it streams in.
+
+use crate::conversation::{Content, RedactedThinking, Thinking};
+use crate::mcp::jsonrpc::RawJson;
+use crate::outbound::sse;
+use crate::provider::calls::tool_request;
+use crate::provider::names::Names;
+use crate::provider::protocol::Decoder;
+use crate::provider::{Answer, Class, Error, Listener, Stop, Usage, failure};
+use serde::Deserialize;
+use std::borrow::Cow;
+
+/// The most bytes of one event: a whole tool call, or text, never comes near it.
+const MAX_EVENT: usize = 16 << 20;
+
+/// Reads server-sent events and puts the answer together.
+pub(super) struct Stream {
+    events: sse::Decoder,
+    answer: Assembly,
+}
+
+impl Stream {
+    pub(super) fn new(names: Names) -> Self {
+        Stream {
+            events: sse::Decoder::new(MAX_EVENT).of_any_type(),
+            answer: Assembly {
+                names,
+                id: None,
+                blocks: Vec::new(),
+                usage: RawUsage::default(),
+                stop: None,
+                complete: false,
+            },
+        }
+    }
+}
+
+impl Decoder for Stream {
+    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+        let Stream { events, answer } = self;
+        let mut result = Ok(());
+        events
+            .push(piece, |data| {
+                if result.is_ok() && !answer.complete {
+                    result = answer.event(data, listener);
+                }
+            })
+            .map_err(|_| nonsense("an event is longer than 16 MiB"))?;
+        result.map(|()| self.answer.complete)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, Error> {
+        self.answer.finish()
+    }
+}
+
+/// Text of an event, borrowed where it has no escapes.
+#[derive(Deserialize, Default)]
+struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Any event. The fields of all kinds in one, so that each is parsed once, with nothing copied.
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    message: Option<Start<'a>>,
+    #[serde(borrow)]
+    content_block: Option<Begin<'a>>,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    usage: Option<RawUsage>,
+    #[serde(borrow)]
+    error: Option<Fault<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Start<'a> {
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    usage: Option<RawUsage>,
+}
+
+#[derive(Deserialize)]
+struct Begin<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    #[serde(borrow)]
+    name: Option<Str<'a>>,
+    input: Option<RawJson>,
+    #[serde(borrow)]
+    text: Option<Str<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Str<'a>>,
+    #[serde(borrow)]
+    signature: Option<Str<'a>>,
+    #[serde(borrow)]
+    data: Option<Str<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    text: Option<Str<'a>>,
+    #[serde(borrow)]
+    partial_json: Option<Str<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Str<'a>>,
+    #[serde(borrow)]
+    signature: Option<Str<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Str<'a>>,
+}
+
+#[derive(Deserialize, Default)]
+struct Fault<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Cow<'a, str>,
+    #[serde(borrow, default)]
+    message: Cow<'a, str>,
+}
+
+impl Fault<'_> {
+    fn text(&self) -> &str {
+        match self.message.is_empty() {
+            true => &self.kind,
+            false => &self.message,
+        }
+    }
+}
+
+/// Every count is the whole so far, so the last one counts.
+#[derive(Deserialize, Clone, Copy, Default)]
+struct RawUsage {
+    input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+impl RawUsage {
+    fn update(&mut self, later: RawUsage) {
+        self.input_tokens = later.input_tokens.or(self.input_tokens);
+        self.cache_read_input_tokens =
+            (later.cache_read_input_tokens).or(self.cache_read_input_tokens);
+        self.cache_creation_input_tokens =
+            (later.cache_creation_input_tokens).or(self.cache_creation_input_tokens);
+        self.output_tokens = later.output_tokens.or(self.output_tokens);
+    }
+
+    fn usage(self) -> Usage {
+        let cached = [
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+        ];
+        let input = self.input_tokens.map(|fresh| {
+            let cached = cached.into_iter().flatten();
+            cached.fold(fresh, u64::saturating_add)
+        });
+        Usage {
+            input,
+            output: self.output_tokens,
+            total: None,
+        }
+    }
+}
+
+/// A part of the answer that may still grow.
+enum Block {
+    Text(String),
+    Thinking(Thinking),
+    Redacted(String),
+    Tool {
+        id: String,
+        name: String,
+        /// What came in pieces.
+        json: String,
+        /// What came with the beginning, usually `{}`.
+        input: Option<RawJson>,
+    },
+    /// What servers of the provider did by themselves.
+    Other,
+}
+
+/// An answer that is being put together.
+struct Assembly {
+    names: Names,
+    id: Option<String>,
+    /// With the index that events call them by. It is the provider's, so it is searched, not trusted.
+    blocks: Vec<(u64, Block)>,
+    usage: RawUsage,
+    stop: Option<Stop>,
+    complete: bool,
+}
+
+impl Assembly {
+    fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+        let event: Event<'_> = serde_json::from_slice(data)
+            .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
+        if let Some(usage) = event.usage {
+            self.usage.update(usage);
+        }
+        match event.kind.as_ref() {
+            "message_start" => self.begin(event.message, listener),
+            "content_block_start" => {
+                if let Some(block) = event.content_block {
+                    self.open(event.index, block, listener);
+                }
+            }
+            "content_block_delta" => {
+                if let Some(delta) = event.delta {
+                    self.grow(event.index, &delta, listener);
+                }
+            }
+            "message_delta" => {
+                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                    self.stop = Some(stop(&reason.0));
+                }
+            }
+            "message_stop" => self.complete = true,
+            "error" => {
+                let fault = event.error.unwrap_or_default();
+                let class = failure::classify(0, &fault.kind, &fault.message);
+                return Err(Error::new(class, fault.text().to_owned()));
+            }
+            // `ping`, `content_block_stop`, and what is not known yet.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, start: Option<Start<'_>>, listener: &mut dyn Listener) {
+        let Some(start) = start else { return };
+        if let Some(usage) = start.usage {
+            self.usage.update(usage);
+        }
+        self.id = start.id.map(|id| id.0.into_owned());
+        listener.begin(self.id.as_deref());
+    }
+
+    fn open(&mut self, index: u64, begin: Begin<'_>, listener: &mut dyn Listener) {
+        let owned = |text: Option<Str<'_>>| text.unwrap_or_default().0.into_owned();
+        let block = match begin.kind.as_ref() {
+            "text" => {
+                let text = owned(begin.text);
+                if !text.is_empty() {
+                    listener.text(&text);
+                }
+                Block::Text(text)
+            }
+            "thinking" => {
+                let thinking = owned(begin.thinking);
+                if !thinking.is_empty() {
+                    listener.reasoning(&thinking);
+                }
+                Block::Thinking(Thinking {
+                    thinking,
+                    signature: owned(begin.signature),
+                })
+            }
+            "redacted_thinking" => Block::Redacted(owned(begin.data)),
+            "tool_use" => Block::Tool {
+                id: owned(begin.id),
+                name: owned(begin.name),
+                json: String::new(),
+                input: begin.input,
+            },
+            _ => Block::Other,
+        };
+        self.blocks.push((index, block));
+    }
+
+    fn grow(&mut self, index: u64, delta: &Delta<'_>, listener: &mut dyn Listener) {
+        let mut newest_first = self.blocks.iter_mut().rev();
+        let Some((_, block)) = newest_first.find(|(at, _)| *at == index) else {
+            return;
+        };
+        match block {
+            Block::Text(text) => {
+                if let Some(Str(more)) = &delta.text
+                    && !more.is_empty()
+                {
+                    listener.text(more);
+                    text.push_str(more);
+                }
+            }
+            Block::Thinking(block) => {
+                if let Some(Str(more)) = &delta.thinking
+                    && !more.is_empty()
+                {
+                    listener.reasoning(more);
+                    block.thinking.push_str(more);
+                }
+                if let Some(Str(more)) = &delta.signature {
+                    block.signature.push_str(more);
+                }
+            }
+            Block::Tool { json, .. } => {
+                if let Some(Str(more)) = &delta.partial_json {
+                    json.push_str(more);
+                }
+            }
+            Block::Redacted(_) | Block::Other => {}
+        }
+    }
+
+    fn finish(self) -> Result<Answer, Error> {
+        // Some servers that speak this protocol leave out the last event.
+        let Some(stop) = self.stop.or(self.complete.then_some(Stop::Complete)) else {
+            return Err(Error::new(
+                Class::Transport,
+                "the connection ended in mid-answer",
+            ));
+        };
+        let content = self
+            .blocks
+            .into_iter()
+            .filter_map(|(_, block)| match block {
+                Block::Text(text) if !text.is_empty() => Some(Content::text(text)),
+                Block::Thinking(block) => Some(Content::Thinking(block)),
+                Block::Redacted(data) => Some(Content::RedactedThinking(RedactedThinking { data })),
+                Block::Tool {
+                    id,
+                    name,
+                    json,
+                    input,
+                } => {
+                    let name = self.names.inward(name);
+                    let arguments = match (json.is_empty(), input) {
+                        (true, Some(input)) => input.get().to_owned(),
+                        _ => json,
+                    };
+                    Some(Content::ToolRequest(tool_request(
+                        Some(id),
+                        name,
+                        arguments,
+                    )))
+                }
+                Block::Text(_) | Block::Other => None,
+            });
+        Ok(Answer {
+            id: self.id,
+            content: content.collect(),
+            usage: self.usage.usage(),
+            stop,
+        })
+    }
+}
+
+fn nonsense(what: &str) -> Error {
+    Error::new(Class::Protocol, format!("no stream of a message: {what}"))
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+        "refusal" => Stop::Filtered,
+        _ => Stop::Complete,
+    }
+}

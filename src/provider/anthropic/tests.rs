@@ -1,0 +1,304 @@
+use super::*;
+use crate::conversation::{Message, Role};
+use crate::provider::heard::{events, everyhow, read};
+use crate::provider::{Answer, ModelConfig, Purpose, Stop, ToolSpec, Usage};
+use serde_json::{Map, json};
+
+const STREAM: [&str; 18] = [
+    r#"{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[],"stop_reason":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":1}}}"#,
+    r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+    r#"{"type":"ping"}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Let me "}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"see\n✓"}}"#,
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQ="}}"#,
+    r#"{"type":"content_block_stop","index":0}"#,
+    r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"He said \"hé"}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{"type":"x"}}}"#,
+    r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"llo\""}}"#,
+    r#"{"type":"content_block_stop","index":1}"#,
+    r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_1","name":"a__b","input":{}}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"x\": [1,"}}"#,
+    r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" 2]}"}}"#,
+    r#"{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":42}}"#,
+    r#"{"type":"message_stop"}"#,
+];
+
+fn tool(name: &str, schema: serde_json::Value) -> ToolSpec {
+    ToolSpec {
+        name: name.into(),
+        description: "does".into(),
+        input_schema: serde_json::value::to_raw_value(&schema).unwrap(),
+    }
+}
+
+fn decoder() -> Box<dyn Decoder> {
+    let model = ModelConfig::default();
+    let tools = [tool("a.b", json!({}))];
+    let ask = ask(&model, &[], &tools);
+    Anthropic::new("http://h", Vec::new()).decoder(&ask)
+}
+
+fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
+    Ask {
+        model,
+        system: "Be kind.",
+        messages,
+        tools,
+        purpose: Purpose::Turn,
+    }
+}
+
+fn contents(answer: &Answer) -> serde_json::Value {
+    serde_json::to_value(&answer.content).unwrap()
+}
+
+#[test]
+fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
+    everyhow(decoder, &events(&STREAM), |heard, answer| {
+        assert_eq!(
+            heard,
+            "begin: msg_1\nthought: Let me see\n✓\ntext: He said \"héllo\""
+        );
+        let answer = answer.unwrap();
+        assert_eq!(answer.id.as_deref(), Some("msg_1"));
+        assert_eq!(answer.stop, Stop::Complete);
+        let usage = Usage {
+            input: Some(3210),
+            output: Some(42),
+            total: None,
+        };
+        assert_eq!(answer.usage, usage);
+        assert_eq!(
+            contents(&answer),
+            json!([
+                {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ="},
+                {"type": "text", "text": "He said \"héllo\""},
+                {"type": "toolRequest", "id": "toolu_1", "toolCall": {"status": "success",
+                    "value": {"name": "a__b", "arguments": {"x": [1, 2]}}}},
+            ])
+        );
+    });
+}
+
+#[test]
+fn calls_side_by_side_may_come_interleaved() {
+    let stream = events(&[
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"a","input":{}}}"#,
+        r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"2","name":"b","input":{"given":true}}}"#,
+        r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"3","name":"c","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"[1]"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"n\":1}"}}"#,
+        r#"{"type":"content_block_start","index":3,"content_block":{"type":"redacted_thinking","data":"xyz"}}"#,
+        r#"{"type":"content_block_start","index":4,"content_block":{"type":"server_tool_use","id":"s","name":"web","input":{}}}"#,
+        r#"{"type":"content_block_delta","index":18446744073709551615,"delta":{"type":"text_delta","text":"lost"}}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#,
+    ]);
+    let (heard, answer) = read(decoder(), &[&stream]);
+    assert_eq!(heard, "");
+    let answer = answer.unwrap();
+    assert_eq!(answer.stop, Stop::Length);
+    let contents = contents(&answer);
+    assert_eq!(
+        contents[0]["toolCall"]["value"]["arguments"],
+        json!({"n": 1})
+    );
+    assert_eq!(
+        contents[1]["toolCall"]["value"]["arguments"],
+        json!({"given": true})
+    );
+    assert_eq!(contents[2]["toolCall"]["status"], "error");
+    assert_eq!(
+        contents[3],
+        json!({"type": "redactedThinking", "data": "xyz"})
+    );
+    assert_eq!(contents.as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn the_stream_is_complete_before_the_connection_ends() {
+    let mut decoder = decoder();
+    let mut heard = crate::provider::heard::Heard::default();
+    let stream = events(&STREAM);
+    assert_eq!(decoder.push(&stream, &mut heard), Ok(true));
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_an_error() {
+    let stream = events(&STREAM[..16]);
+    let (_, answer) = read(decoder(), &[&stream]);
+    assert_eq!(answer.unwrap_err().class, Class::Transport);
+    let (_, answer) = read(decoder(), &[b"data: {\"type\"\n\n"]);
+    assert_eq!(answer.unwrap_err().class, Class::Protocol);
+}
+
+#[test]
+fn errors_in_mid_stream_have_their_class() {
+    for (kind, message, class) in [
+        ("overloaded_error", "Overloaded", Class::Server),
+        ("api_error", "Internal server error", Class::Server),
+        (
+            "rate_limit_error",
+            "slow down",
+            Class::RateLimit { after: None },
+        ),
+        (
+            "invalid_request_error",
+            "prompt is too long: 9 tokens > 8 maximum",
+            Class::ContextExceeded,
+        ),
+        ("invalid_request_error", "bad block", Class::Refused),
+    ] {
+        let line = json!({"type": "error", "error": {"type": kind, "message": message}});
+        let stream = events(&[STREAM[0], &line.to_string()]);
+        let error = read(decoder(), &[&stream]).1.unwrap_err();
+        assert_eq!((error.class, error.message.as_str()), (class, message));
+    }
+}
+
+fn conversation() -> Vec<Message> {
+    let parse = |value| serde_json::from_value(value).unwrap();
+    vec![
+        Message::text(Role::User, "first"),
+        Message::text(Role::User, "second"),
+        parse(json!({"role": "assistant", "created": 1, "content": [
+            {"type": "thinking", "thinking": "t", "signature": "s"},
+            {"type": "thinking", "thinking": "unsigned", "signature": ""},
+            {"type": "reasoning", "text": "r"},
+            {"type": "redactedThinking", "data": "d"},
+            {"type": "text", "text": " "},
+            {"type": "toolRequest", "id": "call.1", "toolCall": {"status": "success",
+                "value": {"name": "a.b", "arguments": {"z": 1, "a": 2}}}},
+            {"type": "toolRequest", "id": "2", "toolCall": {"status": "error", "error": "no JSON"},
+                "metadata": {"name": "c", "arguments": "{"}},
+        ]})),
+        parse(json!({"role": "user", "created": 1, "content": [
+            {"type": "toolResponse", "id": "call.1", "toolResult": {"status": "success", "value":
+                {"content": [{"type": "text", "text": "ok"},
+                    {"type": "image", "mimeType": "image/png", "data": "AA=="}]}}},
+        ]})),
+        parse(json!({"role": "user", "created": 1, "content": [
+            {"type": "text", "text": "look"},
+            {"type": "toolResponse", "id": "2", "toolResult": {"status": "error", "error": "no JSON"}},
+            {"type": "image", "mimeType": "image/tiff", "data": "AA=="},
+        ]})),
+    ]
+}
+
+#[test]
+fn a_question_is_written_as_the_api_wants_it() {
+    let model = ModelConfig {
+        model_name: "claude-sonnet-4-5".into(),
+        max_tokens: Some(64000),
+        temperature: Some(0.5),
+        ..ModelConfig::default()
+    };
+    let messages = conversation();
+    let messages: Vec<&Message> = messages.iter().collect();
+    let tools = [
+        tool("a.b", json!({"properties": {"z": {}}})),
+        tool("c", json!({"type": "object"})),
+    ];
+    let anthropic = Anthropic::new("https://h/v1/", vec![("x-api-key".into(), "k".into())]);
+    let outgoing = anthropic.request(&ask(&model, &messages, &tools)).unwrap();
+    assert_eq!(outgoing.url, "https://h/v1/messages");
+    let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        outgoing.headers,
+        [
+            header("anthropic-version", "2023-06-01"),
+            header("x-api-key", "k")
+        ]
+    );
+    let body: serde_json::Value = serde_json::from_slice(&outgoing.body.unwrap()).unwrap();
+    let out = crate::provider::names::outward("a.b").into_owned();
+    let cached = json!({"type": "ephemeral"});
+    assert_eq!(
+        body,
+        json!({
+            "model": "claude-sonnet-4-5",
+            "max_tokens": 64000,
+            "temperature": 0.5,
+            "stream": true,
+            "system": [{"type": "text", "text": "Be kind.", "cache_control": cached}],
+            "messages": [
+                {"role": "user", "content": [
+                    {"type": "text", "text": "first"},
+                    {"type": "text", "text": "second", "cache_control": cached},
+                ]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "t", "signature": "s"},
+                    {"type": "redacted_thinking", "data": "d"},
+                    {"type": "tool_use", "id": "call_1", "name": out, "input": {"z": 1, "a": 2}},
+                    {"type": "tool_use", "id": "2", "name": "c", "input": {}},
+                ]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "call_1", "content": [
+                        {"type": "text", "text": "ok"},
+                        {"type": "image", "source":
+                            {"type": "base64", "media_type": "image/png", "data": "AA=="}},
+                    ]},
+                    {"type": "tool_result", "tool_use_id": "2", "is_error": true, "content": [
+                        {"type": "text", "text": "Error: no JSON"},
+                    ]},
+                    {"type": "text", "text": "look"},
+                    {"type": "text", "text": "(image/tiff data, which this model cannot take)",
+                        "cache_control": cached},
+                ]},
+            ],
+            "tools": [
+                {"name": out, "description": "does",
+                    "input_schema": {"properties": {"z": {}}, "type": "object"}},
+                {"name": "c", "description": "does", "input_schema": {"type": "object"},
+                    "cache_control": cached},
+            ],
+        })
+    );
+}
+
+#[test]
+fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
+    let mut params = Map::new();
+    params.insert("anthropic_beta".into(), json!(["one", "two"]));
+    params.insert("max_tokens".into(), json!(7));
+    params.insert(
+        "thinking".into(),
+        json!({"type": "enabled", "budget_tokens": 5}),
+    );
+    let model = ModelConfig {
+        model_name: "claude-3-haiku-20240307".into(),
+        request_params: Some(params),
+        ..ModelConfig::default()
+    };
+    let reply = Message::text(Role::Assistant, "I began");
+    let messages = [&reply];
+    let outgoing = (Anthropic::new("http://h", Vec::new()))
+        .request(&ask(&model, &messages, &[]))
+        .unwrap();
+    let beta = outgoing
+        .headers
+        .iter()
+        .find(|(name, _)| name == "anthropic-beta");
+    assert_eq!(beta.map(|(_, value)| value.as_str()), Some("one,two"));
+    let body: serde_json::Value = serde_json::from_slice(&outgoing.body.unwrap()).unwrap();
+    assert_eq!(body["max_tokens"], 7);
+    assert_eq!(body["thinking"]["budget_tokens"], 5);
+    assert!(body.get("anthropic_beta").is_none() && body.get("tools").is_none());
+    assert_eq!(body["messages"][0]["role"], "user");
+    assert_eq!(body["messages"][1]["content"][0]["text"], "I began");
+}
+
+#[test]
+fn models_are_listed_and_failures_read() {
+    let anthropic = Anthropic::new("http://h/proxy/v1/messages", Vec::new());
+    assert_eq!(
+        anthropic.list_models().url,
+        "http://h/proxy/v1/models?limit=1000"
+    );
+    let models = anthropic.read_models(br#"{"data":[{"type":"model","id":"a"},{"id":"b"}]}"#);
+    assert_eq!(models.unwrap(), ["a", "b"]);
+    assert!(anthropic.read_models(b"<html>").is_err());
+    let body = br#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
+    assert_eq!(anthropic.failure(400, body).0, Class::Credits);
+}

@@ -1,0 +1,195 @@
+//! The Gemini API of Google.
+//!
+//! <https://ai.google.dev/api/generate-content>, `v1beta`, always as a stream of server-sent events.
+
+mod request;
+mod schema;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use super::names::Names;
+use super::protocol::{Decoder, Outgoing, Protocol};
+use super::{Ask, Class, Error, failure};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::Value;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// In the metadata of a tool request: what the model wants back with it.
+const SIGNATURE: &str = "thoughtSignature";
+/// In the metadata of a tool request: its id, where Gemini gave it one.
+const CALL_ID: &str = "functionCallId";
+const VERSION: &str = "v1beta";
+/// What a model's name may have in a path.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'/');
+
+/// Where Gemini is. There is no `Debug`, because headers hold the key.
+pub(super) struct Google {
+    /// Without the version.
+    base: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Google {
+    /// `base` is the server's URL, with or without `/v1beta`; `headers` hold the key.
+    pub(super) fn new(base: &str, headers: Vec<(String, String)>) -> Self {
+        let base = base.trim_end_matches('/');
+        let base = base.strip_suffix("/v1beta").unwrap_or(base);
+        Google {
+            base: base.to_owned(),
+            headers,
+        }
+    }
+
+    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> Outgoing {
+        Outgoing {
+            url: format!("{}/{VERSION}/{path}", self.base),
+            headers: self.headers.clone(),
+            body,
+        }
+    }
+}
+
+impl Protocol for Google {
+    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
+        let model = ask.model.model_name.as_str();
+        let model = model.strip_prefix("models/").unwrap_or(model);
+        let body = request::body(ask);
+        let bytes = match &ask.model.request_params {
+            Some(params) if !params.is_empty() => {
+                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                for (name, value) in params {
+                    merge(&mut merged, name, value);
+                }
+                serde_json::to_vec(&merged)
+            }
+            _ => serde_json::to_vec(&body),
+        };
+        let model = utf8_percent_encode(model, NAME);
+        let path = format!("models/{model}:streamGenerateContent?alt=sse");
+        Ok(self.outgoing(&path, Some(bytes.map_err(unwritable)?)))
+    }
+
+    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
+        Box::new(stream::Stream::new(Names::of(ask.tools)))
+    }
+
+    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
+        #[derive(Deserialize)]
+        struct Body<'a> {
+            #[serde(borrow)]
+            error: Fault<'a>,
+        }
+        // An error of the streaming method comes as a list of one. That goes first, because an array
+        // can be read as a structure too.
+        let all: Option<Vec<Body<'_>>> = serde_json::from_slice(body).ok();
+        let first = all.and_then(|all| all.into_iter().next());
+        match first.or_else(|| serde_json::from_slice(body).ok()) {
+            Some(Body { error }) => (error.class(status), error.text()),
+            None => failure::read(status, body),
+        }
+    }
+
+    fn list_models(&self) -> Outgoing {
+        self.outgoing("models?pageSize=1000", None)
+    }
+
+    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+        #[derive(Deserialize)]
+        struct Body {
+            #[serde(default)]
+            models: Vec<Model>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Model {
+            name: String,
+            supported_generation_methods: Option<Vec<String>>,
+        }
+        let body: Body = serde_json::from_slice(body)
+            .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
+        let converses = |model: &Model| {
+            let methods = model.supported_generation_methods.as_ref();
+            methods.is_none_or(|all| all.iter().any(|method| method == "generateContent"))
+        };
+        let models = body.models.into_iter().filter(converses);
+        let plain = |name: String| {
+            name.strip_prefix("models/")
+                .map_or(name.clone(), str::to_owned)
+        };
+        Ok(models.map(|model| plain(model.name)).collect())
+    }
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(
+        Class::Protocol,
+        format!("the question cannot be written: {error}"),
+    )
+}
+
+/// Sets a field of the request; one that is an object gets the fields of the other.
+fn merge(body: &mut Value, name: &str, value: &Value) {
+    match (body.get_mut(name), value) {
+        (Some(Value::Object(there)), Value::Object(more)) => there.extend(more.clone()),
+        _ => body[name] = value.clone(),
+    }
+}
+
+/// What the API says when it fails.
+#[derive(Deserialize)]
+struct Fault<'a> {
+    #[serde(default)]
+    code: u16,
+    #[serde(borrow, default)]
+    message: Cow<'a, str>,
+    #[serde(borrow, default)]
+    status: Cow<'a, str>,
+    #[serde(borrow, default)]
+    details: Vec<Detail<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detail<'a> {
+    #[serde(borrow, default)]
+    reason: Cow<'a, str>,
+    #[serde(borrow, default)]
+    retry_delay: Cow<'a, str>,
+}
+
+impl Fault<'_> {
+    /// The kind of failure. Gemini calls a wrong key an invalid argument, and every limit on requests
+    /// a quota, so the shared reading of words would take both for something else.
+    fn class(&self, http_status: u16) -> Class {
+        let status = match http_status {
+            0 => self.code,
+            status => status,
+        };
+        let key_refused = |detail: &Detail<'_>| detail.reason.starts_with("API_KEY");
+        if self.details.iter().any(key_refused) {
+            return Class::Authentication;
+        }
+        if status == 429 || self.status == "RESOURCE_EXHAUSTED" {
+            let delay = self.details.iter().find_map(|detail| {
+                let seconds: f64 = detail.retry_delay.strip_suffix('s')?.parse().ok()?;
+                Duration::try_from_secs_f64(seconds).ok()
+            });
+            return Class::RateLimit { after: delay };
+        }
+        failure::classify(status, &self.status, &self.message)
+    }
+
+    fn text(&self) -> String {
+        match self.message.is_empty() {
+            true => self.status.to_string(),
+            false => self.message.to_string(),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A question in the form of the Gemini API.
+
+use super::{CALL_ID, SIGNATURE, schema};
+use crate::conversation::{Content, Image, Message, Role, ToolRequest, ToolResponse};
+use crate::provider::calls::retold;
+use crate::provider::names::outward;
+use crate::provider::parts::{for_model, told};
+use crate::provider::{Ask, ToolSpec};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// Stands for a signature where a call has none because another model made it. Models from the third
+/// generation on refuse a call without. <https://ai.google.dev/gemini-api/docs/thought-signatures>
+const FOREIGN: &str = "skip_thought_signature_validator";
+const STRICT_FAMILY: &str = "gemini-3";
+
+/// The body of a question.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<System<'a>>,
+    contents: Vec<Turn<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tools<'a>>,
+    #[serde(skip_serializing_if = "Generation::is_empty")]
+    generation_config: Generation,
+}
+
+#[derive(Serialize)]
+struct System<'a> {
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Turn<'a> {
+    role: &'static str,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind<'a> {
+    Text(Cow<'a, str>),
+    InlineData(Blob<'a>),
+    FunctionCall(Call<'a>),
+    FunctionResponse(Response<'a>),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Blob<'a> {
+    mime_type: Cow<'a, str>,
+    data: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    name: Cow<'a, str>,
+    args: Cow<'a, RawValue>,
+}
+
+#[derive(Serialize)]
+struct Response<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    name: Cow<'a, str>,
+    response: Outcome,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Outcome {
+    Output(String),
+    Error(String),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Function<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Function<'a> {
+    name: Cow<'a, str>,
+    description: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameters_json_schema: Option<Value>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Generation {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+}
+
+impl Generation {
+    fn is_empty(&self) -> bool {
+        self.temperature.is_none() && self.max_output_tokens.is_none()
+    }
+}
+
+/// The question, before what the user adds to every request.
+pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
+    let model = ask.model;
+    let system = (!ask.system.trim().is_empty()).then(|| System {
+        parts: vec![text(ask.system)],
+    });
+    let tools = match ask.tools {
+        [] => Vec::new(),
+        tools => vec![Tools {
+            function_declarations: tools.iter().map(function).collect(),
+        }],
+    };
+    Body {
+        system_instruction: system,
+        contents: turns(ask.messages, model.model_name.contains(STRICT_FAMILY)),
+        tools,
+        generation_config: Generation {
+            temperature: model.temperature,
+            max_output_tokens: model.max_tokens,
+        },
+    }
+}
+
+fn function(spec: &ToolSpec) -> Function<'_> {
+    Function {
+        name: outward(&spec.name),
+        description: &spec.description,
+        parameters_json_schema: schema::parameters(spec.input_schema.get()),
+    }
+}
+
+/// The messages, neighbours of one role in one. `strict`: every first call needs a signature.
+fn turns<'a>(messages: &[&'a Message], strict: bool) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::new();
+    // A response names its function; the conversation has only the id.
+    let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
+    for message in messages {
+        let mut parts = Vec::new();
+        for content in &message.content {
+            match content {
+                Content::Text(part) => {
+                    if for_model(part.annotations.as_ref()) && !part.text.is_empty() {
+                        parts.push(text(&part.text));
+                    }
+                }
+                Content::Image(image) => {
+                    if for_model(image.annotations.as_ref()) {
+                        parts.push(picture(image));
+                    }
+                }
+                Content::ToolRequest(request) => {
+                    calls.insert(&request.id, request);
+                    parts.push(call(request));
+                }
+                Content::ToolResponse(answer) => response(answer, &calls, &mut parts),
+                _ => {}
+            }
+        }
+        if strict && message.role == Role::Assistant {
+            sign_first_call(&mut parts);
+        }
+        let role = match message.role {
+            Role::User => "user",
+            Role::Assistant => "model",
+        };
+        match turns.last_mut() {
+            _ if parts.is_empty() => {}
+            Some(turn) if turn.role == role => turn.parts.extend(parts),
+            _ => turns.push(Turn { role, parts }),
+        }
+    }
+    turns
+}
+
+/// Of calls side by side only the first is signed.
+fn sign_first_call(parts: &mut [Part<'_>]) {
+    let is_call = |part: &&mut Part<'_>| matches!(part.kind, Kind::FunctionCall(_));
+    if let Some(first) = parts.iter_mut().find(is_call) {
+        first.thought_signature.get_or_insert(FOREIGN);
+    }
+}
+
+impl<'a> From<Kind<'a>> for Part<'a> {
+    fn from(kind: Kind<'a>) -> Self {
+        Part {
+            kind,
+            thought_signature: None,
+        }
+    }
+}
+
+fn text(text: &str) -> Part<'_> {
+    Kind::Text(text.into()).into()
+}
+
+fn picture(image: &Image) -> Part<'_> {
+    Kind::InlineData(Blob {
+        mime_type: image.mime_type.as_str().into(),
+        data: image.data.as_str().into(),
+    })
+    .into()
+}
+
+fn kept<'a>(request: &'a ToolRequest, name: &str) -> Option<&'a str> {
+    request.metadata.as_ref()?.get(name)?.as_str()
+}
+
+fn call(request: &ToolRequest) -> Part<'_> {
+    let (name, arguments) = retold(request);
+    let args = match arguments {
+        Cow::Borrowed(text) => serde_json::from_str(text).map(Cow::Borrowed),
+        Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
+    };
+    let call = Kind::FunctionCall(Call {
+        id: kept(request, CALL_ID),
+        name: outward(name),
+        // What is retold is JSON.
+        args: args.unwrap_or(Cow::Borrowed(RawValue::NULL)),
+    });
+    Part {
+        kind: call,
+        thought_signature: kept(request, SIGNATURE),
+    }
+}
+
+fn response<'a>(
+    answer: &'a ToolResponse,
+    calls: &HashMap<&str, &'a ToolRequest>,
+    parts: &mut Vec<Part<'a>>,
+) {
+    let told = told(&answer.tool_result);
+    let request = calls.get(answer.id.as_str()).copied();
+    let response = Response {
+        id: request.and_then(|request| kept(request, CALL_ID)),
+        name: outward(request.map_or("unknown", |request| retold(request).0)),
+        response: match told.failed {
+            true => Outcome::Error(told.text),
+            false => Outcome::Output(told.text),
+        },
+    };
+    // Responses stand together, in front of what else the message has.
+    let is_response = |part: &Part<'_>| matches!(part.kind, Kind::FunctionResponse(_));
+    let at = parts.iter().take_while(|part| is_response(part)).count();
+    parts.insert(at, Kind::FunctionResponse(response).into());
+    parts.extend(told.images.into_iter().map(|image| {
+        Part::from(Kind::InlineData(Blob {
+            mime_type: image.mime_type,
+            data: image.data,
+        }))
+    }));
+}

@@ -1,0 +1,324 @@
+//! An answer of the Gemini API as it streams in.
+
+use super::Fault;
+use crate::conversation::{Content, Image, Reasoning};
+use crate::mcp::jsonrpc::RawJson;
+use crate::outbound::sse;
+use crate::provider::calls::tool_request;
+use crate::provider::names::Names;
+use crate::provider::protocol::Decoder;
+use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// The most bytes of one event; an image comes in one.
+const MAX_EVENT: usize = 64 << 20;
+
+/// Reads server-sent events and puts the answer together.
+pub(super) struct Stream {
+    events: sse::Decoder,
+    answer: Assembly,
+}
+
+impl Stream {
+    pub(super) fn new(names: Names) -> Self {
+        Stream {
+            events: sse::Decoder::new(MAX_EVENT).of_any_type(),
+            answer: Assembly {
+                names,
+                id: None,
+                begun: false,
+                content: Vec::new(),
+                usage: Usage::default(),
+                stop: None,
+            },
+        }
+    }
+}
+
+impl Decoder for Stream {
+    /// Never says that the answer is complete: Gemini gives a reason to stop with every piece or with
+    /// the last, depending on the model, and closes the stream at once.
+    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+        let Stream { events, answer } = self;
+        let mut result = Ok(());
+        events
+            .push(piece, |data| {
+                if result.is_ok() {
+                    result = answer.event(data, listener);
+                }
+            })
+            .map_err(|_| nonsense("an event is longer than 64 MiB"))?;
+        result.map(|()| false)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, Error> {
+        self.answer.finish()
+    }
+}
+
+#[derive(Deserialize, Default)]
+struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event<'a> {
+    #[serde(borrow, default)]
+    candidates: Vec<Candidate<'a>>,
+    #[serde(borrow)]
+    prompt_feedback: Option<Feedback<'a>>,
+    usage_metadata: Option<RawUsage>,
+    #[serde(borrow)]
+    response_id: Option<Str<'a>>,
+    #[serde(borrow)]
+    error: Option<Fault<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate<'a> {
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    content: Option<Parts<'a>>,
+    #[serde(borrow)]
+    finish_reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    finish_message: Option<Str<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow, default)]
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(borrow)]
+    text: Option<Str<'a>>,
+    #[serde(default)]
+    thought: bool,
+    #[serde(borrow)]
+    thought_signature: Option<Str<'a>>,
+    #[serde(borrow)]
+    function_call: Option<Call<'a>>,
+    #[serde(borrow)]
+    inline_data: Option<Blob<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Call<'a> {
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    name: Cow<'a, str>,
+    args: Option<RawJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Blob<'a> {
+    #[serde(borrow)]
+    mime_type: Cow<'a, str>,
+    #[serde(borrow)]
+    data: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback<'a> {
+    #[serde(borrow)]
+    block_reason: Option<Str<'a>>,
+    #[serde(borrow)]
+    block_reason_message: Option<Str<'a>>,
+}
+
+/// Every count is the whole so far.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "camelCase")]
+struct RawUsage {
+    prompt_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+    total_token_count: Option<u64>,
+}
+
+impl RawUsage {
+    fn usage(self) -> Usage {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            _ => one.or(other),
+        };
+        Usage {
+            input: sum(self.prompt_token_count, self.tool_use_prompt_token_count),
+            output: sum(self.candidates_token_count, self.thoughts_token_count),
+            total: self.total_token_count,
+        }
+    }
+}
+
+/// An answer that is being put together.
+struct Assembly {
+    names: Names,
+    id: Option<String>,
+    begun: bool,
+    content: Vec<Content>,
+    usage: Usage,
+    stop: Option<Stop>,
+}
+
+impl Assembly {
+    fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+        let event: Event<'_> = serde_json::from_slice(data)
+            .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
+        if let Some(fault) = &event.error {
+            return Err(Error::new(fault.class(0), fault.text()));
+        }
+        if !std::mem::replace(&mut self.begun, true) {
+            self.id = event.response_id.map(|id| id.0.into_owned());
+            listener.begin(self.id.as_deref());
+        }
+        if let Some(usage) = event.usage_metadata {
+            self.usage = usage.usage();
+        }
+        if let Some(feedback) = event.prompt_feedback
+            && let Some(reason) = feedback.block_reason
+        {
+            let more = feedback.block_reason_message.unwrap_or_default().0;
+            let text = match more.is_empty() {
+                true => format!("the request was blocked: {}", reason.0),
+                false => format!("the request was blocked: {} ({more})", reason.0),
+            };
+            return Err(Error::new(Class::Refused, text));
+        }
+        for candidate in event.candidates {
+            if candidate.index == 0 {
+                self.candidate(candidate, listener)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Error> {
+        for part in candidate
+            .content
+            .map_or(Vec::new(), |content| content.parts)
+        {
+            self.part(part, listener);
+        }
+        let Some(Str(reason)) = candidate.finish_reason else {
+            return Ok(());
+        };
+        self.stop = Some(match reason.as_ref() {
+            "STOP" | "FINISH_REASON_UNSPECIFIED" => Stop::Complete,
+            "MAX_TOKENS" => Stop::Length,
+            "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "MALFORMED_RESPONSE"
+            | "MISSING_THOUGHT_SIGNATURE" => {
+                let detail = candidate.finish_message.unwrap_or_default().0;
+                let detail = match detail.is_empty() {
+                    true => String::new(),
+                    false => format!(": {}", clipped(&detail)),
+                };
+                // The next try of the same question usually does.
+                return Err(Error::new(
+                    Class::Server,
+                    format!("the model made a call that cannot be read ({reason}){detail}"),
+                ));
+            }
+            _ => Stop::Filtered,
+        });
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part<'_>, listener: &mut dyn Listener) {
+        if let Some(Str(text)) = part.text
+            && !text.is_empty()
+        {
+            match (part.thought, self.content.last_mut()) {
+                (true, last) => {
+                    listener.reasoning(&text);
+                    match last {
+                        Some(Content::Reasoning(thoughts)) => thoughts.text.push_str(&text),
+                        _ => self.content.push(Content::Reasoning(Reasoning {
+                            text: text.into_owned(),
+                        })),
+                    }
+                }
+                (false, last) => {
+                    listener.text(&text);
+                    match last {
+                        Some(Content::Text(said)) => said.text.push_str(&text),
+                        _ => self.content.push(Content::text(text)),
+                    }
+                }
+            }
+        }
+        if let Some(call) = part.function_call {
+            self.call(call, part.thought_signature);
+        }
+        if let Some(blob) = part.inline_data {
+            self.content.push(Content::Image(Image {
+                data: blob.data.into_owned(),
+                mime_type: blob.mime_type.into_owned(),
+                ..Image::default()
+            }));
+        }
+    }
+
+    fn call(&mut self, call: Call<'_>, signature: Option<Str<'_>>) {
+        let name = self.names.inward(call.name.into_owned());
+        let arguments = call
+            .args
+            .map_or(String::new(), |args| args.get().to_owned());
+        let mut kept = Map::new();
+        if let Some(signature) = signature {
+            kept.insert(super::SIGNATURE.into(), signature.0.into());
+        }
+        let id = call.id.map(|id| id.0.into_owned());
+        if let Some(id) = id.as_deref().filter(|id| !id.is_empty()) {
+            kept.insert(super::CALL_ID.into(), id.into());
+        }
+        let mut request = tool_request(id, name, arguments);
+        if !kept.is_empty() {
+            match &mut request.metadata {
+                Some(Value::Object(metadata)) => metadata.extend(kept),
+                metadata => *metadata = Some(Value::Object(kept)),
+            }
+        }
+        self.content.push(Content::ToolRequest(request));
+    }
+
+    fn finish(self) -> Result<Answer, Error> {
+        let Some(stop) = self.stop else {
+            return Err(Error::new(
+                Class::Transport,
+                "the connection ended in mid-answer",
+            ));
+        };
+        Ok(Answer {
+            id: self.id,
+            content: self.content,
+            usage: self.usage,
+            stop,
+        })
+    }
+}
+
+fn nonsense(what: &str) -> Error {
+    Error::new(Class::Protocol, format!("no stream of an answer: {what}"))
+}
+
+fn clipped(text: &str) -> String {
+    text.chars().take(300).collect()
+}

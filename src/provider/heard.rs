@@ -1,0 +1,76 @@
+//! For tests of decoders: what a listener heard, and streams cut into pieces of every size.
+
+use super::protocol::Decoder;
+use super::{Answer, Error, Listener};
+
+/// Everything that was said, one line an utterance of one kind.
+#[derive(Default, Debug, PartialEq)]
+pub(super) struct Heard(pub(super) String);
+
+impl Heard {
+    fn more(&mut self, kind: &str, text: &str) {
+        let line = self.0.rsplit('\n').next().unwrap_or_default();
+        if !line.starts_with(kind) {
+            if !self.0.is_empty() {
+                self.0.push('\n');
+            }
+            self.0.push_str(kind);
+        }
+        self.0.push_str(text);
+    }
+}
+
+impl Listener for Heard {
+    fn begin(&mut self, id: Option<&str>) {
+        self.more("begin: ", id.unwrap_or("-"));
+    }
+    fn text(&mut self, text: &str) {
+        self.more("text: ", text);
+    }
+    fn reasoning(&mut self, text: &str) {
+        self.more("thought: ", text);
+    }
+}
+
+/// Reads a stream in these pieces, until it says that it is complete.
+pub(super) fn read(
+    mut decoder: Box<dyn Decoder>,
+    pieces: &[&[u8]],
+) -> (String, Result<Answer, Error>) {
+    let mut heard = Heard::default();
+    for piece in pieces {
+        match decoder.push(piece, &mut heard) {
+            Ok(false) => {}
+            Ok(true) => break,
+            Err(error) => return (heard.0, Err(error)),
+        }
+    }
+    (heard.0, decoder.finish())
+}
+
+/// Reads a stream in one piece, cut in two at every byte, and byte by byte.
+pub(super) fn everyhow(
+    decoder: impl Fn() -> Box<dyn Decoder>,
+    stream: &[u8],
+    check: impl Fn(String, Result<Answer, Error>),
+) {
+    let mut ways: Vec<Vec<&[u8]>> = vec![vec![stream], stream.chunks(1).collect()];
+    ways.extend((0..=stream.len()).map(|at| vec![&stream[..at], &stream[at..]]));
+    for pieces in ways {
+        let (heard, answer) = read(decoder(), &pieces);
+        check(heard, answer);
+    }
+}
+
+/// A stream of server-sent events with this data, one a line; each gets its `type` as its name.
+pub(super) fn events(lines: &[&str]) -> Vec<u8> {
+    let mut stream = String::new();
+    for line in lines {
+        let parsed: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        if let Some(kind) = parsed["type"].as_str() {
+            stream.push_str(&format!("event: {kind}\n"));
+        }
+        stream.push_str(&format!("data: {line}\n\n"));
+    }
+    stream.into_bytes()
+}
