@@ -9,7 +9,7 @@ pub mod sse;
 mod target;
 mod wire;
 
-pub(crate) use target::{Place, Target};
+pub(crate) use target::{Place, Target, is_local};
 pub(crate) use wire::{Addresses, Line};
 
 use std::io;

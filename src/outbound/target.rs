@@ -209,6 +209,11 @@ pub(crate) fn literal(uri: &Uri) -> Option<IpAddr> {
     bare.unwrap_or(host).parse().ok()
 }
 
+/// Whether this URL leads to this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    url.parse().is_ok_and(|uri| is_loopback(&uri))
+}
+
 fn is_loopback(uri: &Uri) -> bool {
     match literal(uri) {
         Some(address) => address.to_canonical().is_loopback(),

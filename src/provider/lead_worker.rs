@@ -57,7 +57,9 @@ impl LeadWorker {
         let count = |key: &str, default: u32| -> Result<u32> {
             let value = config.get(key)?;
             let count = value.as_ref().and_then(Value::as_u64);
-            Ok(count.and_then(|count| count.try_into().ok()).unwrap_or(default))
+            Ok(count
+                .and_then(|count| count.try_into().ok())
+                .unwrap_or(default))
         };
         let Some(lead_model) = text("GOOSE_LEAD_MODEL")? else {
             return Ok(None);

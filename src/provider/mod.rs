@@ -6,11 +6,13 @@
 
 mod anthropic;
 mod calls;
+mod catalog;
 mod error;
 mod failure;
 mod google;
 #[cfg(test)]
 mod heard;
+mod lead_worker;
 mod names;
 mod ollama;
 mod openai;
@@ -22,7 +24,9 @@ mod schema;
 mod scripted;
 mod whole;
 
+pub use catalog::{Catalog, Details, ModelInfo, Own};
 pub use error::{Class, Error};
+pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
 pub use remote::{Remote, RemoteOptions};

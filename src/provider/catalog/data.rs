@@ -71,6 +71,10 @@ pub(super) struct Maker {
     pub(super) local: bool,
     /// It can be asked which models it has.
     pub(super) lists_models: bool,
+    /// It can be asked to count tokens in a stream.
+    pub(super) counts_on_request: bool,
+    /// It wants to see again what its model thought.
+    pub(super) wants_reasoning: bool,
     pub(super) default_model: &'static str,
     pub(super) models: &'static [Known],
     pub(super) doc: &'static str,
@@ -182,49 +186,151 @@ impl Known {
 }
 
 const OPENAI: &[Known] = &[
-    model("gpt-4o", 128_000).output(16_384).price(2.5, 10.0).cache_read(1.25),
-    model("gpt-4o-mini", 128_000).output(16_384).price(0.15, 0.6).cache_read(0.075),
-    model("gpt-4.1", 1_047_576).output(32_768).price(2.0, 8.0).cache_read(0.5),
-    model("gpt-4.1-mini", 1_047_576).output(32_768).price(0.4, 1.6).cache_read(0.1),
-    model("gpt-4.1-nano", 1_047_576).output(32_768).price(0.1, 0.4).cache_read(0.025),
-    model("o1", 200_000).output(100_000).price(15.0, 60.0).cache_read(7.5),
-    model("o3", 200_000).output(100_000).price(2.0, 8.0).cache_read(0.5),
-    model("o3-mini", 200_000).output(100_000).price(1.1, 4.4).cache_read(0.55),
-    model("o4-mini", 200_000).output(100_000).price(1.1, 4.4).cache_read(0.275),
+    model("gpt-4o", 128_000)
+        .output(16_384)
+        .price(2.5, 10.0)
+        .cache_read(1.25),
+    model("gpt-4o-mini", 128_000)
+        .output(16_384)
+        .price(0.15, 0.6)
+        .cache_read(0.075),
+    model("gpt-4.1", 1_047_576)
+        .output(32_768)
+        .price(2.0, 8.0)
+        .cache_read(0.5),
+    model("gpt-4.1-mini", 1_047_576)
+        .output(32_768)
+        .price(0.4, 1.6)
+        .cache_read(0.1),
+    model("gpt-4.1-nano", 1_047_576)
+        .output(32_768)
+        .price(0.1, 0.4)
+        .cache_read(0.025),
+    model("o1", 200_000)
+        .output(100_000)
+        .price(15.0, 60.0)
+        .cache_read(7.5),
+    model("o3", 200_000)
+        .output(100_000)
+        .price(2.0, 8.0)
+        .cache_read(0.5),
+    model("o3-mini", 200_000)
+        .output(100_000)
+        .price(1.1, 4.4)
+        .cache_read(0.55),
+    model("o4-mini", 200_000)
+        .output(100_000)
+        .price(1.1, 4.4)
+        .cache_read(0.275),
     model("gpt-3.5-turbo", 16_385).output(4_096).price(0.5, 1.5),
-    model("gpt-4-turbo", 128_000).output(4_096).price(10.0, 30.0),
+    model("gpt-4-turbo", 128_000)
+        .output(4_096)
+        .price(10.0, 30.0),
     model("gpt-4", 8_192).output(4_096).price(30.0, 60.0),
-    model("gpt-5", 400_000).output(128_000).price(1.25, 10.0).cache_read(0.125),
-    model("gpt-5-mini", 400_000).output(128_000).price(0.25, 2.0).cache_read(0.025),
-    model("gpt-5-nano", 400_000).output(128_000).price(0.05, 0.4).cache_read(0.005),
-    model("gpt-5-codex", 400_000).output(128_000).price(1.25, 10.0).cache_read(0.125),
-    model("gpt-5.1", 400_000).output(128_000).price(1.25, 10.0).cache_read(0.125),
-    model("gpt-5.1-codex", 400_000).output(128_000).price(1.25, 10.0).cache_read(0.125),
+    model("gpt-5", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5-mini", 400_000)
+        .output(128_000)
+        .price(0.25, 2.0)
+        .cache_read(0.025),
+    model("gpt-5-nano", 400_000)
+        .output(128_000)
+        .price(0.05, 0.4)
+        .cache_read(0.005),
+    model("gpt-5-codex", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5.1", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5.1-codex", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
 ];
 
 const ANTHROPIC: &[Known] = &[
-    model("claude-sonnet-4-5", 200_000).output(64_000).price(3.0, 15.0).cache(0.3, 3.75),
-    model("claude-haiku-4-5", 200_000).output(64_000).price(1.0, 5.0).cache(0.1, 1.25),
-    model("claude-opus-4-5", 200_000).output(64_000).price(5.0, 25.0).cache(0.5, 6.25),
-    model("claude-opus-4-1", 200_000).output(32_000).price(15.0, 75.0).cache(1.5, 18.75),
-    model("claude-opus-4", 200_000).output(32_000).price(15.0, 75.0).cache(1.5, 18.75),
-    model("claude-sonnet-4", 200_000).output(64_000).price(3.0, 15.0).cache(0.3, 3.75),
-    model("claude-3-7-sonnet", 200_000).output(64_000).price(3.0, 15.0).cache(0.3, 3.75),
-    model("claude-3-5-sonnet", 200_000).output(8_192).price(3.0, 15.0).cache(0.3, 3.75),
-    model("claude-3-5-haiku", 200_000).output(8_192).price(0.8, 4.0).cache(0.08, 1.0),
-    model("claude-3-opus", 200_000).output(4_096).price(15.0, 75.0).cache(1.5, 18.75),
-    model("claude-3-haiku", 200_000).output(4_096).price(0.25, 1.25).cache(0.03, 0.3),
+    model("claude-sonnet-4-5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-haiku-4-5", 200_000)
+        .output(64_000)
+        .price(1.0, 5.0)
+        .cache(0.1, 1.25),
+    model("claude-opus-4-5", 200_000)
+        .output(64_000)
+        .price(5.0, 25.0)
+        .cache(0.5, 6.25),
+    model("claude-opus-4-1", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-opus-4", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-sonnet-4", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-7-sonnet", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-sonnet", 200_000)
+        .output(8_192)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-haiku", 200_000)
+        .output(8_192)
+        .price(0.8, 4.0)
+        .cache(0.08, 1.0),
+    model("claude-3-opus", 200_000)
+        .output(4_096)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-3-haiku", 200_000)
+        .output(4_096)
+        .price(0.25, 1.25)
+        .cache(0.03, 0.3),
 ];
 
 const GOOGLE: &[Known] = &[
-    model("gemini-2.5-pro", 1_048_576).output(65_536).price(1.25, 10.0).cache_read(0.125),
-    model("gemini-2.5-flash", 1_048_576).output(65_536).price(0.3, 2.5).cache_read(0.03),
-    model("gemini-2.5-flash-lite", 1_048_576).output(65_536).price(0.1, 0.4).cache_read(0.01),
-    model("gemini-2.5-flash-image", 32_768).output(32_768).price(0.3, 30.0),
-    model("gemini-2.0-flash", 1_048_576).output(8_192).price(0.1, 0.4).cache_read(0.025),
-    model("gemini-2.0-flash-lite", 1_048_576).output(8_192).price(0.075, 0.3),
-    model("gemini-3-pro-preview", 1_048_576).output(65_536).price(2.0, 12.0).cache_read(0.2),
-    model("gemini-3-flash-preview", 1_048_576).output(65_536).price(0.5, 3.0).cache_read(0.05),
+    model("gemini-2.5-pro", 1_048_576)
+        .output(65_536)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gemini-2.5-flash", 1_048_576)
+        .output(65_536)
+        .price(0.3, 2.5)
+        .cache_read(0.03),
+    model("gemini-2.5-flash-lite", 1_048_576)
+        .output(65_536)
+        .price(0.1, 0.4)
+        .cache_read(0.01),
+    model("gemini-2.5-flash-image", 32_768)
+        .output(32_768)
+        .price(0.3, 30.0),
+    model("gemini-2.0-flash", 1_048_576)
+        .output(8_192)
+        .price(0.1, 0.4)
+        .cache_read(0.025),
+    model("gemini-2.0-flash-lite", 1_048_576)
+        .output(8_192)
+        .price(0.075, 0.3),
+    model("gemini-3-pro-preview", 1_048_576)
+        .output(65_536)
+        .price(2.0, 12.0)
+        .cache_read(0.2),
+    model("gemini-3-flash-preview", 1_048_576)
+        .output(65_536)
+        .price(0.5, 3.0)
+        .cache_read(0.05),
 ];
 
 const OLLAMA: &[Known] = &[
@@ -239,12 +345,24 @@ const OLLAMA: &[Known] = &[
 ];
 
 const GROQ: &[Known] = &[
-    model("openai/gpt-oss-120b", 131_072).output(65_536).price(0.15, 0.6),
-    model("openai/gpt-oss-20b", 131_072).output(65_536).price(0.075, 0.3),
-    model("llama-3.3-70b-versatile", 131_072).output(32_768).price(0.59, 0.79),
-    model("llama-3.1-8b-instant", 131_072).output(131_072).price(0.05, 0.08),
-    model("qwen/qwen3-32b", 131_072).output(40_960).price(0.29, 0.59),
-    model("moonshotai/kimi-k2-instruct-0905", 262_144).output(16_384).price(1.0, 3.0),
+    model("openai/gpt-oss-120b", 131_072)
+        .output(65_536)
+        .price(0.15, 0.6),
+    model("openai/gpt-oss-20b", 131_072)
+        .output(65_536)
+        .price(0.075, 0.3),
+    model("llama-3.3-70b-versatile", 131_072)
+        .output(32_768)
+        .price(0.59, 0.79),
+    model("llama-3.1-8b-instant", 131_072)
+        .output(131_072)
+        .price(0.05, 0.08),
+    model("qwen/qwen3-32b", 131_072)
+        .output(40_960)
+        .price(0.29, 0.59),
+    model("moonshotai/kimi-k2-instruct-0905", 262_144)
+        .output(16_384)
+        .price(1.0, 3.0),
 ];
 
 const MISTRAL: &[Known] = &[
@@ -257,26 +375,55 @@ const MISTRAL: &[Known] = &[
 ];
 
 const DEEPSEEK: &[Known] = &[
-    model("deepseek-chat", 131_072).output(8_192).price(0.28, 0.42).cache_read(0.028),
-    model("deepseek-reasoner", 131_072).output(65_536).price(0.28, 0.42).cache_read(0.028),
+    model("deepseek-chat", 131_072)
+        .output(8_192)
+        .price(0.28, 0.42)
+        .cache_read(0.028),
+    model("deepseek-reasoner", 131_072)
+        .output(65_536)
+        .price(0.28, 0.42)
+        .cache_read(0.028),
 ];
 
 const XAI: &[Known] = &[
-    model("grok-code-fast-1", 256_000).price(0.2, 1.5).cache_read(0.02),
+    model("grok-code-fast-1", 256_000)
+        .price(0.2, 1.5)
+        .cache_read(0.02),
     model("grok-4", 256_000).price(3.0, 15.0).cache_read(0.75),
-    model("grok-4-fast-reasoning", 2_000_000).price(0.2, 0.5).cache_read(0.05),
-    model("grok-4-fast-non-reasoning", 2_000_000).price(0.2, 0.5).cache_read(0.05),
+    model("grok-4-fast-reasoning", 2_000_000)
+        .price(0.2, 0.5)
+        .cache_read(0.05),
+    model("grok-4-fast-non-reasoning", 2_000_000)
+        .price(0.2, 0.5)
+        .cache_read(0.05),
     model("grok-3", 131_072).price(3.0, 15.0).cache_read(0.75),
-    model("grok-3-mini", 131_072).price(0.3, 0.5).cache_read(0.075),
+    model("grok-3-mini", 131_072)
+        .price(0.3, 0.5)
+        .cache_read(0.075),
 ];
 
 const OPENROUTER: &[Known] = &[
-    model("anthropic/claude-sonnet-4.5", 200_000).output(64_000).price(3.0, 15.0).cache(0.3, 3.75),
-    model("anthropic/claude-opus-4.5", 200_000).output(64_000).price(5.0, 25.0).cache(0.5, 6.25),
-    model("openai/gpt-5", 400_000).output(128_000).price(1.25, 10.0).cache_read(0.125),
-    model("google/gemini-2.5-pro", 1_048_576).output(65_536).price(1.25, 10.0),
-    model("google/gemini-2.5-flash", 1_048_576).output(65_536).price(0.3, 2.5),
-    model("x-ai/grok-code-fast-1", 256_000).price(0.2, 1.5).cache_read(0.02),
+    model("anthropic/claude-sonnet-4.5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("anthropic/claude-opus-4.5", 200_000)
+        .output(64_000)
+        .price(5.0, 25.0)
+        .cache(0.5, 6.25),
+    model("openai/gpt-5", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("google/gemini-2.5-pro", 1_048_576)
+        .output(65_536)
+        .price(1.25, 10.0),
+    model("google/gemini-2.5-flash", 1_048_576)
+        .output(65_536)
+        .price(0.3, 2.5),
+    model("x-ai/grok-code-fast-1", 256_000)
+        .price(0.2, 1.5)
+        .cache_read(0.02),
     model("deepseek/deepseek-r1-0528", 163_840),
     model("qwen/qwen3-coder", 262_144),
     model("moonshotai/kimi-k2", 131_072),
@@ -297,16 +444,24 @@ const FIREWORKS: &[Known] = &[
 ];
 
 const CEREBRAS: &[Known] = &[
-    model("gpt-oss-120b", 131_072).output(32_768).price(0.25, 0.69),
+    model("gpt-oss-120b", 131_072)
+        .output(32_768)
+        .price(0.25, 0.69),
     model("llama-3.3-70b", 131_072).price(0.85, 1.2),
     model("llama3.1-8b", 32_768).price(0.1, 0.1),
     model("qwen-3-32b", 131_072).price(0.4, 0.8),
 ];
 
 const DATABRICKS: &[Known] = &[
-    model("databricks-claude-sonnet-4-5", 200_000).output(64_000).price(3.0, 15.0),
-    model("databricks-claude-sonnet-4", 200_000).output(64_000).price(3.0, 15.0),
-    model("databricks-claude-3-7-sonnet", 200_000).output(64_000).price(3.0, 15.0),
+    model("databricks-claude-sonnet-4-5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
+    model("databricks-claude-sonnet-4", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
+    model("databricks-claude-3-7-sonnet", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
     model("databricks-meta-llama-3-3-70b-instruct", 128_000),
     model("databricks-gpt-oss-120b", 131_072),
 ];
@@ -361,7 +516,10 @@ pub(super) const MAKERS: &[Maker] = &[
         models: OLLAMA,
         doc: "https://ollama.com/library",
         settings: &[
-            setting("OLLAMA_HOST", Role::Host).required().or("localhost").primary(),
+            setting("OLLAMA_HOST", Role::Host)
+                .required()
+                .or("localhost")
+                .primary(),
             setting("OLLAMA_API_KEY", Role::Key),
             timeout("OLLAMA_TIMEOUT"),
         ],
@@ -418,6 +576,8 @@ pub(super) const MAKERS: &[Maker] = &[
         name: "mistral",
         title: "Mistral AI",
         description: "Mistral, Codestral and Devstral models",
+        // It counts by itself and refuses the question.
+        counts_on_request: false,
         default_model: "mistral-medium-latest",
         models: MISTRAL,
         doc: "https://docs.mistral.ai/getting-started/models",
@@ -432,6 +592,7 @@ pub(super) const MAKERS: &[Maker] = &[
         name: "deepseek",
         title: "DeepSeek",
         description: "DeepSeek's chat and reasoning models",
+        wants_reasoning: true,
         default_model: "deepseek-chat",
         models: DEEPSEEK,
         doc: "https://api-docs.deepseek.com/quick_start/pricing",
@@ -465,10 +626,18 @@ pub(super) const MAKERS: &[Maker] = &[
         models: OPENAI,
         doc: "https://learn.microsoft.com/azure/ai-services/openai/concepts/models",
         settings: &[
-            setting("AZURE_OPENAI_ENDPOINT", Role::Host).required().primary(),
-            setting("AZURE_OPENAI_DEPLOYMENT_NAME", Role::Deployment).required().primary(),
-            setting("AZURE_OPENAI_API_VERSION", Role::ApiVersion).required().or("2024-10-21"),
-            setting("AZURE_OPENAI_API_KEY", Role::KeyHeader("api-key")).required().primary(),
+            setting("AZURE_OPENAI_ENDPOINT", Role::Host)
+                .required()
+                .primary(),
+            setting("AZURE_OPENAI_DEPLOYMENT_NAME", Role::Deployment)
+                .required()
+                .primary(),
+            setting("AZURE_OPENAI_API_VERSION", Role::ApiVersion)
+                .required()
+                .or("2024-10-21"),
+            setting("AZURE_OPENAI_API_KEY", Role::KeyHeader("api-key"))
+                .required()
+                .primary(),
             timeout("AZURE_OPENAI_TIMEOUT"),
         ],
         ..HOSTED
@@ -599,6 +768,8 @@ const HOSTED: Maker = Maker {
     preferred: false,
     local: false,
     lists_models: true,
+    counts_on_request: true,
+    wants_reasoning: false,
     default_model: "",
     models: &[],
     doc: "",

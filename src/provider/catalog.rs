@@ -1,0 +1,509 @@
+//! Who speaks what: the providers that gosling knows and those that the user describes.
+//!
+//! Settings are read anew for every use, from the environment first, so that a key that is set now is
+//! used now. A provider is kept as long as its settings stay the same, and with it its connections.
+
+mod custom;
+mod data;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use super::{Class, Error, ModelConfig, Provider};
+use crate::outbound::is_local;
+use crate::store::{Config, Secrets};
+use crate::sys::lock;
+use custom::{Custom, Folder};
+use data::{Known, MAKERS, Maker};
+use serde::Serialize;
+use serde_json::Value;
+use settings::{Look, Settings};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What a model is taken to read where nobody knows.
+const USUAL_CONTEXT: u64 = 128_000;
+const FOLDER: &str = "custom_providers";
+
+/// All providers.
+pub struct Catalog {
+    config: Config,
+    secrets: Arc<Secrets>,
+    custom: Folder,
+    own: Vec<Own>,
+    offline: bool,
+    made: Mutex<HashMap<String, Made>>,
+}
+
+/// A provider in use, and what it was made with.
+struct Made {
+    settings: Settings,
+    provider: Arc<dyn Provider>,
+}
+
+/// A provider that is part of the program and speaks no wire protocol.
+pub struct Own {
+    /// What the configuration calls it.
+    pub name: &'static str,
+    /// What people call it.
+    pub display_name: &'static str,
+    /// What it is good for.
+    pub description: &'static str,
+    /// Its only model.
+    pub model: &'static str,
+    /// Makes it, or tells why not.
+    pub make: Make,
+}
+
+/// Makes a provider.
+pub type Make = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
+
+/// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
+#[derive(Clone, Debug, Serialize)]
+pub struct Details {
+    /// What the configuration calls it.
+    pub name: String,
+    /// What it is.
+    pub metadata: Metadata,
+    /// Whether it can be used as things are.
+    pub is_configured: bool,
+    /// Where it comes from.
+    pub provider_type: ProviderType,
+}
+
+/// What a provider is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Metadata {
+    /// What the configuration calls it.
+    pub name: String,
+    /// What people call it.
+    pub display_name: String,
+    /// What it is good for.
+    pub description: String,
+    /// What to begin with.
+    pub default_model: String,
+    /// Models that it has, perhaps among others.
+    pub known_models: Vec<KnownModel>,
+    /// Where its maker lists its models.
+    pub model_doc_link: String,
+    /// Its settings.
+    pub config_keys: Vec<ConfigKey>,
+    /// Not used by gosling, which never asks only for listed ones.
+    pub allows_unlisted_models: bool,
+}
+
+/// A model of a list. Prices are told by [`Catalog::model_info`] alone, as Goose does.
+#[derive(Clone, Debug, Serialize)]
+pub struct KnownModel {
+    /// As the provider calls it.
+    pub name: String,
+    /// How many tokens it takes and gives in all.
+    pub context_limit: u64,
+    /// Always absent.
+    pub input_token_cost: Option<f64>,
+    /// Always absent.
+    pub output_token_cost: Option<f64>,
+    /// Always absent.
+    pub currency: Option<String>,
+    /// Always absent.
+    pub supports_cache_control: Option<bool>,
+}
+
+impl KnownModel {
+    fn new(name: &str, context_limit: u64) -> Self {
+        KnownModel {
+            name: name.to_owned(),
+            context_limit,
+            input_token_cost: None,
+            output_token_cost: None,
+            currency: None,
+            supports_cache_control: None,
+        }
+    }
+}
+
+/// A setting of a provider.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConfigKey {
+    /// Of the variable, the setting or the secret.
+    pub name: String,
+    /// Nothing works without.
+    pub required: bool,
+    /// It is kept among the secrets.
+    pub secret: bool,
+    /// What counts where nothing is set.
+    pub default: Option<String>,
+    /// Not supported; always false.
+    pub oauth_flow: bool,
+    /// It is asked for first.
+    pub primary: bool,
+}
+
+/// Where a provider comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum ProviderType {
+    /// Built in, and shown first.
+    Preferred,
+    /// Built in.
+    Builtin,
+    /// Described by the user.
+    Custom,
+}
+
+/// What is known of a model (`ModelInfoData` of Goose's OpenAPI document). Prices are for a million
+/// tokens.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ModelInfo {
+    /// Whose.
+    pub provider: String,
+    /// As asked for.
+    pub model: String,
+    /// How many tokens it takes and gives in all.
+    pub context_limit: u64,
+    /// How many of them it gives at most.
+    pub max_output_tokens: Option<u64>,
+    /// Of what it reads.
+    pub input_token_cost: Option<f64>,
+    /// Of what it writes.
+    pub output_token_cost: Option<f64>,
+    /// Of what it reads from its cache.
+    pub cache_read_token_cost: Option<f64>,
+    /// Of what it writes to its cache.
+    pub cache_write_token_cost: Option<f64>,
+    /// Always `$`.
+    pub currency: &'static str,
+}
+
+/// A provider, wherever it comes from.
+enum Found<'a> {
+    Builtin(&'static Maker),
+    Own(&'a Own),
+    Custom(Custom),
+}
+
+impl Catalog {
+    /// A catalog that reads these settings and the folder `custom_providers` next to them. `offline`:
+    /// no provider on another machine may be used.
+    pub fn new(config: Config, secrets: Arc<Secrets>, offline: bool) -> Self {
+        let custom = Folder::new(config.path().with_file_name(FOLDER));
+        Catalog {
+            config,
+            secrets,
+            custom,
+            own: Vec::new(),
+            offline,
+            made: Mutex::default(),
+        }
+    }
+
+    /// The same catalog, with one more provider.
+    pub fn with(mut self, own: Own) -> Self {
+        self.own.push(own);
+        self
+    }
+
+    /// The provider of this name, ready to be asked.
+    ///
+    /// # Errors
+    /// [`Class::Config`] when there is none, it is not configured, or it is on another machine and the
+    /// server runs offline.
+    pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
+        let failed = |error: Error| {
+            let message = format!("Failed to create {name} provider: {}", error.message);
+            Error::new(error.class, message)
+        };
+        let settings = match self.find(name).map_err(failed)? {
+            Found::Builtin(maker) => settings::resolve(maker, self.look()).map_err(failed)?,
+            Found::Custom(custom) => custom.resolve(self.look()).map_err(failed)?,
+            Found::Own(own) => return (own.make)(&self.config).map_err(failed),
+        };
+        if self.offline && !is_local(&settings.url) {
+            return Err(failed(Error::new(
+                Class::Config,
+                "It is on another machine, and gosling runs offline; use one on this machine or \
+                 start it without --offline",
+            )));
+        }
+        let mut made = lock(&self.made);
+        if let Some(known) = made.get(name)
+            && known.settings == settings
+        {
+            return Ok(known.provider.clone());
+        }
+        let provider = settings.clone().provider(name, self.offline);
+        let now = Made {
+            settings,
+            provider: provider.clone(),
+        };
+        // There are as many as there are names, and those are few.
+        made.insert(name.to_owned(), now);
+        Ok(provider)
+    }
+
+    /// Whether the provider can be asked for its models.
+    ///
+    /// # Errors
+    /// [`Class::Config`] when there is none of this name.
+    pub fn lists_models(&self, name: &str) -> Result<bool, Error> {
+        Ok(match self.find(name)? {
+            Found::Builtin(maker) => maker.lists_models,
+            Found::Custom(_) | Found::Own(_) => true,
+        })
+    }
+
+    /// The models that the catalog knows of a provider.
+    pub fn known_models(&self, name: &str) -> Vec<String> {
+        match self.find(name) {
+            Ok(Found::Builtin(maker)) => maker
+                .models
+                .iter()
+                .map(|model| model.name.to_owned())
+                .collect(),
+            Ok(Found::Custom(custom)) => {
+                custom.models.into_iter().map(|model| model.name).collect()
+            }
+            Ok(Found::Own(own)) => vec![own.model.to_owned()],
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// A model with its limits: those of the user's settings (`GOOSE_CONTEXT_LIMIT`,
+    /// `GOOSE_MAX_TOKENS`, `GOOSE_TEMPERATURE`), else the known ones.
+    pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
+        let number = |key: &str| {
+            let value = self.config.get(key).ok().flatten();
+            value.filter(Value::is_number)
+        };
+        let count = |key: &str| number(key)?.as_u64().filter(|&count| count > 0);
+        let known = self.model_info(provider, model);
+        let context = known
+            .as_ref()
+            .map_or(USUAL_CONTEXT, |known| known.context_limit);
+        let output = known.and_then(|known| known.max_output_tokens);
+        ModelConfig {
+            model_name: model.to_owned(),
+            context_limit: count("GOOSE_CONTEXT_LIMIT").or(Some(context)),
+            temperature: number("GOOSE_TEMPERATURE").and_then(|value| value.as_f64()),
+            max_tokens: count("GOOSE_MAX_TOKENS").or(output),
+            ..ModelConfig::default()
+        }
+    }
+
+    /// What is known of a model. A dated or otherwise extended name counts as the longest known one
+    /// that it begins with, and a model of a provider that has those of others as theirs.
+    pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
+        let found = match self.find(provider).ok()? {
+            Found::Custom(custom) => {
+                let mut models = custom.models.into_iter();
+                if let Some(own) = models.find(|own| own.name == model) {
+                    let mut info = ModelInfo::new(provider, model, own.context_limit);
+                    info.max_output_tokens = own.max_tokens;
+                    return Some(info);
+                }
+                None
+            }
+            Found::Builtin(maker) => best(maker.models.iter(), model),
+            Found::Own(_) => return None,
+        };
+        let everywhere = MAKERS.iter().flat_map(|maker| maker.models);
+        let known = found.or_else(|| best(everywhere, model))?;
+        Some(ModelInfo {
+            max_output_tokens: known.output,
+            input_token_cost: known.input_price,
+            output_token_cost: known.output_price,
+            cache_read_token_cost: known.cache_read_price,
+            cache_write_token_cost: known.cache_write_price,
+            ..ModelInfo::new(provider, model, known.context)
+        })
+    }
+
+    /// All providers, as clients show them.
+    pub fn entries(&self) -> Vec<Details> {
+        let builtin = MAKERS.iter().map(|maker| self.builtin_details(maker));
+        let own = self.own.iter().map(|own| self.own_details(own));
+        let custom = self.custom.read().into_iter();
+        let custom = custom.map(|custom| self.custom_details(&custom));
+        builtin.chain(own).chain(custom).collect()
+    }
+
+    /// Whether a provider can be used as things are. One on this machine counts only when a setting
+    /// or `GOOSE_PROVIDER` speaks of it.
+    pub fn is_configured(&self, name: &str) -> bool {
+        match self.find(name) {
+            Ok(Found::Builtin(maker)) => self.is_ready(maker),
+            Ok(Found::Custom(custom)) => custom.resolve(self.look()).is_ok(),
+            Ok(Found::Own(own)) => self.is_chosen(own.name),
+            Err(_) => false,
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<Found<'_>, Error> {
+        if let Some(maker) = MAKERS.iter().find(|maker| maker.name == name) {
+            return Ok(Found::Builtin(maker));
+        }
+        if let Some(own) = self.own.iter().find(|own| own.name == name) {
+            return Ok(Found::Own(own));
+        }
+        let customs = self.custom.read();
+        if let Some(custom) = customs.iter().find(|custom| custom.name == name) {
+            return Ok(Found::Custom(custom.clone()));
+        }
+        let builtin = MAKERS.iter().map(|maker| maker.name);
+        let own = self.own.iter().map(|own| own.name);
+        let customs = customs.iter().map(|custom| custom.name.as_str());
+        let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
+        Err(Error::new(
+            Class::Config,
+            format!(
+                "Unsupported provider '{name}'. Known are {}",
+                names.join(", ")
+            ),
+        ))
+    }
+
+    fn look(&self) -> Look<'_> {
+        Look {
+            config: &self.config,
+            secrets: &self.secrets,
+        }
+    }
+
+    fn is_chosen(&self, name: &str) -> bool {
+        let chosen = self.look().text("GOOSE_PROVIDER");
+        chosen.is_ok_and(|chosen| chosen.as_deref() == Some(name))
+    }
+
+    fn is_ready(&self, maker: &Maker) -> bool {
+        let look = self.look();
+        let is_set = |name: &str, secret: bool| match secret {
+            true => look.secret(name).is_ok_and(|value| value.is_some()),
+            false => look.text(name).is_ok_and(|value| value.is_some()),
+        };
+        let spoken_of = || {
+            let mut settings = maker.settings.iter();
+            settings.any(|setting| is_set(setting.name, setting.secret()))
+                || self.is_chosen(maker.name)
+        };
+        settings::resolve(maker, look).is_ok() && (!maker.local || spoken_of())
+    }
+
+    fn builtin_details(&self, maker: &Maker) -> Details {
+        let models = maker.models.iter();
+        let config_keys = maker.settings.iter().map(|setting| ConfigKey {
+            name: setting.name.to_owned(),
+            required: setting.required,
+            secret: setting.secret(),
+            default: setting.default.map(str::to_owned),
+            oauth_flow: false,
+            primary: setting.primary,
+        });
+        Details {
+            name: maker.name.to_owned(),
+            metadata: Metadata {
+                name: maker.name.to_owned(),
+                display_name: maker.title.to_owned(),
+                description: maker.description.to_owned(),
+                default_model: maker.default_model.to_owned(),
+                known_models: models
+                    .map(|model| KnownModel::new(model.name, model.context))
+                    .collect(),
+                model_doc_link: maker.doc.to_owned(),
+                config_keys: config_keys.collect(),
+                allows_unlisted_models: false,
+            },
+            is_configured: self.is_ready(maker),
+            provider_type: match maker.preferred {
+                true => ProviderType::Preferred,
+                false => ProviderType::Builtin,
+            },
+        }
+    }
+
+    fn own_details(&self, own: &Own) -> Details {
+        Details {
+            name: own.name.to_owned(),
+            metadata: Metadata {
+                name: own.name.to_owned(),
+                display_name: own.display_name.to_owned(),
+                description: own.description.to_owned(),
+                default_model: own.model.to_owned(),
+                known_models: vec![KnownModel::new(own.model, USUAL_CONTEXT)],
+                model_doc_link: String::new(),
+                config_keys: Vec::new(),
+                allows_unlisted_models: false,
+            },
+            is_configured: self.is_chosen(own.name),
+            provider_type: ProviderType::Builtin,
+        }
+    }
+
+    fn custom_details(&self, custom: &Custom) -> Details {
+        let key = custom.key_name().map(|name| ConfigKey {
+            name: name.to_owned(),
+            required: custom.demands_key(),
+            secret: true,
+            default: None,
+            oauth_flow: false,
+            primary: true,
+        });
+        let models = custom.models.iter();
+        Details {
+            name: custom.name.clone(),
+            metadata: Metadata {
+                name: custom.name.clone(),
+                display_name: custom.display_name.clone(),
+                description: custom.description.clone().unwrap_or_default(),
+                default_model: models
+                    .clone()
+                    .next()
+                    .map_or(String::new(), |m| m.name.clone()),
+                known_models: models
+                    .map(|model| KnownModel::new(&model.name, model.context_limit))
+                    .collect(),
+                model_doc_link: String::new(),
+                config_keys: key.into_iter().collect(),
+                allows_unlisted_models: false,
+            },
+            is_configured: custom.resolve(self.look()).is_ok(),
+            provider_type: ProviderType::Custom,
+        }
+    }
+}
+
+impl ModelInfo {
+    fn new(provider: &str, model: &str, context_limit: u64) -> Self {
+        ModelInfo {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            context_limit,
+            max_output_tokens: None,
+            input_token_cost: None,
+            output_token_cost: None,
+            cache_read_token_cost: None,
+            cache_write_token_cost: None,
+            currency: "$",
+        }
+    }
+}
+
+fn is_builtin(name: &str) -> bool {
+    MAKERS.iter().any(|maker| maker.name == name)
+}
+
+/// The known model with the longest name that this one begins with.
+fn best(models: impl Iterator<Item = &'static Known>, name: &str) -> Option<&'static Known> {
+    let name = plain(name);
+    models
+        .filter(|known| {
+            let rest = name.strip_prefix(&plain(known.name));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+        })
+        .max_by_key(|known| known.name.len())
+}
+
+/// A name without what only some providers put around it.
+fn plain(name: &str) -> String {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    let name = name.strip_prefix("databricks-").unwrap_or(name);
+    name.to_lowercase().replace('.', "-")
+}

@@ -1,0 +1,309 @@
+//! Providers that the user describes, in Goose's declarative form: `custom_providers/*.json`.
+//!
+//! The files may come from anywhere, so their number and everything in them is bounded.
+
+use super::data::Engine;
+use super::settings::{
+    CHAT, Look, Settings, base_url, bounded_timeout, join, key_header, keyless, models_url,
+};
+use crate::provider::{Class, Error};
+use crate::store::files;
+use crate::sys::lock;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+const MAX_FILES: usize = 128;
+const MAX_FILE: u64 = 1 << 20;
+const MAX_MODELS: usize = 1000;
+const MAX_HEADERS: usize = 64;
+const MAX_NAME: usize = 128;
+const MAX_TEXT: usize = 4096;
+
+/// A provider as its file describes it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Custom {
+    pub(super) name: String,
+    engine: String,
+    pub(super) display_name: String,
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    #[serde(default)]
+    pub(super) api_key_env: String,
+    base_url: String,
+    #[serde(default)]
+    pub(super) models: Vec<CustomModel>,
+    #[serde(default)]
+    headers: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    timeout_seconds: Option<u64>,
+    #[serde(default)]
+    supports_streaming: Option<bool>,
+    #[serde(default = "yes")]
+    requires_auth: bool,
+}
+
+/// A model of such a provider.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct CustomModel {
+    pub(super) name: String,
+    #[serde(default = "usual_context")]
+    pub(super) context_limit: u64,
+    #[serde(default)]
+    pub(super) max_tokens: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn usual_context() -> u64 {
+    super::USUAL_CONTEXT
+}
+
+impl Custom {
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        let custom: Custom = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let name_fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if custom.name.is_empty()
+            || custom.name.len() > MAX_NAME
+            || !custom.name.chars().all(name_fits)
+        {
+            return Err("`name` is not made of letters, digits, `_`, `-` and `.`".to_owned());
+        }
+        custom.engine()?;
+        let texts = [&custom.display_name, &custom.api_key_env, &custom.base_url];
+        let description = custom.description.iter();
+        if texts
+            .into_iter()
+            .chain(description)
+            .any(|text| text.len() > MAX_TEXT)
+        {
+            return Err("a text is longer than 4096 bytes".to_owned());
+        }
+        if !(custom.base_url.starts_with("http://") || custom.base_url.starts_with("https://")) {
+            return Err("`base_url` does not begin with http:// or https://".to_owned());
+        }
+        if custom.models.len() > MAX_MODELS {
+            return Err(format!("it has more than {MAX_MODELS} models"));
+        }
+        if custom
+            .models
+            .iter()
+            .any(|model| model.name.is_empty() || model.name.len() > MAX_NAME)
+        {
+            return Err("a model has no name, or one longer than 128 bytes".to_owned());
+        }
+        if custom
+            .headers
+            .as_ref()
+            .is_some_and(|headers| headers.len() > MAX_HEADERS)
+        {
+            return Err(format!("it has more than {MAX_HEADERS} headers"));
+        }
+        Ok(custom)
+    }
+
+    fn engine(&self) -> Result<Engine, String> {
+        match self.engine.as_str() {
+            "openai" | "openai_compatible" => Ok(Engine::OpenAi),
+            "anthropic" | "anthropic_compatible" => Ok(Engine::Anthropic),
+            "ollama" | "ollama_compatible" => Ok(Engine::Ollama),
+            other => Err(format!(
+                "`engine` is {other:?}; openai, anthropic and ollama are supported"
+            )),
+        }
+    }
+
+    /// The variable or secret with the key, if there is one.
+    pub(super) fn key_name(&self) -> Option<&str> {
+        Some(self.api_key_env.trim()).filter(|name| !name.is_empty())
+    }
+
+    /// Whether nothing works without the key.
+    pub(super) fn demands_key(&self) -> bool {
+        self.requires_auth && self.key_name().is_some()
+    }
+
+    /// How it is spoken to.
+    ///
+    /// # Errors
+    /// [`Class::Config`] when it demands a key and there is none.
+    pub(super) fn resolve(&self, look: Look<'_>) -> Result<Settings, Error> {
+        let engine = (self.engine()).map_err(|reason| Error::new(Class::Config, reason))?;
+        let key = match self.key_name() {
+            Some(name) => look.secret(name)?,
+            None => None,
+        };
+        if let (None, true, Some(name)) = (&key, self.demands_key(), self.key_name()) {
+            return Err(keyless(&self.display_name, name));
+        }
+        let mut headers: Vec<(String, String)> = match &self.headers {
+            Some(headers) => headers.clone().into_iter().collect(),
+            None => Vec::new(),
+        };
+        headers.extend(key.map(|key| key_header(engine, &key)));
+        let base = base_url(engine, &self.base_url);
+        let url = match engine {
+            Engine::OpenAi => chat_url(&base),
+            Engine::Ollama => ollama_url(&base),
+            Engine::Anthropic | Engine::Google => base,
+        };
+        Ok(Settings {
+            engine,
+            title: self.display_name.clone(),
+            models_url: models_url(&url),
+            url,
+            headers,
+            timeout: (self.timeout_seconds).map_or(Duration::from_secs(600), bounded_timeout),
+            key_hint: self
+                .key_name()
+                .map_or(String::new(), |name| format!("check {name}")),
+            stream: self.supports_streaming.unwrap_or(true),
+            counts_on_request: true,
+            wants_reasoning: false,
+        })
+    }
+}
+
+/// Some files name the server, some the version of its API, some the whole endpoint.
+fn chat_url(base: &str) -> String {
+    let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
+    match after_scheme.contains('/') {
+        true => join(base, CHAT),
+        false => join(base, &format!("v1/{CHAT}")),
+    }
+}
+
+fn ollama_url(base: &str) -> String {
+    let base = base.strip_suffix("/api/chat").unwrap_or(base);
+    base.strip_suffix("/v1/chat/completions")
+        .unwrap_or(base)
+        .to_owned()
+}
+
+/// The folder of such files.
+pub(super) struct Folder {
+    path: PathBuf,
+    /// What was said about broken files, so that it is said once.
+    complaints: Mutex<HashSet<String>>,
+}
+
+impl Folder {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Folder {
+            path,
+            complaints: Mutex::default(),
+        }
+    }
+
+    /// The providers in it, by the names of their files. What cannot be used is logged and left out;
+    /// of two with one name the first counts.
+    pub(super) fn read(&self) -> Vec<Custom> {
+        let Ok(entries) = fs::read_dir(&self.path) else {
+            return Vec::new();
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .take(MAX_FILES)
+            .collect();
+        paths.sort();
+        let mut found: Vec<Custom> = Vec::new();
+        for path in paths {
+            match read_file(&path) {
+                Ok(custom) if super::is_builtin(&custom.name) => {
+                    self.complain(&path, "a provider of gosling has this name");
+                }
+                Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
+                    self.complain(&path, "another file has a provider of this name");
+                }
+                Ok(custom) => found.push(custom),
+                Err(reason) => self.complain(&path, &reason),
+            }
+        }
+        found
+    }
+
+    fn complain(&self, path: &Path, reason: &str) {
+        let text = format!("{} is not used: {reason}", path.display());
+        let mut complaints = lock(&self.complaints);
+        if complaints.len() < MAX_FILES && complaints.insert(text.clone()) {
+            log::warn!("{text}");
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<Custom, String> {
+    let file = files::open(path).map_err(|error| error.to_string())?;
+    let mut file = file.ok_or("it has just been removed")?;
+    let (text, _) = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
+    Custom::parse(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_goose_is_understood() {
+        let custom = Custom::parse(
+            br#"{"name": "custom_x", "engine": "openai", "display_name": "X", "description": null,
+                "api_key_env": "CUSTOM_X_API_KEY", "base_url": "https://x.example/v1",
+                "models": [{"name": "m", "context_limit": 5, "currency": null}, {"name": "n"}],
+                "headers": {"A": "b"}, "timeout_seconds": null, "supports_streaming": false,
+                "later": 1}"#,
+        )
+        .unwrap();
+        assert_eq!(custom.models[0].context_limit, 5);
+        assert_eq!(custom.models[1].context_limit, 128_000);
+        assert!(custom.demands_key());
+    }
+
+    #[test]
+    fn what_makes_no_provider_is_refused_with_a_reason() {
+        let file = |name: &str, engine: &str, url: &str| {
+            format!(
+                r#"{{"name": "{name}", "engine": "{engine}", "display_name": "X", "base_url": "{url}"}}"#
+            )
+        };
+        assert!(Custom::parse(file("a", "openai", "http://h").as_bytes()).is_ok());
+        for bad in [
+            file("", "openai", "http://h"),
+            file("../a", "openai", "http://h"),
+            file(&"a".repeat(129), "openai", "http://h"),
+            file("a", "generic_http", "http://h"),
+            file("a", "openai", "file:///etc"),
+            file("a", "openai", &format!("http://{}", "h".repeat(5000))),
+            "[]".to_owned(),
+            "{".to_owned(),
+        ] {
+            assert!(Custom::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_endpoint_is_found_from_what_the_file_names() {
+        for (base, url) in [
+            ("https://x.example", "https://x.example/v1/chat/completions"),
+            (
+                "https://x.example/v1",
+                "https://x.example/v1/chat/completions",
+            ),
+            (
+                "https://x.example/a/v1/chat/completions",
+                "https://x.example/a/v1/chat/completions",
+            ),
+            (
+                "https://x.example/v1/chat",
+                "https://x.example/v1/chat/completions",
+            ),
+        ] {
+            assert_eq!(chat_url(base), url);
+        }
+        assert_eq!(ollama_url("http://h:1/api/chat"), "http://h:1");
+    }
+}

@@ -1,0 +1,454 @@
+//! Where a provider is and how it is spoken to: its settings, read anew for every use.
+
+use super::data::{Engine, Maker, Role};
+use crate::outbound::is_local;
+use crate::provider::anthropic::Anthropic;
+use crate::provider::google::Google;
+use crate::provider::{
+    Class, Error, OllamaOptions, OpenAiOptions, Provider, Remote, RemoteOptions,
+};
+use crate::store::{Config, Secrets};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(super) const CHAT: &str = "chat/completions";
+const DEFAULT_PATH: &str = "v1/chat/completions";
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+const LONGEST_TIMEOUT: u64 = 24 * 3600;
+const OLLAMA_PORT: u16 = 11434;
+const MAX_HEADERS: usize = 64;
+
+/// All that makes two providers different. There is no `Debug`, because headers hold the key.
+#[derive(Clone, PartialEq)]
+pub(super) struct Settings {
+    pub(super) engine: Engine,
+    pub(super) title: String,
+    /// The URL of chat completions, or that of the server.
+    pub(super) url: String,
+    pub(super) models_url: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) timeout: Duration,
+    pub(super) key_hint: String,
+    pub(super) stream: bool,
+    pub(super) counts_on_request: bool,
+    pub(super) wants_reasoning: bool,
+}
+
+impl Settings {
+    pub(super) fn provider(self, name: &str, offline: bool) -> Arc<dyn Provider> {
+        let options = RemoteOptions {
+            timeout: self.timeout,
+            offline,
+            key_hint: self.key_hint,
+            ..RemoteOptions::new(self.title)
+        };
+        Arc::new(match self.engine {
+            Engine::OpenAi => {
+                let openai = OpenAiOptions {
+                    headers: self.headers,
+                    stream: self.stream,
+                    stream_usage: self.counts_on_request,
+                    reasoning_back: self.wants_reasoning,
+                    ..OpenAiOptions::new(self.url, self.models_url)
+                };
+                Remote::openai(name, openai, options)
+            }
+            Engine::Ollama => {
+                let ollama = OllamaOptions {
+                    base_url: self.url,
+                    headers: self.headers,
+                };
+                Remote::ollama(name, ollama, options)
+            }
+            Engine::Anthropic => {
+                Remote::new(name, Anthropic::new(&self.url, self.headers), options)
+            }
+            Engine::Google => Remote::new(name, Google::new(&self.url, self.headers), options),
+        })
+    }
+}
+
+/// Where settings are looked up; the environment overrides the files.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub(super) config: &'a Config,
+    pub(super) secrets: &'a Secrets,
+}
+
+impl Look<'_> {
+    /// A setting that is no secret; a blank one is none.
+    pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        let value = self.config.get(name).map_err(unreadable)?;
+        Ok(value.and_then(as_text))
+    }
+
+    /// A secret; a blank one is none.
+    pub(super) fn secret(&self, name: &str) -> Result<Option<String>, Error> {
+        let secret = self.secrets.get(name).map_err(unreadable)?;
+        Ok(secret.and_then(|secret| match secret.expose() {
+            Value::Object(_) => Some(secret.expose_text().into_owned()),
+            value => as_text(value.clone()),
+        }))
+    }
+}
+
+fn unreadable(error: crate::store::Error) -> Error {
+    Error::new(Class::Config, error.to_string())
+}
+
+fn as_text(value: Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// The settings of a provider of the catalog.
+///
+/// # Errors
+/// [`Class::Config`] with the name of what is missing.
+pub(super) fn resolve(maker: &Maker, look: Look<'_>) -> Result<Settings, Error> {
+    let mut host = None;
+    let mut vendor = None;
+    let mut path = None;
+    let mut key = None;
+    let mut key_name = None;
+    let mut bearer = None;
+    let mut deployment = None;
+    let mut version = String::new();
+    let mut timeout = None;
+    let mut headers = Vec::new();
+    for setting in maker.settings {
+        let value = match setting.secret() {
+            true => look.secret(setting.name)?,
+            false => look.text(setting.name)?,
+        };
+        let value = value.or_else(|| setting.default.map(str::to_owned));
+        // Whether a key is demanded depends on the host.
+        let makes_url = matches!(setting.role, Role::Host | Role::Deployment);
+        if makes_url && value.is_none() {
+            return Err(unset(maker.title, setting.name));
+        }
+        match (setting.role, value) {
+            (Role::Key, value) => {
+                key_name = Some(setting.name);
+                key = value.map(|key| key_header(maker.engine, &key));
+            }
+            (Role::KeyHeader(header), value) => {
+                key_name = Some(setting.name);
+                key = value.map(|key| (header.to_owned(), key));
+            }
+            (Role::Bearer, Some(token)) => bearer = Some(bearer_header(&token)),
+            (Role::Host, value) => {
+                vendor = setting.default;
+                host = value;
+            }
+            (Role::Path, value) => path = value,
+            (Role::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
+            (Role::Headers, Some(text)) => headers.extend(read_headers(&text)),
+            (Role::Timeout, value) => timeout = value,
+            (Role::Deployment, value) => deployment = value,
+            (Role::ApiVersion, value) => version = value.unwrap_or_default(),
+            (Role::Bearer | Role::Header(_) | Role::Headers, None) => {}
+        }
+    }
+    let base = base_url(maker.engine, host.as_deref().unwrap_or_default());
+    let url = match (&deployment, maker.engine) {
+        (Some(name), _) => deployment_url(&base, name, &version),
+        (None, Engine::OpenAi) => join(&base, path.as_deref().unwrap_or(DEFAULT_PATH)),
+        (None, _) => base.clone(),
+    };
+    let credential = bearer.or(key);
+    if credential.is_none()
+        && !maker.local
+        && wants_key(maker.engine, vendor, &base)
+        && !has_credential(&headers)
+    {
+        return Err(keyless(maker.title, key_name.unwrap_or_default()));
+    }
+    headers.extend(credential);
+    Ok(Settings {
+        engine: maker.engine,
+        title: maker.title.to_owned(),
+        models_url: models_url(&url),
+        url,
+        headers,
+        timeout: timeout.map_or(DEFAULT_TIMEOUT, |text| seconds(&text)),
+        key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
+        stream: true,
+        counts_on_request: maker.counts_on_request,
+        wants_reasoning: maker.wants_reasoning,
+    })
+}
+
+fn unset(title: &str, name: &str) -> Error {
+    Error::new(
+        Class::Config,
+        format!(
+            "{title} needs {name}, which is not set: set it in the environment or in config.yaml"
+        ),
+    )
+}
+
+pub(super) fn keyless(title: &str, name: &str) -> Error {
+    Error::new(
+        Class::Config,
+        format!(
+            "{title} wants a key, and {name} is not set: set it in the environment, or store it as a \
+             secret of that name"
+        ),
+    )
+}
+
+/// A key is the vendor's business. A server of one's own says itself what it wants.
+fn wants_key(engine: Engine, vendor: Option<&str>, base: &str) -> bool {
+    match vendor {
+        Some(vendor) => origin(&base_url(engine, vendor)) == origin(base),
+        None => !is_local(base),
+    }
+}
+
+/// Whether the user's own headers say who asks.
+fn has_credential(headers: &[(String, String)]) -> bool {
+    let credential = |name: &str| {
+        ["authorization", "x-api-key", "api-key", "x-goog-api-key"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    };
+    headers.iter().any(|(name, _)| credential(name))
+}
+
+/// A key in the way that the engine carries it.
+pub(super) fn key_header(engine: Engine, key: &str) -> (String, String) {
+    match engine {
+        Engine::Anthropic => ("x-api-key".to_owned(), key.to_owned()),
+        Engine::Google => ("x-goog-api-key".to_owned(), key.to_owned()),
+        Engine::OpenAi | Engine::Ollama => bearer_header(key),
+    }
+}
+
+fn bearer_header(token: &str) -> (String, String) {
+    ("Authorization".to_owned(), format!("Bearer {token}"))
+}
+
+/// Seconds of silence, within reason.
+fn seconds(text: &str) -> Duration {
+    match text.parse() {
+        Ok(0) | Err(_) => DEFAULT_TIMEOUT,
+        Ok(seconds) => bounded_timeout(seconds),
+    }
+}
+
+pub(super) fn bounded_timeout(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.clamp(1, LONGEST_TIMEOUT))
+}
+
+/// Headers as users write them: a JSON object, or `A=b` separated by commas or on lines of their own.
+/// A comma inside a value is kept where what follows it is no further `A=`.
+pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
+    if let Ok(Value::Object(fields)) = serde_json::from_str(text) {
+        let pairs = fields.into_iter().filter_map(|(name, value)| {
+            let value = as_text(value)?;
+            Some((name, value))
+        });
+        return pairs.take(MAX_HEADERS).collect();
+    }
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        let mut in_line = false;
+        for piece in line.split(',') {
+            match piece.split_once('=') {
+                Some((name, value)) if is_token(name.trim()) => {
+                    pairs.push((name.trim().to_owned(), value.trim().to_owned()));
+                    in_line = true;
+                }
+                _ => {
+                    if let (true, Some((_, value))) = (in_line, pairs.last_mut()) {
+                        value.push(',');
+                        value.push_str(piece.trim_end());
+                    }
+                }
+            }
+        }
+    }
+    pairs.truncate(MAX_HEADERS);
+    pairs
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(name: &str) -> bool {
+    !name.is_empty()
+        && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
+/// A server's URL from what a user may write: with or without scheme, port and last slash.
+pub(super) fn base_url(engine: Engine, host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let mut url = match host.contains("://") {
+        true => host.to_owned(),
+        false => {
+            let plain = format!("http://{host}");
+            match engine == Engine::Ollama || is_local(&plain) {
+                true => plain,
+                false => format!("https://{host}"),
+            }
+        }
+    };
+    if engine != Engine::Ollama {
+        return url;
+    }
+    // What Ollama listens on is no address to connect to.
+    url = url.replacen("://0.0.0.0", "://127.0.0.1", 1);
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    let authority = &url[start..end];
+    let after_ip6 = authority.rsplit(']').next().unwrap_or_default();
+    if url.starts_with("http://") && !after_ip6.contains(':') {
+        url.insert_str(end, &format!(":{OLLAMA_PORT}"));
+    }
+    url
+}
+
+fn origin(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find('/').map_or(url.len(), |at| start + at);
+    &url[..end]
+}
+
+/// A path on a server. What the server's URL already has of it is not said twice.
+pub(super) fn join(base: &str, path: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let path = path.trim_matches('/');
+    let mut there: Vec<&str> = base[origin(base).len()..].split('/').skip(1).collect();
+    let wanted: Vec<&str> = path.split('/').collect();
+    let shared = (1..=wanted.len())
+        .rev()
+        .find(|&n| there.ends_with(&wanted[..n]));
+    there.extend(&wanted[shared.unwrap_or(0)..]);
+    format!("{}/{}", origin(base), there.join("/"))
+}
+
+/// Where the list of models is, next to chat completions.
+pub(super) fn models_url(chat: &str) -> String {
+    let chat = chat.split('?').next().unwrap_or_default();
+    match chat.strip_suffix(CHAT) {
+        Some(before) => format!("{before}models"),
+        None => join(origin(chat), "v1/models"),
+    }
+}
+
+fn deployment_url(base: &str, name: &str, version: &str) -> String {
+    let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
+    // Escapes are not needed for what names of deployments have.
+    let name = name
+        .replace("%2D", "-")
+        .replace("%2E", ".")
+        .replace("%5F", "_");
+    format!("{base}/openai/deployments/{name}/{CHAT}?api-version={version}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_joined_without_repeating_what_the_host_has() {
+        for (base, path, url) in [
+            (
+                "https://h",
+                "v1/chat/completions",
+                "https://h/v1/chat/completions",
+            ),
+            (
+                "https://h/",
+                "/v1/chat/completions",
+                "https://h/v1/chat/completions",
+            ),
+            (
+                "https://h/v1",
+                "v1/chat/completions",
+                "https://h/v1/chat/completions",
+            ),
+            (
+                "https://h/openai/v1",
+                "openai/v1/chat/completions",
+                "https://h/openai/v1/chat/completions",
+            ),
+            (
+                "https://h/v1/chat/completions",
+                "v1/chat/completions",
+                "https://h/v1/chat/completions",
+            ),
+            (
+                "http://h:1/proxy",
+                "v1/chat/completions",
+                "http://h:1/proxy/v1/chat/completions",
+            ),
+        ] {
+            assert_eq!(join(base, path), url);
+        }
+        assert_eq!(
+            models_url("https://h/v1/chat/completions"),
+            "https://h/v1/models"
+        );
+        assert_eq!(
+            models_url("https://h/chat/completions?x=1"),
+            "https://h/models"
+        );
+        assert_eq!(models_url("https://h/v2/talk"), "https://h/v1/models");
+    }
+
+    #[test]
+    fn a_host_is_taken_as_users_write_it() {
+        for (engine, host, url) in [
+            (Engine::OpenAi, "api.h.com", "https://api.h.com"),
+            (Engine::OpenAi, "localhost:8000/", "http://localhost:8000"),
+            (Engine::OpenAi, " https://h/v1/ ", "https://h/v1"),
+            (Engine::Ollama, "localhost", "http://localhost:11434"),
+            (Engine::Ollama, "0.0.0.0", "http://127.0.0.1:11434"),
+            (Engine::Ollama, "box:5", "http://box:5"),
+            (Engine::Ollama, "[::1]", "http://[::1]:11434"),
+            (Engine::Ollama, "[::1]:7", "http://[::1]:7"),
+            (
+                Engine::Ollama,
+                "http://box/ollama",
+                "http://box:11434/ollama",
+            ),
+            (Engine::Ollama, "https://ollama.h", "https://ollama.h"),
+        ] {
+            assert_eq!(base_url(engine, host), url);
+        }
+    }
+
+    #[test]
+    fn headers_are_read_in_every_form_that_users_write() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let both = [pair("A", "b"), pair("C-D", "e=f")];
+        for text in [
+            "A=b, C-D=e=f",
+            "A=b\nC-D=e=f\n",
+            r#"{"A": "b", "C-D": "e=f"}"#,
+            "A=b,,nonsense here\nC-D=e=f",
+        ] {
+            let read = read_headers(text);
+            match text.contains("nonsense") {
+                true => assert_eq!(read[1], both[1]),
+                false => assert_eq!(read, both, "{text}"),
+            }
+        }
+        assert_eq!(read_headers("A=b, c"), [pair("A", "b, c")]);
+        assert_eq!(read_headers("no pair"), []);
+    }
+
+    #[test]
+    fn a_deployment_cannot_leave_its_place() {
+        assert_eq!(
+            deployment_url("https://r.openai.azure.com", "my-gpt_4.1/../x", "v"),
+            "https://r.openai.azure.com/openai/deployments/my-gpt_4.1%2F..%2Fx/chat/completions?api-version=v"
+        );
+    }
+}
