@@ -13,6 +13,7 @@ mod google;
 #[cfg(test)]
 mod heard;
 mod lead_worker;
+mod lenient;
 mod names;
 mod ollama;
 mod openai;

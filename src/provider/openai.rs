@@ -6,6 +6,9 @@ mod decoder;
 mod request;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use super::failure;
 use super::names::Names;
 use super::protocol::{Decoder, Outgoing, Protocol};

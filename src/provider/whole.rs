@@ -1,5 +1,5 @@
-//! Finds where one JSON object ends in bytes that come in pieces: an answer that was to be a stream
-//! and is not.
+//! Finds where a JSON object ends in bytes that come in pieces: lines of JSON, or an answer that was to
+//! be a stream of events and is not.
 
 /// The bytes of the object so far.
 #[derive(Debug, Default)]
@@ -11,8 +11,8 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// Takes the next piece; all of the object, once it is complete.
-    pub(super) fn push(&mut self, piece: &[u8]) -> Option<&[u8]> {
+    /// Takes the next piece; once the object is complete, all of it and what of the piece comes after.
+    pub(super) fn push<'a>(&mut self, piece: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         for (at, &byte) in piece.iter().enumerate() {
             if self.in_string {
                 match byte {
@@ -29,8 +29,9 @@ impl Whole {
                 b'}' | b']' => {
                     self.depth = self.depth.saturating_sub(1);
                     if self.depth == 0 {
-                        self.bytes.extend_from_slice(&piece[..=at]);
-                        return Some(&self.bytes);
+                        let (last, rest) = piece.split_at(at + 1);
+                        self.bytes.extend_from_slice(last);
+                        return Some((std::mem::take(&mut self.bytes), rest));
                     }
                 }
                 _ => {}
@@ -51,10 +52,21 @@ mod tests {
         let input = [&object[..], b"\n"].concat();
         for at in 0..input.len() {
             let mut whole = Whole::default();
-            let first = whole.push(&input[..at]).map(<[u8]>::to_vec);
-            let found = first.or_else(|| whole.push(&input[at..]).map(<[u8]>::to_vec));
+            let first = whole.push(&input[..at]);
+            let found = first.or_else(|| whole.push(&input[at..]));
+            let found = found.map(|(found, _)| found);
             assert_eq!(found.as_deref(), Some(&object[..]), "cut at {at}");
         }
         assert_eq!(Whole::default().push(b"{\"a\":["), None);
+    }
+
+    #[test]
+    fn one_object_after_the_other_is_found() {
+        let mut whole = Whole::default();
+        let (first, rest) = whole.push(b"{\"a\":1}\n{}\n").unwrap();
+        assert_eq!(first, b"{\"a\":1}");
+        let (second, rest) = whole.push(rest).unwrap();
+        assert_eq!((&second[..], rest), (&b"\n{}"[..], &b"\n"[..]));
+        assert_eq!(whole.push(rest), None);
     }
 }

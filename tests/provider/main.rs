@@ -8,4 +8,5 @@ mod http_peer;
 mod model_server;
 
 mod harness;
+mod ollama;
 mod transport;

@@ -9,12 +9,14 @@ use crate::conversation::{Content, Image, Reasoning};
 use crate::outbound::sse;
 use crate::provider::calls::tool_request;
 use crate::provider::failure;
+use crate::provider::lenient::arguments_text;
 use crate::provider::names::Names;
 use crate::provider::protocol::Decoder;
 use crate::provider::whole::Whole;
 use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 
 /// The most bytes in one event: it may carry an image.
 const EVENT: usize = 32 << 20;
@@ -99,8 +101,8 @@ impl Decoder for Reader {
         match &mut self.form {
             Form::Unknown => {}
             Form::Whole(whole) => {
-                if let Some(object) = whole.push(piece) {
-                    heard.message(object, listener)?;
+                if let Some((object, _)) = whole.push(piece) {
+                    heard.message(&object, listener)?;
                     heard.done = true;
                 }
             }
@@ -129,6 +131,7 @@ impl Decoder for Reader {
         }
         let names = heard.names;
         let mut calls = heard.calls.into_iter();
+        let mut ids = HashSet::new();
         let content = heard.parts.into_iter().filter_map(|part| {
             Some(match part {
                 Heap::Text(text) => Content::text(text),
@@ -137,7 +140,9 @@ impl Decoder for Reader {
                 Heap::Call => {
                     let call = calls.next()?;
                     let name = names.inward(call.name);
-                    Content::ToolRequest(tool_request(Some(call.id), name, call.arguments))
+                    // Two calls with one id could not be told apart afterwards.
+                    let id = ids.insert(call.id.clone()).then_some(call.id);
+                    Content::ToolRequest(tool_request(id, name, call.arguments))
                 }
             })
         });
@@ -321,7 +326,7 @@ impl Heard {
             call.name.push_str(&name);
         }
         if let Some(arguments) = function.arguments {
-            call.arguments.push_str(&arguments.0);
+            call.arguments.push_str(&arguments_text(arguments));
         }
         Ok(())
     }
@@ -340,7 +345,9 @@ impl Heard {
                     None => !call.is_over(name),
                 }
             }),
-            (None, Some(id)) => last(&|call| call.id == id),
+            (None, Some(id)) => {
+                last(&|call| call.id == id).filter(|&at| !self.calls[at].is_over(name))
+            }
             (None, None) => match name {
                 Some(_) => None,
                 None => self.calls.len().checked_sub(1),

@@ -1,9 +1,8 @@
 //! The JSON of an answer, read without copying what need not be copied.
 
-use serde::de::value::MapAccessDeserializer;
+use crate::provider::lenient::Str;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -67,7 +66,7 @@ pub(super) struct Function<'a> {
     #[serde(borrow, default)]
     pub(super) name: Option<Str<'a>>,
     #[serde(borrow, default)]
-    pub(super) arguments: Option<Arguments<'a>>,
+    pub(super) arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -109,19 +108,11 @@ pub(super) struct Model<'a> {
     pub(super) id: Str<'a>,
 }
 
-/// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Str<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
-
 /// Text, or parts of text and other things.
 pub(super) enum Said<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
 }
-
-/// The JSON text of a call's arguments: written as a string, or by some as the object itself.
-pub(super) struct Arguments<'a>(pub(super) Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
@@ -154,35 +145,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said<'de>, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 Ok(Said::Parts(Vec::new()))
-            }
-        }
-
-        d.deserialize_any(Reader)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Reader;
-
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Arguments<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON text or an object")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Arguments<'de>, E> {
-                Ok(Arguments(text.into()))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Arguments<'de>, E> {
-                Ok(Arguments(text.to_owned().into()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Arguments<'de>, A::Error> {
-                let object = Value::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(Arguments(object.to_string().into()))
             }
         }
 

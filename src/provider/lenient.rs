@@ -1,0 +1,39 @@
+//! JSON of models, which do not all write it the same way.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
+#[derive(Deserialize)]
+#[serde(transparent)]
+pub(super) struct Str<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// The JSON text of a call's arguments, or a piece of it: some write it as a string, some as the object
+/// itself.
+pub(super) fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
+    match serde_json::from_str::<Option<Str<'_>>>(raw.get()) {
+        Ok(Some(text)) => text.0,
+        Ok(None) => "".into(),
+        Err(_) => raw.get().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read_from_a_string_and_from_an_object() {
+        for (json, text) in [
+            (r#""{\"a\":1}""#, r#"{"a":1}"#),
+            (r#""{""#, "{"),
+            (r#"{"a": 1e2}"#, r#"{"a": 1e2}"#),
+            ("null", ""),
+            ("5", "5"),
+        ] {
+            let raw = RawValue::from_string(json.to_owned()).unwrap();
+            assert_eq!(arguments_text(&raw), text);
+        }
+    }
+}

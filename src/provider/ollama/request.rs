@@ -1,0 +1,239 @@
+//! The body of a request, written straight from the conversation.
+
+use crate::conversation::{Content, Message, Role};
+use crate::provider::calls::retold;
+use crate::provider::parts::{for_model, told};
+use crate::provider::{Ask, ModelConfig, ToolSpec, schema};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The JSON text of the body.
+pub(super) fn body(ask: &Ask<'_>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body(ask))
+}
+
+struct Body<'a>(&'a Ask<'a>);
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Body(ask) = self;
+        let params = ask.model.request_params.as_ref();
+        let is_ours = |key: &str| !params.is_some_and(|params| params.contains_key(key));
+        let mut map = s.serialize_map(None)?;
+        if is_ours("model") {
+            map.serialize_entry("model", &ask.model.model_name)?;
+        }
+        if is_ours("messages") {
+            map.serialize_entry("messages", &messages(ask))?;
+        }
+        if is_ours("tools") && !ask.tools.is_empty() {
+            map.serialize_entry("tools", &Tools(ask.tools))?;
+        }
+        if is_ours("stream") {
+            map.serialize_entry("stream", &true)?;
+        }
+        map.serialize_entry("options", &Options(ask.model))?;
+        for (key, value) in params.into_iter().flatten() {
+            if key != "options" {
+                map.serialize_entry(key, value)?;
+            }
+        }
+        map.end()
+    }
+}
+
+/// What the model is told of its limits, and what the user's parameters say besides.
+struct Options<'a>(&'a ModelConfig);
+
+impl Serialize for Options<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let Options(model) = self;
+        let params = model.request_params.as_ref();
+        let given = params.and_then(|params| params.get("options")?.as_object());
+        let ours = [
+            ("num_ctx", model.context_limit.map(Value::from)),
+            ("num_predict", model.max_tokens.map(Value::from)),
+            ("temperature", model.temperature.map(Value::from)),
+        ];
+        let mut map = s.serialize_map(None)?;
+        for (key, value) in ours {
+            if let Some(value) = value
+                && !given.is_some_and(|given| given.contains_key(key))
+            {
+                map.serialize_entry(key, &value)?;
+            }
+        }
+        for (key, value) in given.into_iter().flatten() {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+struct Tools<'a>(&'a [ToolSpec]);
+
+impl Serialize for Tools<'_> {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Tool<'a> {
+            r#type: &'static str,
+            function: Function<'a>,
+        }
+        #[derive(Serialize)]
+        struct Function<'a> {
+            name: &'a str,
+            description: &'a str,
+            parameters: Cow<'a, RawValue>,
+        }
+        let mut seq = s.serialize_seq(Some(self.0.len()))?;
+        for tool in self.0 {
+            seq.serialize_element(&Tool {
+                r#type: "function",
+                function: Function {
+                    name: &tool.name,
+                    description: &tool.description,
+                    parameters: schema::complete(&tool.input_schema),
+                },
+            })?;
+        }
+        seq.end()
+    }
+}
+
+/// One message as it goes out.
+#[derive(Serialize)]
+struct Outward<'a> {
+    role: &'static str,
+    content: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    images: Vec<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    function: Called<'a>,
+}
+
+#[derive(Serialize)]
+struct Called<'a> {
+    name: &'a str,
+    arguments: Cow<'a, RawValue>,
+}
+
+impl<'a> Outward<'a> {
+    fn new(role: &'static str, content: impl Into<Cow<'a, str>>) -> Self {
+        Outward {
+            role,
+            content: content.into(),
+            images: Vec::new(),
+            tool_calls: Vec::new(),
+            tool_name: None,
+        }
+    }
+}
+
+fn messages<'a>(ask: &Ask<'a>) -> Vec<Outward<'a>> {
+    let mut out = Vec::with_capacity(ask.messages.len() + 1);
+    if !ask.system.is_empty() {
+        out.push(Outward::new("system", ask.system));
+    }
+    // Calls have no ids here: an answer names the tool.
+    let mut called = HashMap::new();
+    for message in ask.messages {
+        match message.role {
+            Role::User => user(message, &called, &mut out),
+            Role::Assistant => out.extend(assistant(message, &mut called)),
+        }
+    }
+    out
+}
+
+/// Answers of tools follow their requests at once; what else the user said comes after them.
+fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut Vec<Outward<'a>>) {
+    let mut images = Vec::new();
+    for response in message.tool_responses() {
+        let told = told(&response.tool_result);
+        let mut answer = Outward::new("tool", told.text);
+        answer.tool_name = called.get(&*response.id).copied();
+        out.push(answer);
+        images.extend(told.images.into_iter().map(|image| image.data));
+    }
+    let mut texts = Vec::new();
+    for content in &message.content {
+        match content {
+            Content::Text(text) if for_model(text.annotations.as_ref()) => {
+                texts.push(text.text.as_str());
+            }
+            Content::Image(image) if for_model(image.annotations.as_ref()) => {
+                images.push(image.data.as_str().into());
+            }
+            _ => {}
+        }
+    }
+    let text = joined(&texts);
+    if !text.is_empty() || !images.is_empty() {
+        out.push(Outward {
+            images,
+            ..Outward::new("user", text)
+        });
+    }
+}
+
+fn assistant<'a>(
+    message: &'a Message,
+    called: &mut HashMap<&'a str, &'a str>,
+) -> Option<Outward<'a>> {
+    let mut texts = Vec::new();
+    let mut tool_calls = Vec::new();
+    for content in &message.content {
+        let (id, name, arguments) = match content {
+            Content::Text(text) => {
+                texts.push(text.text.as_str());
+                continue;
+            }
+            Content::ToolRequest(request) => {
+                let (name, arguments) = retold(request);
+                (&request.id, name, object(arguments))
+            }
+            Content::FrontendToolRequest(request) => match request.tool_call.value() {
+                Some(call) => (&request.id, &*call.name, Cow::Borrowed(&*call.arguments)),
+                None => (&request.id, "unknown", object("{}".into())),
+            },
+            _ => continue,
+        };
+        called.insert(id, name);
+        let function = Called { name, arguments };
+        tool_calls.push(Call { function });
+    }
+    let text = joined(&texts);
+    (!text.is_empty() || !tool_calls.is_empty()).then(|| Outward {
+        tool_calls,
+        ..Outward::new("assistant", text)
+    })
+}
+
+fn object(json: Cow<'_, str>) -> Cow<'_, RawValue> {
+    match json {
+        Cow::Borrowed(text) => match serde_json::from_str::<&RawValue>(text) {
+            Ok(raw) => Cow::Borrowed(raw),
+            Err(_) => Cow::Owned(Box::default()),
+        },
+        Cow::Owned(text) => Cow::Owned(RawValue::from_string(text).unwrap_or_default()),
+    }
+}
+
+fn joined<'a>(texts: &[&'a str]) -> Cow<'a, str> {
+    match texts {
+        [] => "".into(),
+        [text] => (*text).into(),
+        _ => texts.join("\n").into(),
+    }
+}

@@ -1,0 +1,612 @@
+//! Questions as they go out and answers as they come in, without a network.
+
+use super::decoder::Reader;
+use super::{OpenAi, OpenAiOptions};
+use crate::conversation::{Content, Image, Message, Outcome, Reasoning, Role, Text, ToolResponse};
+use crate::provider::names::Names;
+use crate::provider::protocol::{Decoder, Protocol};
+use crate::provider::{
+    Answer, Ask, Class, Error, Listener, ModelConfig, Purpose, Stop, ToolSpec, Usage,
+};
+use serde_json::{Value, json};
+
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Heard {
+    fn add(&mut self, kind: &str, text: &str) {
+        match self.0.last_mut() {
+            Some(last) if last.starts_with(kind) => last.push_str(text),
+            _ => self.0.push(format!("{kind}{text}")),
+        }
+    }
+}
+
+impl Listener for Heard {
+    fn begin(&mut self, id: Option<&str>) {
+        self.0.push(format!("begin {}", id.unwrap_or("-")));
+    }
+
+    fn text(&mut self, text: &str) {
+        assert!(!text.is_empty());
+        self.add("text ", text);
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        assert!(!text.is_empty());
+        self.add("reasoning ", text);
+    }
+}
+
+fn tools(names: &[&str]) -> Vec<ToolSpec> {
+    let tool = |name: &&str| ToolSpec {
+        name: (*name).to_owned(),
+        description: "d".into(),
+        input_schema: serde_json::from_str("{}").unwrap(),
+    };
+    names.iter().map(tool).collect()
+}
+
+fn decode(pieces: &[&[u8]]) -> (Result<Answer, Error>, Vec<String>) {
+    let mut reader = Box::new(Reader::new(Names::of(&tools(&["a.b"]))));
+    let mut heard = Heard::default();
+    for piece in pieces {
+        match reader.push(piece, &mut heard) {
+            Ok(false) => {}
+            Ok(true) => break,
+            Err(error) => return (Err(error), heard.0),
+        }
+    }
+    (reader.finish(), heard.0)
+}
+
+/// The answer in short, without the ids that were made up.
+fn brief(answer: &Answer) -> Vec<String> {
+    let part = |content: &Content| match content {
+        Content::Text(text) => format!("text {}", text.text),
+        Content::Reasoning(thought) => format!("reasoning {}", thought.text),
+        Content::Image(image) => format!("image {} {}", image.mime_type, image.data),
+        Content::ToolRequest(request) => {
+            let id = match request.id.starts_with("call_") {
+                true => "new",
+                false => &request.id,
+            };
+            match &request.tool_call {
+                Outcome::Success { value } => format!("{id} {} {}", value.name, value.arguments),
+                Outcome::Error { error } => format!("{id} {error}"),
+            }
+        }
+        other => format!("{other:?}"),
+    };
+    answer.content.iter().map(part).collect()
+}
+
+/// Decodes in one piece, split in two at every position, and byte by byte: always the same.
+fn everyhow(stream: &str) -> (Result<Answer, Error>, Vec<String>) {
+    let bytes = stream.as_bytes();
+    let (whole, heard) = decode(&[bytes]);
+    let shown = |outcome: &Result<Answer, Error>| match outcome {
+        Ok(answer) => (brief(answer), Some((answer.usage, answer.stop)), None),
+        Err(error) => (Vec::new(), None, Some(error.clone())),
+    };
+    let check = |pieces: &[&[u8]]| {
+        let (split, heard_split) = decode(pieces);
+        assert_eq!(shown(&split), shown(&whole));
+        assert_eq!(heard_split, heard);
+    };
+    (0..=bytes.len()).for_each(|at| check(&[&bytes[..at], &bytes[at..]]));
+    check(&bytes.chunks(1).collect::<Vec<_>>());
+    (whole, heard)
+}
+
+fn chunk(delta: &str) -> String {
+    format!("data: {{\"id\":\"c1\",\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n")
+}
+
+fn finish(reason: &str) -> String {
+    let choice = format!(r#"{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}"#);
+    format!("data: {{\"id\":\"c1\",\"choices\":[{choice}]}}\n\n")
+}
+
+const DONE: &str = "data: [DONE]\n\n";
+
+#[track_caller]
+fn yields(deltas: &[&str], expected: &[&str]) -> Answer {
+    let chunks: String = deltas.iter().map(|delta| chunk(delta)).collect();
+    let (answer, _) = everyhow(&(chunks + &finish("stop") + DONE));
+    let answer = answer.unwrap();
+    assert_eq!(brief(&answer), expected);
+    answer
+}
+
+#[test]
+fn text_is_the_same_wherever_the_bytes_are_cut() {
+    let stream = chunk(r#"{"role":"assistant","content":""}"#)
+        + ": keep-alive\r\n\r\n"
+        + &chunk(r#"{"content":"héllo \ud83d\ude00\n"}"#).replace('\n', "\r\n")
+        + "event: other\ndata: {\"id\":\"c1\",\ndata: \"choices\":[{\"delta\":{\"content\":\"w\"}}]}\n\n"
+        + &finish("stop")
+        + "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2,\"total_tokens\":5}}\n\n"
+        + DONE;
+    let (answer, heard) = everyhow(&stream);
+    let answer = answer.unwrap();
+    assert_eq!(brief(&answer), ["text héllo 😀\nw"]);
+    assert_eq!(heard, ["begin c1", "text héllo 😀\nw"]);
+    let usage = Usage {
+        input: Some(3),
+        output: Some(2),
+        total: Some(5),
+    };
+    assert_eq!((answer.usage, answer.stop), (usage, Stop::Complete));
+}
+
+#[test]
+fn any_split_of_a_stream_gives_the_same_answer() {
+    let stream = chunk(r#"{"reasoning_content":"hm \u00e9"}"#)
+        + &chunk(r#"{"content":"é😀"}"#)
+        + &chunk(
+            r#"{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{\"a\":"}}]}"#,
+        )
+        + &chunk(r#"{"tool_calls":[{"index":1,"id":"y","function":{"name":"g","arguments":""}}]}"#)
+        + &chunk(r#"{"tool_calls":[{"index":0,"function":{"arguments":"\"é\"}"}}]}"#)
+        + &finish("tool_calls")
+        + DONE;
+    let bytes = stream.as_bytes();
+    // A small linear congruential generator: the same splits in every run.
+    let mut seed = 1_u32;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as usize % below
+    };
+    for _ in 0..2000 {
+        let mut pieces = Vec::new();
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let most = 1 + next(40);
+            let (piece, after) = rest.split_at((1 + next(most)).min(rest.len()));
+            pieces.push(piece);
+            rest = after;
+        }
+        let (answer, heard) = decode(&pieces);
+        let expected = ["reasoning hm é", "text é😀", r#"x f {"a":"é"}"#, "y g {}"];
+        assert_eq!(brief(&answer.unwrap()), expected);
+        assert_eq!(heard, ["begin c1", "reasoning hm é", "text é😀"]);
+    }
+}
+
+#[test]
+fn calls_are_put_together_however_they_are_cut() {
+    let one = |piece: &str| format!(r#"{{"tool_calls":[{piece}]}}"#);
+    let by_index = [
+        r#"{"index":0,"id":"x","type":"function","function":{"name":"f","arguments":""}}"#,
+        r#"{"index":1,"id":"y","function":{"name":"g","arguments":"{\"b\""}}"#,
+        r#"{"index":0,"function":{"arguments":"{\"a\":1}"}}"#,
+        r#"{"index":1,"function":{"arguments":":2}"}}"#,
+    ]
+    .map(one);
+    let expected = [r#"x f {"a":1}"#, r#"y g {"b":2}"#];
+    yields(&by_index.each_ref().map(String::as_str), &expected);
+    for (pieces, expected) in [
+        // The name in pieces, the id late.
+        (
+            vec![
+                r#"{"index":0,"function":{"name":"fo"}}"#,
+                r#"{"index":0,"id":"x","function":{"name":"o","arguments":"{"}}"#,
+                r#"{"index":0,"id":"x","function":{"arguments":"}"}}"#,
+            ],
+            vec!["x foo {}"],
+        ),
+        // The id and the name repeated in every piece.
+        (
+            vec![
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}"#,
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":"}"}}"#,
+            ],
+            vec!["x f {}"],
+        ),
+        // A new id for every piece.
+        (
+            vec![
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{"}}"#,
+                r#"{"index":0,"id":"x2","function":{"arguments":"}"}}"#,
+            ],
+            vec!["x f {}"],
+        ),
+        // Whole calls without an index, and such without an id.
+        (
+            vec![
+                r#"{"id":"x","function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"id":"y","function":{"name":"f","arguments":"{\"a\":1}"}}"#,
+                r#"{"function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"function":{"name":"f","arguments":"{}"}}"#,
+            ],
+            vec!["x f {}", r#"y f {"a":1}"#, "new f {}", "new f {}"],
+        ),
+        // The same index for all.
+        (
+            vec![
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"y","function":{"name":"g","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"","function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"index":0,"function":{"name":"f","arguments":"{}"}}"#,
+            ],
+            vec!["x f {}", "y g {}", "new f {}", "new f {}"],
+        ),
+        // The same id for two.
+        (
+            vec![
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}"#,
+                r#"{"index":1,"id":"x","function":{"name":"f","arguments":"{}"}}"#,
+            ],
+            vec!["x f {}", "new f {}"],
+        ),
+        // Arguments as an object, as null, and not at all.
+        (
+            vec![
+                r#"{"index":0,"id":"x","function":{"name":"f","arguments":{"a": 1e2}}}"#,
+                r#"{"index":1,"id":"y","function":{"name":"f","arguments":null}}"#,
+                r#"{"index":2,"id":"z","function":{"name":"f"}}"#,
+            ],
+            vec![r#"x f {"a": 1e2}"#, "y f {}", "z f {}"],
+        ),
+    ] {
+        let pieces: Vec<String> = pieces.into_iter().map(one).collect();
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        yields(&pieces, &expected);
+    }
+}
+
+#[test]
+fn a_tool_whose_name_had_to_change_comes_back_as_itself() {
+    let name = crate::provider::names::outward("a.b").into_owned();
+    let call = json!({"tool_calls": [{"index": 0, "id": "x", "function": {"name": name}}]});
+    yields(&[&call.to_string()], &["x a.b {}"]);
+}
+
+#[test]
+fn arguments_that_are_no_object_are_an_error_with_what_came() {
+    let call = json!({"tool_calls": [{"index": 0, "id": "x",
+        "function": {"name": "f", "arguments": "{\"a\": oops"}}]});
+    let answer = yields(
+        &[&call.to_string()],
+        &[
+            "x The arguments of the call to f are unusable: not JSON (expected value at line 1 column 7)",
+        ],
+    );
+    let Content::ToolRequest(request) = &answer.content[0] else {
+        panic!();
+    };
+    let metadata = request.metadata.as_ref().unwrap();
+    assert_eq!(metadata, &json!({"name": "f", "arguments": "{\"a\": oops"}));
+}
+
+#[test]
+fn thoughts_refusals_images_and_parts_are_heard() {
+    yields(&[r#"{"reasoning":"a","content":null}"#], &["reasoning a"]);
+    yields(
+        &[r#"{"reasoning":"a","reasoning_content":"a"}"#],
+        &["reasoning a"],
+    );
+    yields(&[r#"{"content":null,"refusal":"no"}"#], &["text no"]);
+    yields(
+        &[
+            r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"t"}]},{"type":"text","text":"x"}]}"#,
+        ],
+        &["reasoning t", "text x"],
+    );
+    yields(
+        &[
+            r#"{"content":"see","images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},{"image_url":{"url":"https://elsewhere"}}]}"#,
+        ],
+        &["text see", "image image/png AAAA"],
+    );
+}
+
+#[test]
+fn an_answer_in_one_object_is_read_too() {
+    let object = r#"
+        {"id":"c1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant",
+        "content":"a}\"","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},
+        "finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}
+    "#;
+    let (answer, heard) = everyhow(object);
+    let answer = answer.unwrap();
+    assert_eq!(brief(&answer), ["text a}\"", "x f {}"]);
+    assert_eq!(heard, ["begin c1", "text a}\""]);
+    assert_eq!((answer.stop, answer.usage.output), (Stop::Length, Some(2)));
+}
+
+#[test]
+fn an_end_counts_if_it_was_said_either_way() {
+    let text = chunk(r#"{"content":"a"}"#);
+    for (end, stop) in [
+        (DONE.to_owned(), Stop::Complete),
+        (finish("stop"), Stop::Complete),
+        (finish("length"), Stop::Length),
+        (finish("content_filter") + DONE, Stop::Filtered),
+    ] {
+        let (answer, _) = everyhow(&(text.clone() + &end));
+        assert_eq!(answer.unwrap().stop, stop);
+    }
+    for cut in [text.clone(), text + "data: {\"choi", String::new()] {
+        let (answer, _) = decode(&[cut.as_bytes()]);
+        assert_eq!(answer.unwrap_err().class, Class::Transport);
+    }
+}
+
+#[test]
+fn an_error_in_mid_stream_ends_the_answer_and_keeps_what_was_heard() {
+    let text = chunk(r#"{"content":"a"}"#);
+    for (error, class) in [
+        (
+            r#"{"error":{"message":"boom","code":502},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
+            Class::Server,
+        ),
+        (
+            r#"{"object":"error","message":"boom","code":400}"#,
+            Class::Refused,
+        ),
+        (
+            r#"{"error":"boom, rate limit"}"#,
+            Class::RateLimit { after: None },
+        ),
+    ] {
+        let (answer, heard) = everyhow(&format!("{text}event: error\ndata: {error}\n\n{DONE}"));
+        let error = answer.unwrap_err();
+        assert_eq!(error.class, class);
+        assert!(error.message.contains("boom"), "{error}");
+        assert_eq!(heard, ["begin c1", "text a"]);
+    }
+    let fine = "data: {\"error\":null,\"choices\":[]}\n\n".to_owned() + DONE;
+    assert!(everyhow(&fine).0.is_ok());
+}
+
+#[test]
+fn nonsense_is_told_from_a_broken_connection() {
+    let (answer, _) = everyhow("data: {\"choices\":5}\n\n");
+    assert_eq!(answer.unwrap_err().class, Class::Protocol);
+    let (answer, _) = everyhow("data: nonsense\n\n");
+    let error = answer.unwrap_err();
+    assert_eq!(error.class, Class::Protocol);
+    assert!(error.message.contains("nonsense"), "{error}");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_not_lose_the_rest() {
+    let stream = [
+        b"data: {\"choices\":[{\"delta\":{\"content\":\"a\xffb\"}}]}\n\n",
+        DONE.as_bytes(),
+    ]
+    .concat();
+    let (answer, _) = decode(&[&stream]);
+    assert_eq!(brief(&answer.unwrap()), ["text a\u{fffd}b"]);
+}
+
+#[test]
+fn endless_calls_are_cut_off() {
+    let call = r#"{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#;
+    let (answer, _) = decode(&[chunk(call).repeat(1001).as_bytes()]);
+    assert_eq!(answer.unwrap_err().class, Class::Protocol);
+}
+
+/// The body of a request, as it would go out.
+fn body(
+    change: impl FnOnce(&mut OpenAiOptions, &mut ModelConfig),
+    system: &str,
+    messages: &[Message],
+    tools: &[ToolSpec],
+) -> Value {
+    let mut options = OpenAiOptions::new("http://localhost/chat", "http://localhost/models");
+    let mut model = ModelConfig {
+        model_name: "gpt-4o".into(),
+        ..ModelConfig::default()
+    };
+    change(&mut options, &mut model);
+    let messages: Vec<&Message> = messages.iter().collect();
+    let ask = Ask {
+        model: &model,
+        system,
+        messages: &messages,
+        tools,
+        purpose: Purpose::Turn,
+    };
+    let outgoing = OpenAi::new(options).request(&ask).unwrap();
+    serde_json::from_slice(&outgoing.body.unwrap()).unwrap()
+}
+
+fn request(id: &str, name: &str, arguments: &str) -> Content {
+    let request = crate::provider::calls::tool_request(
+        Some(id.to_owned()),
+        name.to_owned(),
+        arguments.to_owned(),
+    );
+    Content::ToolRequest(request)
+}
+
+fn response(id: &str, content: Value) -> Content {
+    Content::ToolResponse(ToolResponse {
+        id: id.into(),
+        tool_result: Outcome::Success {
+            value: serde_json::from_value(json!({"content": content})).unwrap(),
+        },
+        metadata: None,
+    })
+}
+
+#[test]
+fn a_question_has_the_shape_of_chat_completions() {
+    let body = body(
+        |_, _| {},
+        "be brief",
+        &[Message::text(Role::User, "hi")],
+        &tools(&["e__f", "a.b"]),
+    );
+    let schema = json!({"type": "object", "properties": {}});
+    assert_eq!(
+        body,
+        json!({
+            "model": "gpt-4o",
+            "messages": [
+                {"role": "system", "content": "be brief"},
+                {"role": "user", "content": "hi"},
+            ],
+            "tools": [
+                {"type": "function", "function": {"name": "e__f", "description": "d", "parameters": schema}},
+                {"type": "function", "function": {"name": "a_b_108bf50c", "description": "d", "parameters": schema}},
+            ],
+            "stream": true,
+            "stream_options": {"include_usage": true},
+        })
+    );
+}
+
+#[test]
+fn calls_and_their_results_go_back_in_order() {
+    let messages = [
+        Message::new(
+            Role::Assistant,
+            vec![
+                Content::Reasoning(Reasoning { text: "hm".into() }),
+                Content::text("I look"),
+                request("1", "e__f", "{\"a\": 1}"),
+                request("2", "a.b", "[oops"),
+            ],
+        ),
+        Message::new(
+            Role::User,
+            vec![
+                Content::text("and?"),
+                response(
+                    "1",
+                    json!([
+                        {"type": "text", "text": "r1"},
+                        {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                        {"type": "text", "text": "hidden", "annotations": {"audience": ["user"]}},
+                    ]),
+                ),
+                response("2", json!([])),
+            ],
+        ),
+    ];
+    let sent = body(|_, _| {}, "", &messages, &[]);
+    assert_eq!(
+        sent["messages"],
+        json!([
+            {"role": "assistant", "content": "I look", "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "e__f", "arguments": "{\"a\": 1}"}},
+                {"id": "2", "type": "function", "function": {"name": "a_b_108bf50c", "arguments": "{}"}},
+            ]},
+            {"role": "tool", "content": "r1", "tool_call_id": "1"},
+            {"role": "tool", "content": "(the tool succeeded and returned nothing)", "tool_call_id": "2"},
+            {"role": "user", "content": [
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+                {"type": "text", "text": "and?"},
+            ]},
+        ])
+    );
+    let thinking = body(
+        |options, _| options.reasoning_back = true,
+        "",
+        &messages,
+        &[],
+    );
+    assert_eq!(thinking["messages"][0]["reasoning_content"], "hm");
+}
+
+#[test]
+fn what_is_not_for_the_model_is_left_out() {
+    let hidden = Text {
+        text: "hidden".into(),
+        annotations: Some(serde_json::from_str(r#"{"audience":["user"]}"#).unwrap()),
+        meta: None,
+    };
+    let note = serde_json::from_str(
+        r#"{"type":"systemNotification","notificationType":"inlineMessage","msg":"hidden"}"#,
+    );
+    let messages = [
+        Message::new(Role::User, vec![Content::Text(hidden), note.unwrap()]),
+        Message::new(
+            Role::User,
+            vec![Content::Image(Image {
+                data: "AAAA".into(),
+                mime_type: "image/gif".into(),
+                ..Image::default()
+            })],
+        ),
+        Message::new(
+            Role::Assistant,
+            vec![Content::Reasoning(Reasoning {
+                text: "hidden".into(),
+            })],
+        ),
+    ];
+    let sent = body(|_, _| {}, "", &messages, &[]);
+    assert_eq!(
+        sent["messages"],
+        json!([{"role": "user", "content": [
+            {"type": "image_url", "image_url": {"url": "data:image/gif;base64,AAAA"}},
+        ]}])
+    );
+}
+
+#[test]
+fn models_that_think_first_get_their_own_limits() {
+    for (name, thinks) in [
+        ("gpt-4o", false),
+        ("o3-mini", true),
+        ("openai/o1", true),
+        ("gpt-5-nano", true),
+        ("olmo-2", false),
+        ("openai/gpt-oss-20b", false),
+    ] {
+        let sent = body(
+            |_, model| {
+                model.model_name = name.into();
+                model.temperature = Some(0.5);
+                model.max_tokens = Some(9);
+            },
+            "",
+            &[],
+            &[],
+        );
+        assert_eq!(sent.get("temperature").is_none(), thinks, "{name}");
+        assert_eq!(
+            sent.get("max_completion_tokens").is_some(),
+            thinks,
+            "{name}"
+        );
+        assert_eq!(sent.get("max_tokens").is_none(), thinks, "{name}");
+    }
+}
+
+#[test]
+fn the_users_parameters_win() {
+    let sent = body(
+        |options, model| {
+            options.stream_usage = false;
+            model.temperature = Some(0.5);
+            let params = json!({"temperature": 1, "top_p": 0.1, "stream": false});
+            model.request_params = params.as_object().cloned();
+        },
+        "",
+        &[],
+        &[],
+    );
+    let expected = json!({
+        "model": "gpt-4o", "messages": [], "temperature": 1, "top_p": 0.1, "stream": false,
+    });
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn the_list_of_models_is_read_in_its_common_shapes() {
+    let openai = OpenAi::new(OpenAiOptions::new("http://a", "http://b"));
+    for list in [
+        r#"{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}"#,
+        r#"[{"id":"a"},{"id":"b","x":1}]"#,
+    ] {
+        assert_eq!(openai.read_models(list.as_bytes()).unwrap(), ["a", "b"]);
+    }
+    let error = openai.read_models(b"{}").unwrap_err();
+    assert_eq!(error.class, Class::Protocol);
+}
