@@ -5,6 +5,7 @@ use super::hints::Hints;
 use super::{Agent, Error, ExtensionResult};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
+use crate::provider::Catalog;
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
@@ -67,6 +68,7 @@ enum Running {
 /// All live agents.
 pub struct Registry {
     stores: Stores,
+    catalog: Catalog,
     offline: bool,
     cancel: Cancel,
     live: Mutex<HashMap<String, Arc<Agent>>>,
@@ -74,9 +76,11 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry without agents. `offline`: no extension may connect to another machine.
+    /// A registry without agents. `offline`: no extension and no provider may be on another machine.
     pub fn new(stores: Stores, offline: bool) -> Self {
+        let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         Registry {
+            catalog: Catalog::new(config, secrets, offline),
             stores,
             offline,
             cancel: Cancel::new(),
@@ -88,6 +92,11 @@ impl Registry {
     /// The files behind the sessions.
     pub fn stores(&self) -> &Stores {
         &self.stores
+    }
+
+    /// The models there are to talk to.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     /// Cancelled when the server stops.

@@ -7,6 +7,7 @@ mod extensions;
 mod reply;
 mod recipes;
 mod offers;
+mod providers;
 mod sessions;
 
 use crate::agent::{self, Registry};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = config::routes(router, &registry);
+    let router = providers::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);

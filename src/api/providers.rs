@@ -1,0 +1,90 @@
+//! `/config/providers` and its neighbours: which models there are to talk to.
+
+use super::{cancel_of, with};
+use crate::agent::Registry;
+use crate::http::{Access::Keyed, Error, Request, Response, Router};
+use crate::provider::{self, Class};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How many names of models go out; a provider could send any number.
+const MAX_MODELS: usize = 10_000;
+
+pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
+    router
+        .get("/config/providers", Keyed, with(registry, all))
+        .get("/config/providers/{name}/models", Keyed, with(registry, models))
+        .post("/config/check_provider", Keyed, with(registry, check))
+        .post("/config/set_provider", Keyed, with(registry, set))
+        .post("/config/canonical-model-info", Keyed, with(registry, info))
+}
+
+#[derive(Deserialize)]
+struct Check {
+    provider: String,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    provider: String,
+    model: String,
+}
+
+fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
+    Ok(Response::json(&registry.catalog().entries()))
+}
+
+fn models(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let (catalog, name) = (registry.catalog(), request.param("name"));
+    let provider = catalog.provider(name)?;
+    let mut models = match catalog.lists_models(name)? {
+        true => provider.models(&cancel_of(registry, request))?,
+        false => catalog.known_models(name),
+    };
+    models.truncate(MAX_MODELS);
+    Ok(Response::json(&models))
+}
+
+fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let Check { provider } = request.json()?;
+    registry.catalog().provider(&provider)?;
+    Ok(Response::empty(200))
+}
+
+fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let Choice { provider, model } = request.json()?;
+    if model.trim().is_empty() {
+        return Err(Error::bad_request("A model needs a name"));
+    }
+    registry.catalog().provider(&provider)?;
+    registry.stores().config.edit(|root| {
+        root.insert("GOOSE_PROVIDER".into(), provider.as_str().into());
+        root.insert("GOOSE_MODEL".into(), model.as_str().into());
+        Ok(())
+    })?;
+    Ok(Response::empty(200))
+}
+
+fn info(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let Choice { provider, model } = request.json()?;
+    let known = registry.catalog().model_info(&provider, &model);
+    let known: Option<Value> = known.map(|info| json!(info));
+    Ok(Response::json(&json!({ "model_info": known, "source": "canonical" })))
+}
+
+impl From<provider::Error> for Error {
+    fn from(error: provider::Error) -> Self {
+        let status = match error.class {
+            Class::Config
+            | Class::Authentication
+            | Class::Credits
+            | Class::Refused
+            | Class::ContextExceeded => 400,
+            Class::RateLimit { .. } => 429,
+            Class::Cancelled => 503,
+            Class::Server | Class::Timeout | Class::Transport | Class::Protocol => 500,
+        };
+        Error::new(status, error.message)
+    }
+}
