@@ -14,7 +14,11 @@ const MAX_MODELS: usize = 10_000;
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router
         .get("/config/providers", Keyed, with(registry, all))
-        .get("/config/providers/{name}/models", Keyed, with(registry, models))
+        .get(
+            "/config/providers/{name}/models",
+            Keyed,
+            with(registry, models),
+        )
         .post("/config/check_provider", Keyed, with(registry, check))
         .post("/config/set_provider", Keyed, with(registry, set))
         .post("/config/canonical-model-info", Keyed, with(registry, info))
@@ -70,7 +74,9 @@ fn info(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Choice { provider, model } = request.json()?;
     let known = registry.catalog().model_info(&provider, &model);
     let known: Option<Value> = known.map(|info| json!(info));
-    Ok(Response::json(&json!({ "model_info": known, "source": "canonical" })))
+    Ok(Response::json(
+        &json!({ "model_info": known, "source": "canonical" }),
+    ))
 }
 
 impl From<provider::Error> for Error {

@@ -9,4 +9,5 @@ mod model_server;
 
 mod harness;
 mod ollama;
+mod others;
 mod transport;

@@ -18,12 +18,15 @@ use std::time::{Duration, Instant};
 /// The program under test.
 pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
 
-/// Our own program without anything of the user's Goose in its environment.
+/// Our own program without anything of the user's Goose and models in its environment.
 pub fn gosling() -> Command {
     let mut command = Command::new(GOSLING);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("GOOSE") || text == "RUST_LOG" {
+        let models = ["_API_KEY", "_HOST", "_TOKEN"]
+            .iter()
+            .any(|end| text.ends_with(end));
+        if text.starts_with("GOOSE") || text == "RUST_LOG" || models {
             command.env_remove(&name);
         }
     }

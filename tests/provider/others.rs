@@ -1,0 +1,149 @@
+//! Anthropic and Gemini, found through the catalog.
+
+use crate::harness::{KEY, Question, brief};
+use crate::model_server::{ModelServer, Reply};
+use gosling::provider::{Catalog, Class, Provider, Stop};
+use gosling::store::{Config, Secrets};
+use gosling::sys::cancel::Cancel;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The provider of this name, with these variables and no files.
+fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider> {
+    let lookup = || {
+        let variables: Vec<(&'static str, String)> = variables
+            .iter()
+            .map(|(name, value)| (*name, (*value).to_owned()))
+            .collect();
+        Box::new(move |name: &str| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| value.clone())
+        })
+    };
+    let nowhere = PathBuf::from("/no/such/folder");
+    let config = Config::with_env(nowhere.join("config.yaml"), lookup());
+    let secrets = Secrets::with_env(nowhere.join("secrets.yaml"), lookup());
+    let catalog = Catalog::new(config, Arc::new(secrets), false);
+    catalog.provider(name).unwrap()
+}
+
+fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
+    let variables = [
+        ("ANTHROPIC_HOST", server.url.as_str()),
+        ("ANTHROPIC_API_KEY", KEY),
+    ];
+    provider("anthropic", &variables)
+}
+
+fn google(server: &ModelServer) -> Arc<dyn Provider> {
+    let variables = [
+        ("GOOGLE_HOST", server.url.as_str()),
+        ("GOOGLE_API_KEY", KEY),
+    ];
+    provider("google", &variables)
+}
+
+const CLAUDE: &str = concat!(
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_tokens\":3}}}\n\n",
+    "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+    "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hello\"}}\n\n",
+    "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":2}}\n\n",
+    "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+);
+const GEMINI: &str = concat!(
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hel\"}]}}],\"responseId\":\"r1\"}\r\n\r\n",
+    "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"lo\"}]},\"finishReason\":\"STOP\"}],",
+    "\"usageMetadata\":{\"promptTokenCount\":3,\"candidatesTokenCount\":2,\"totalTokenCount\":5}}\r\n\r\n",
+);
+
+#[test]
+fn claude_answers_over_the_wire() {
+    let server = ModelServer::new(vec![Reply::stream(CLAUDE)]);
+    let (answer, heard) = Question::default().ask(&*anthropic(&server));
+    let answer = answer.unwrap();
+    assert_eq!(brief(&answer), ["text hello"]);
+    assert_eq!(heard.all, ["begin msg_1", "text hello"]);
+    assert_eq!(
+        (answer.usage.input, answer.usage.output),
+        (Some(3), Some(2))
+    );
+    let seen = &server.seen()[0];
+    assert_eq!(
+        (seen.method.as_str(), seen.path.as_str()),
+        ("POST", "/v1/messages")
+    );
+    assert_eq!(seen.header("x-api-key"), Some(KEY));
+    assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(seen.header("authorization"), None);
+    assert_eq!(
+        server.bodies()[0]["messages"][0]["content"][0]["text"],
+        "hello"
+    );
+}
+
+#[test]
+fn gemini_answers_over_the_wire_and_the_key_is_not_in_the_url() {
+    let server = ModelServer::new(vec![Reply::stream(GEMINI)]);
+    let (answer, heard) = Question::default().ask(&*google(&server));
+    let answer = answer.unwrap();
+    assert_eq!(brief(&answer), ["text hello"]);
+    assert_eq!(heard.text(), "hello");
+    assert_eq!(answer.stop, Stop::Complete);
+    assert_eq!(answer.usage.total, Some(5));
+    let seen = &server.seen()[0];
+    assert_eq!(seen.path, "/v1beta/models/m:streamGenerateContent?alt=sse");
+    assert_eq!(seen.header("x-goog-api-key"), Some(KEY));
+}
+
+#[test]
+fn an_overloaded_claude_is_asked_again() {
+    let overloaded =
+        r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+    let busy = Reply::json("529 Overloaded\r\nRetry-After: 0", overloaded);
+    let server = ModelServer::new(vec![busy, Reply::stream(CLAUDE)]);
+    let (answer, heard) = Question::default().ask(&*anthropic(&server));
+    assert_eq!(brief(&answer.unwrap()), ["text hello"]);
+    assert_eq!(heard.retries.len(), 1);
+}
+
+#[test]
+fn a_refused_key_says_which_setting_to_look_at_and_stays_secret() {
+    let claude = ModelServer::new(vec![Reply::json(
+        "401 Unauthorized",
+        r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key sk-very-secret-key"}}"#,
+    )]);
+    let gemini = ModelServer::new(vec![Reply::json(
+        "400 Bad Request",
+        r#"[{"error":{"code":400,"message":"API key not valid: sk-very-secret-key","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}]"#,
+    )]);
+    for (provider, setting) in [
+        (anthropic(&claude), "ANTHROPIC_API_KEY"),
+        (google(&gemini), "GOOGLE_API_KEY"),
+    ] {
+        let error = Question::default().ask(&*provider).0.unwrap_err();
+        assert_eq!(error.class, Class::Authentication);
+        assert!(error.message.contains(setting), "{error}");
+        assert!(!error.message.contains(KEY), "{error}");
+    }
+}
+
+#[test]
+fn their_models_are_listed() {
+    let claude = ModelServer::new(vec![Reply::json(
+        "200 OK",
+        r#"{"data":[{"id":"claude-x"}]}"#,
+    )]);
+    assert_eq!(
+        anthropic(&claude).models(&Cancel::new()).unwrap(),
+        ["claude-x"]
+    );
+    assert_eq!(claude.seen()[0].path, "/v1/models?limit=1000");
+    let gemini = ModelServer::new(vec![Reply::json(
+        "200 OK",
+        r#"{"models":[{"name":"models/gemini-x"}]}"#,
+    )]);
+    assert_eq!(
+        google(&gemini).models(&Cancel::new()).unwrap(),
+        ["gemini-x"]
+    );
+}
