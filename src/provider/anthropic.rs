@@ -1,6 +1,6 @@
 //! The Anthropic messages API, and what speaks it.
 //!
-//! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01, always as a stream.
+//! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
 mod request;
 mod stream;
@@ -22,17 +22,20 @@ pub(super) struct Anthropic {
     /// Without `/v1/messages`.
     base: String,
     headers: Vec<(String, String)>,
+    /// Ask for the answer in pieces.
+    stream: bool,
 }
 
 impl Anthropic {
     /// `base` is the server's URL, with or without `/v1` or `/v1/messages`; `headers` hold the key.
-    pub(super) fn new(base: &str, headers: Vec<(String, String)>) -> Self {
+    pub(super) fn new(base: &str, headers: Vec<(String, String)>, stream: bool) -> Self {
         let base = base.trim_end_matches('/');
         let base = base.strip_suffix("/messages").unwrap_or(base);
         let base = base.strip_suffix("/v1").unwrap_or(base);
         Anthropic {
             base: base.to_owned(),
             headers,
+            stream,
         }
     }
 
@@ -50,7 +53,7 @@ impl Anthropic {
 impl Protocol for Anthropic {
     fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
         let mut outgoing = self.outgoing("/v1/messages");
-        let body = request::body(ask);
+        let body = request::body(ask, self.stream);
         let bytes = match &ask.model.request_params {
             Some(params) if !params.is_empty() => {
                 let mut merged = serde_json::to_value(&body).map_err(unwritable)?;

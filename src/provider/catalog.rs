@@ -5,6 +5,7 @@
 
 mod custom;
 mod data;
+mod models;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ use crate::outbound::is_local;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use custom::{Custom, Folder};
-use data::{Known, MAKERS, Maker};
+use data::{MAKERS, Maker};
+use models::Known;
 use serde::Serialize;
 use serde_json::Value;
 use settings::{Look, Settings};
@@ -178,7 +180,7 @@ pub struct ModelInfo {
 enum Found<'a> {
     Builtin(&'static Maker),
     Own(&'a Own),
-    Custom(Custom),
+    Custom(Box<Custom>),
 }
 
 impl Catalog {
@@ -344,9 +346,9 @@ impl Catalog {
         if let Some(own) = self.own.iter().find(|own| own.name == name) {
             return Ok(Found::Own(own));
         }
-        let customs = self.custom.read();
-        if let Some(custom) = customs.iter().find(|custom| custom.name == name) {
-            return Ok(Found::Custom(custom.clone()));
+        let mut customs = self.custom.read();
+        if let Some(at) = customs.iter().position(|custom| custom.name == name) {
+            return Ok(Found::Custom(Box::new(customs.swap_remove(at))));
         }
         let builtin = MAKERS.iter().map(|maker| maker.name);
         let own = self.own.iter().map(|own| own.name);

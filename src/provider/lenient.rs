@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Str<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 

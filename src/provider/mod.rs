@@ -12,7 +12,7 @@ mod failure;
 mod google;
 #[cfg(test)]
 mod heard;
-mod lead_worker;
+pub mod lead_worker;
 mod lenient;
 mod names;
 mod ollama;
@@ -27,7 +27,6 @@ mod whole;
 
 pub use catalog::{Catalog, Details, ModelInfo, Own};
 pub use error::{Class, Error};
-pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
 pub use remote::{Remote, RemoteOptions};

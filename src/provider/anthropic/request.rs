@@ -1,11 +1,10 @@
 //! A question in the form of the Anthropic messages API.
 
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
-use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::parts::{for_model, told};
-use crate::provider::{Ask, ToolSpec};
+use crate::provider::{Ask, ToolSpec, schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -102,7 +101,7 @@ struct Tool<'a> {
 }
 
 /// The question, before what the user adds to every request.
-pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
+pub(super) fn body<'a>(ask: &Ask<'a>, stream: bool) -> Body<'a> {
     let model = ask.model;
     let system = match ask.system.trim().is_empty() {
         true => Vec::new(),
@@ -122,7 +121,7 @@ pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
         messages: turns(ask.messages),
         tools,
         temperature: model.temperature,
-        stream: true,
+        stream,
     }
 }
 
@@ -138,29 +137,8 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     Tool {
         name: outward(&spec.name),
         description: &spec.description,
-        input_schema: object_schema(&spec.input_schema),
+        input_schema: schema::complete(&spec.input_schema),
         cache_control: None,
-    }
-}
-
-/// The API takes no schema that does not say that it is one of an object.
-fn object_schema(schema: &RawJson) -> Cow<'_, RawValue> {
-    #[derive(serde::Deserialize)]
-    struct Root<'a> {
-        #[serde(rename = "type", borrow, default)]
-        kind: Cow<'a, str>,
-    }
-    match serde_json::from_str::<Root<'_>>(schema.get()) {
-        Ok(root) if root.kind == "object" => Cow::Borrowed(schema),
-        _ => {
-            let parsed = serde_json::from_str(schema.get());
-            let mut fields: serde_json::Map<_, _> = parsed.unwrap_or_default();
-            fields.insert("type".to_owned(), "object".into());
-            match serde_json::value::to_raw_value(&fields) {
-                Ok(raw) => Cow::Owned(raw),
-                Err(_) => Cow::Borrowed(schema),
-            }
-        }
     }
 }
 

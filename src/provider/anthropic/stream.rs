@@ -4,8 +4,10 @@ use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
 use crate::provider::calls::tool_request;
+use crate::provider::lenient::Str;
 use crate::provider::names::Names;
 use crate::provider::protocol::Decoder;
+use crate::provider::whole::Whole;
 use crate::provider::{Answer, Class, Error, Listener, Stop, Usage, failure};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -13,16 +15,35 @@ use std::borrow::Cow;
 /// The most bytes of one event: a whole tool call, or text, never comes near it.
 const MAX_EVENT: usize = 16 << 20;
 
-/// Reads server-sent events and puts the answer together.
+/// Reads an answer and puts it together.
 pub(super) struct Stream {
-    events: sse::Decoder,
+    form: Form,
     answer: Assembly,
+}
+
+/// What the body of the response turned out to be.
+enum Form {
+    /// Nothing but white space has come.
+    Unknown,
+    Events(sse::Decoder),
+    /// The server does not stream.
+    Message(Whole),
+}
+
+impl Form {
+    fn of(piece: &[u8]) -> Form {
+        match piece.trim_ascii_start().first() {
+            None => Form::Unknown,
+            Some(b'{') => Form::Message(Whole::default()),
+            Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
+        }
+    }
 }
 
 impl Stream {
     pub(super) fn new(names: Names) -> Self {
         Stream {
-            events: sse::Decoder::new(MAX_EVENT).of_any_type(),
+            form: Form::Unknown,
             answer: Assembly {
                 names,
                 id: None,
@@ -37,26 +58,36 @@ impl Stream {
 
 impl Decoder for Stream {
     fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
-        let Stream { events, answer } = self;
-        let mut result = Ok(());
-        events
-            .push(piece, |data| {
-                if result.is_ok() && !answer.complete {
-                    result = answer.event(data, listener);
+        if matches!(self.form, Form::Unknown) {
+            self.form = Form::of(piece);
+        }
+        let answer = &mut self.answer;
+        match &mut self.form {
+            Form::Unknown => {}
+            Form::Events(events) => {
+                let mut result = Ok(());
+                events
+                    .push(piece, |data| {
+                        if result.is_ok() && !answer.complete {
+                            result = answer.event(data, listener);
+                        }
+                    })
+                    .map_err(|_| nonsense("an event is longer than 16 MiB"))?;
+                result?;
+            }
+            Form::Message(whole) => {
+                if let Some((message, _)) = whole.push(piece) {
+                    answer.message(&message, listener)?;
                 }
-            })
-            .map_err(|_| nonsense("an event is longer than 16 MiB"))?;
-        result.map(|()| self.answer.complete)
+            }
+        }
+        Ok(self.answer.complete)
     }
 
     fn finish(self: Box<Self>) -> Result<Answer, Error> {
         self.answer.finish()
     }
 }
-
-/// Text of an event, borrowed where it has no escapes.
-#[derive(Deserialize, Default)]
-struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Any event. The fields of all kinds in one, so that each is parsed once, with nothing copied.
 #[derive(Deserialize)]
@@ -81,6 +112,20 @@ struct Start<'a> {
     #[serde(borrow)]
     id: Option<Str<'a>>,
     usage: Option<RawUsage>,
+}
+
+/// A message that did not come as a stream.
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow)]
+    id: Option<Str<'a>>,
+    #[serde(borrow, default)]
+    content: Vec<Begin<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Str<'a>>,
+    usage: Option<RawUsage>,
+    #[serde(borrow)]
+    error: Option<Fault<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -125,11 +170,13 @@ struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    fn text(&self) -> &str {
-        match self.message.is_empty() {
+    fn error(&self) -> Error {
+        let text = match self.message.is_empty() {
             true => &self.kind,
             false => &self.message,
-        }
+        };
+        let class = failure::classify(0, &self.kind, &self.message);
+        Error::new(class, text.clone().into_owned())
     }
 }
 
@@ -199,8 +246,11 @@ struct Assembly {
 
 impl Assembly {
     fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
-        let event: Event<'_> = serde_json::from_slice(data)
-            .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
+        let event: Event<'_> = match serde_json::from_slice(data) {
+            Ok(event) => event,
+            Err(_) if is_unknown(data) => return Ok(()),
+            Err(error) => return Err(nonsense(&format!("an event cannot be read: {error}"))),
+        };
         if let Some(usage) = event.usage {
             self.usage.update(usage);
         }
@@ -223,13 +273,30 @@ impl Assembly {
             }
             "message_stop" => self.complete = true,
             "error" => {
-                let fault = event.error.unwrap_or_default();
-                let class = failure::classify(0, &fault.kind, &fault.message);
-                return Err(Error::new(class, fault.text().to_owned()));
+                return Err(event.error.unwrap_or_default().error());
             }
             // `ping`, `content_block_stop`, and what is not known yet.
             _ => {}
         }
+        Ok(())
+    }
+
+    fn message(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+        let message: Message<'_> = serde_json::from_slice(data)
+            .map_err(|error| nonsense(&format!("the message cannot be read: {error}")))?;
+        if let Some(fault) = message.error {
+            return Err(fault.error());
+        }
+        let start = Start {
+            id: message.id,
+            usage: message.usage,
+        };
+        self.begin(Some(start), listener);
+        for (index, block) in (0..).zip(message.content) {
+            self.open(index, block, listener);
+        }
+        self.stop = message.stop_reason.map(|reason| stop(&reason.0));
+        self.complete = true;
         Ok(())
     }
 
@@ -349,6 +416,19 @@ impl Assembly {
             stop,
         })
     }
+}
+
+/// Whether this is an event of a kind that is not known yet, whose fields may be anything.
+fn is_unknown(data: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type", borrow)]
+        kind: Cow<'a, str>,
+    }
+    let known = |kind: &str| {
+        kind == "error" || kind.starts_with("message_") || kind.starts_with("content_block_")
+    };
+    serde_json::from_slice::<Kind<'_>>(data).is_ok_and(|event| !known(&event.kind))
 }
 
 fn nonsense(what: &str) -> Error {

@@ -37,7 +37,7 @@ fn decoder() -> Box<dyn Decoder> {
     let model = ModelConfig::default();
     let tools = [tool("a.b", json!({}))];
     let ask = ask(&model, &[], &tools);
-    Anthropic::new("http://h", Vec::new()).decoder(&ask)
+    Anthropic::new("http://h", Vec::new(), true).decoder(&ask)
 }
 
 fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
@@ -200,7 +200,11 @@ fn a_question_is_written_as_the_api_wants_it() {
         tool("a.b", json!({"properties": {"z": {}}})),
         tool("c", json!({"type": "object"})),
     ];
-    let anthropic = Anthropic::new("https://h/v1/", vec![("x-api-key".into(), "k".into())]);
+    let anthropic = Anthropic::new(
+        "https://h/v1/",
+        vec![("x-api-key".into(), "k".into())],
+        true,
+    );
     let outgoing = anthropic.request(&ask(&model, &messages, &tools)).unwrap();
     assert_eq!(outgoing.url, "https://h/v1/messages");
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
@@ -249,8 +253,8 @@ fn a_question_is_written_as_the_api_wants_it() {
             ],
             "tools": [
                 {"name": out, "description": "does",
-                    "input_schema": {"properties": {"z": {}}, "type": "object"}},
-                {"name": "c", "description": "does", "input_schema": {"type": "object"},
+                    "input_schema": {"type": "object", "properties": {"z": {}}}},
+                {"name": "c", "description": "does", "input_schema": {"type": "object", "properties": {}},
                     "cache_control": cached},
             ],
         })
@@ -273,7 +277,7 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
     };
     let reply = Message::text(Role::Assistant, "I began");
     let messages = [&reply];
-    let outgoing = (Anthropic::new("http://h", Vec::new()))
+    let outgoing = (Anthropic::new("http://h", Vec::new(), true))
         .request(&ask(&model, &messages, &[]))
         .unwrap();
     let beta = outgoing
@@ -291,7 +295,7 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
 
 #[test]
 fn models_are_listed_and_failures_read() {
-    let anthropic = Anthropic::new("http://h/proxy/v1/messages", Vec::new());
+    let anthropic = Anthropic::new("http://h/proxy/v1/messages", Vec::new(), true);
     assert_eq!(
         anthropic.list_models().url,
         "http://h/proxy/v1/models?limit=1000"
@@ -301,4 +305,38 @@ fn models_are_listed_and_failures_read() {
     assert!(anthropic.read_models(b"<html>").is_err());
     let body = br#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
     assert_eq!(anthropic.failure(400, body).0, Class::Credits);
+}
+
+#[test]
+fn a_server_that_does_not_stream_is_understood() {
+    let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [
+        {"type": "text", "text": "hello"},
+        {"type": "tool_use", "id": "t", "name": "a", "input": {"x": 1}},
+    ], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 2}});
+    everyhow(decoder, message.to_string().as_bytes(), |heard, answer| {
+        assert_eq!(heard, "begin: msg_1\ntext: hello");
+        let answer = answer.unwrap();
+        assert_eq!(answer.usage.output, Some(2));
+        assert_eq!(
+            contents(&answer)[1]["toolCall"]["value"]["arguments"],
+            json!({"x": 1})
+        );
+    });
+    let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "x"}});
+    let (_, answer) = read(decoder(), &[error.to_string().as_bytes()]);
+    assert_eq!(answer.unwrap_err().class, Class::Server);
+}
+
+#[test]
+fn events_of_kinds_that_are_not_known_yet_do_no_harm() {
+    let mut lines = STREAM.to_vec();
+    lines.insert(
+        2,
+        r#"{"type":"weather","message":"rain","index":-1,"delta":[]}"#,
+    );
+    let (heard, answer) = read(decoder(), &[&events(&lines)]);
+    assert!(heard.ends_with("text: He said \"héllo\""), "{heard}");
+    assert!(answer.is_ok());
+    lines.insert(2, r#"{"type":"message_delta","delta":[5]}"#);
+    assert!(read(decoder(), &[&events(&lines)]).1.is_err());
 }

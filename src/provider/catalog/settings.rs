@@ -62,9 +62,11 @@ impl Settings {
                 };
                 Remote::ollama(name, ollama, options)
             }
-            Engine::Anthropic => {
-                Remote::new(name, Anthropic::new(&self.url, self.headers), options)
-            }
+            Engine::Anthropic => Remote::new(
+                name,
+                Anthropic::new(&self.url, self.headers, self.stream),
+                options,
+            ),
             Engine::Google => Remote::new(name, Google::new(&self.url, self.headers), options),
         })
     }

@@ -2,6 +2,7 @@
 
 use super::{CALL_ID, SIGNATURE, schema};
 use crate::conversation::{Content, Image, Message, Role, ToolRequest, ToolResponse};
+use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::parts::{for_model, told};
@@ -159,16 +160,10 @@ fn turns<'a>(messages: &[&'a Message], strict: bool) -> Vec<Turn<'a>> {
         let mut parts = Vec::new();
         for content in &message.content {
             match content {
-                Content::Text(part) => {
-                    if for_model(part.annotations.as_ref()) && !part.text.is_empty() {
-                        parts.push(text(&part.text));
-                    }
+                Content::Text(part) if !part.text.is_empty() && shown(&part.annotations) => {
+                    parts.push(text(&part.text));
                 }
-                Content::Image(image) => {
-                    if for_model(image.annotations.as_ref()) {
-                        parts.push(picture(image));
-                    }
-                }
+                Content::Image(image) if shown(&image.annotations) => parts.push(picture(image)),
                 Content::ToolRequest(request) => {
                     calls.insert(&request.id, request);
                     parts.push(call(request));
@@ -191,6 +186,10 @@ fn turns<'a>(messages: &[&'a Message], strict: bool) -> Vec<Turn<'a>> {
         }
     }
     turns
+}
+
+fn shown(annotations: &Option<RawJson>) -> bool {
+    for_model(annotations.as_ref())
 }
 
 /// Of calls side by side only the first is signed.

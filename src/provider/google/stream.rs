@@ -5,6 +5,7 @@ use crate::conversation::{Content, Image, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
 use crate::provider::calls::tool_request;
+use crate::provider::lenient::Str;
 use crate::provider::names::Names;
 use crate::provider::protocol::Decoder;
 use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
@@ -57,9 +58,6 @@ impl Decoder for Stream {
         self.answer.finish()
     }
 }
-
-#[derive(Deserialize, Default)]
-struct Str<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

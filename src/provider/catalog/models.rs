@@ -1,0 +1,339 @@
+//! The models that gosling knows, as data.
+//!
+//! Limits and prices are those that the vendors publish; a price is in US dollars for a million tokens.
+
+/// A model and what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    pub(super) context: u64,
+    pub(super) output: Option<u64>,
+    pub(super) input_price: Option<f64>,
+    pub(super) output_price: Option<f64>,
+    pub(super) cache_read_price: Option<f64>,
+    pub(super) cache_write_price: Option<f64>,
+}
+
+const fn model(name: &'static str, context: u64) -> Known {
+    Known {
+        name,
+        context,
+        output: None,
+        input_price: None,
+        output_price: None,
+        cache_read_price: None,
+        cache_write_price: None,
+    }
+}
+
+impl Known {
+    const fn output(self, tokens: u64) -> Self {
+        Known {
+            output: Some(tokens),
+            ..self
+        }
+    }
+
+    const fn price(self, input: f64, output: f64) -> Self {
+        Known {
+            input_price: Some(input),
+            output_price: Some(output),
+            ..self
+        }
+    }
+
+    const fn cache_read(self, price: f64) -> Self {
+        Known {
+            cache_read_price: Some(price),
+            ..self
+        }
+    }
+
+    const fn cache(self, read: f64, write: f64) -> Self {
+        Known {
+            cache_write_price: Some(write),
+            ..self.cache_read(read)
+        }
+    }
+}
+
+pub(super) const OPENAI: &[Known] = &[
+    model("gpt-4o", 128_000)
+        .output(16_384)
+        .price(2.5, 10.0)
+        .cache_read(1.25),
+    model("gpt-4o-mini", 128_000)
+        .output(16_384)
+        .price(0.15, 0.6)
+        .cache_read(0.075),
+    model("gpt-4.1", 1_047_576)
+        .output(32_768)
+        .price(2.0, 8.0)
+        .cache_read(0.5),
+    model("gpt-4.1-mini", 1_047_576)
+        .output(32_768)
+        .price(0.4, 1.6)
+        .cache_read(0.1),
+    model("gpt-4.1-nano", 1_047_576)
+        .output(32_768)
+        .price(0.1, 0.4)
+        .cache_read(0.025),
+    model("o1", 200_000)
+        .output(100_000)
+        .price(15.0, 60.0)
+        .cache_read(7.5),
+    model("o3", 200_000)
+        .output(100_000)
+        .price(2.0, 8.0)
+        .cache_read(0.5),
+    model("o3-mini", 200_000)
+        .output(100_000)
+        .price(1.1, 4.4)
+        .cache_read(0.55),
+    model("o4-mini", 200_000)
+        .output(100_000)
+        .price(1.1, 4.4)
+        .cache_read(0.275),
+    model("gpt-3.5-turbo", 16_385).output(4_096).price(0.5, 1.5),
+    model("gpt-4-turbo", 128_000)
+        .output(4_096)
+        .price(10.0, 30.0),
+    model("gpt-4", 8_192).output(4_096).price(30.0, 60.0),
+    model("gpt-5", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5-mini", 400_000)
+        .output(128_000)
+        .price(0.25, 2.0)
+        .cache_read(0.025),
+    model("gpt-5-nano", 400_000)
+        .output(128_000)
+        .price(0.05, 0.4)
+        .cache_read(0.005),
+    model("gpt-5-codex", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5.1", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gpt-5.1-codex", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+];
+
+pub(super) const ANTHROPIC: &[Known] = &[
+    model("claude-sonnet-4-5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-haiku-4-5", 200_000)
+        .output(64_000)
+        .price(1.0, 5.0)
+        .cache(0.1, 1.25),
+    model("claude-opus-4-5", 200_000)
+        .output(64_000)
+        .price(5.0, 25.0)
+        .cache(0.5, 6.25),
+    model("claude-opus-4-1", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-opus-4", 200_000)
+        .output(32_000)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-sonnet-4", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-7-sonnet", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-sonnet", 200_000)
+        .output(8_192)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("claude-3-5-haiku", 200_000)
+        .output(8_192)
+        .price(0.8, 4.0)
+        .cache(0.08, 1.0),
+    model("claude-3-opus", 200_000)
+        .output(4_096)
+        .price(15.0, 75.0)
+        .cache(1.5, 18.75),
+    model("claude-3-haiku", 200_000)
+        .output(4_096)
+        .price(0.25, 1.25)
+        .cache(0.03, 0.3),
+];
+
+pub(super) const GOOGLE: &[Known] = &[
+    model("gemini-2.5-pro", 1_048_576)
+        .output(65_536)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("gemini-2.5-flash", 1_048_576)
+        .output(65_536)
+        .price(0.3, 2.5)
+        .cache_read(0.03),
+    model("gemini-2.5-flash-lite", 1_048_576)
+        .output(65_536)
+        .price(0.1, 0.4)
+        .cache_read(0.01),
+    model("gemini-2.5-flash-image", 32_768)
+        .output(32_768)
+        .price(0.3, 30.0),
+    model("gemini-2.0-flash", 1_048_576)
+        .output(8_192)
+        .price(0.1, 0.4)
+        .cache_read(0.025),
+    model("gemini-2.0-flash-lite", 1_048_576)
+        .output(8_192)
+        .price(0.075, 0.3),
+    model("gemini-3-pro-preview", 1_048_576)
+        .output(65_536)
+        .price(2.0, 12.0)
+        .cache_read(0.2),
+    model("gemini-3-flash-preview", 1_048_576)
+        .output(65_536)
+        .price(0.5, 3.0)
+        .cache_read(0.05),
+];
+
+pub(super) const OLLAMA: &[Known] = &[
+    model("qwen3", 40_960),
+    model("qwen2.5", 32_768),
+    model("llama3.3", 131_072),
+    model("llama3.2", 131_072),
+    model("llama3.1", 131_072),
+    model("mistral-nemo", 131_072),
+    model("gpt-oss", 131_072),
+    model("deepseek-r1", 131_072),
+];
+
+pub(super) const GROQ: &[Known] = &[
+    model("openai/gpt-oss-120b", 131_072)
+        .output(65_536)
+        .price(0.15, 0.6),
+    model("openai/gpt-oss-20b", 131_072)
+        .output(65_536)
+        .price(0.075, 0.3),
+    model("llama-3.3-70b-versatile", 131_072)
+        .output(32_768)
+        .price(0.59, 0.79),
+    model("llama-3.1-8b-instant", 131_072)
+        .output(131_072)
+        .price(0.05, 0.08),
+    model("qwen/qwen3-32b", 131_072)
+        .output(40_960)
+        .price(0.29, 0.59),
+    model("moonshotai/kimi-k2-instruct-0905", 262_144)
+        .output(16_384)
+        .price(1.0, 3.0),
+];
+
+pub(super) const MISTRAL: &[Known] = &[
+    model("mistral-large-latest", 131_072).price(2.0, 6.0),
+    model("mistral-medium-latest", 131_072).price(0.4, 2.0),
+    model("mistral-small-latest", 131_072).price(0.1, 0.3),
+    model("codestral-latest", 262_144).price(0.3, 0.9),
+    model("devstral-medium-latest", 131_072).price(0.4, 2.0),
+    model("magistral-medium-latest", 131_072).price(2.0, 5.0),
+];
+
+pub(super) const DEEPSEEK: &[Known] = &[
+    model("deepseek-chat", 131_072)
+        .output(8_192)
+        .price(0.28, 0.42)
+        .cache_read(0.028),
+    model("deepseek-reasoner", 131_072)
+        .output(65_536)
+        .price(0.28, 0.42)
+        .cache_read(0.028),
+];
+
+pub(super) const XAI: &[Known] = &[
+    model("grok-code-fast-1", 256_000)
+        .price(0.2, 1.5)
+        .cache_read(0.02),
+    model("grok-4", 256_000).price(3.0, 15.0).cache_read(0.75),
+    model("grok-4-fast-reasoning", 2_000_000)
+        .price(0.2, 0.5)
+        .cache_read(0.05),
+    model("grok-4-fast-non-reasoning", 2_000_000)
+        .price(0.2, 0.5)
+        .cache_read(0.05),
+    model("grok-3", 131_072).price(3.0, 15.0).cache_read(0.75),
+    model("grok-3-mini", 131_072)
+        .price(0.3, 0.5)
+        .cache_read(0.075),
+];
+
+pub(super) const OPENROUTER: &[Known] = &[
+    model("anthropic/claude-sonnet-4.5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0)
+        .cache(0.3, 3.75),
+    model("anthropic/claude-opus-4.5", 200_000)
+        .output(64_000)
+        .price(5.0, 25.0)
+        .cache(0.5, 6.25),
+    model("openai/gpt-5", 400_000)
+        .output(128_000)
+        .price(1.25, 10.0)
+        .cache_read(0.125),
+    model("google/gemini-2.5-pro", 1_048_576)
+        .output(65_536)
+        .price(1.25, 10.0),
+    model("google/gemini-2.5-flash", 1_048_576)
+        .output(65_536)
+        .price(0.3, 2.5),
+    model("x-ai/grok-code-fast-1", 256_000)
+        .price(0.2, 1.5)
+        .cache_read(0.02),
+    model("deepseek/deepseek-r1-0528", 163_840),
+    model("qwen/qwen3-coder", 262_144),
+    model("moonshotai/kimi-k2", 131_072),
+];
+
+pub(super) const TOGETHER: &[Known] = &[
+    model("meta-llama/Llama-3.3-70B-Instruct-Turbo", 131_072).price(0.88, 0.88),
+    model("Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8", 262_144).price(2.0, 2.0),
+    model("deepseek-ai/DeepSeek-V3", 131_072).price(1.25, 1.25),
+    model("moonshotai/Kimi-K2-Instruct", 131_072).price(1.0, 3.0),
+];
+
+pub(super) const FIREWORKS: &[Known] = &[
+    model("accounts/fireworks/models/kimi-k2-instruct", 131_072).price(0.6, 2.5),
+    model("accounts/fireworks/models/deepseek-v3p1", 163_840).price(0.56, 1.68),
+    model("accounts/fireworks/models/gpt-oss-120b", 131_072).price(0.15, 0.6),
+    model("accounts/fireworks/models/llama-v3p3-70b-instruct", 131_072).price(0.9, 0.9),
+];
+
+pub(super) const CEREBRAS: &[Known] = &[
+    model("gpt-oss-120b", 131_072)
+        .output(32_768)
+        .price(0.25, 0.69),
+    model("llama-3.3-70b", 131_072).price(0.85, 1.2),
+    model("llama3.1-8b", 32_768).price(0.1, 0.1),
+    model("qwen-3-32b", 131_072).price(0.4, 0.8),
+];
+
+pub(super) const DATABRICKS: &[Known] = &[
+    model("databricks-claude-sonnet-4-5", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
+    model("databricks-claude-sonnet-4", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
+    model("databricks-claude-3-7-sonnet", 200_000)
+        .output(64_000)
+        .price(3.0, 15.0),
+    model("databricks-meta-llama-3-3-70b-instruct", 128_000),
+    model("databricks-gpt-oss-120b", 131_072),
+];
