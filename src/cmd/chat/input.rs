@@ -1,5 +1,6 @@
 //! Lines of stdin: what the user says, and what the user answers.
 
+use crate::mcp::text::legible;
 use crate::sys::cancel::Cancel;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
@@ -45,12 +46,17 @@ impl Input {
 
     /// The next thing that the user says.
     pub(super) fn next(&mut self) -> Line {
-        if let Some(line) = self.early.pop_front() {
-            return line;
-        }
+        let early = self.early.pop_front();
         if self.terminal {
+            let shown = match &early {
+                Some(Line::Text(line)) => format!("> {}\n", legible(line)),
+                _ => "> ".to_owned(),
+            };
             // Nobody is left to tell if stderr is gone.
-            let _ = io::stderr().write_all(b"> ");
+            let _ = io::stderr().write_all(shown.as_bytes());
+        }
+        if let Some(line) = early {
+            return line;
         }
         match self.lines().recv() {
             Ok((_, line)) => line,

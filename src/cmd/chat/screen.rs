@@ -23,6 +23,8 @@ const PLAIN: &str = "\x1b[0m";
 pub(super) trait Desk {
     fn confirm(&self, request: &str, answer: Confirmation) -> bool;
     fn answer(&self, request: &str, data: Option<Value>) -> bool;
+    /// The client shall run a tool, which this one does not.
+    fn refuse(&self, request: &str) -> bool;
 }
 
 /// A session of a registry.
@@ -38,6 +40,12 @@ impl Desk for Session<'_> {
 
     fn answer(&self, request: &str, data: Option<Value>) -> bool {
         self.registry.answer(self.id, request, data)
+    }
+
+    fn refuse(&self, request: &str) -> bool {
+        let error = "the tool belongs to another client, which is not here".to_owned();
+        let result = Outcome::Error { error };
+        self.registry.tool_result(self.id, request, result)
     }
 }
 
@@ -143,7 +151,8 @@ impl Screen<'_> {
                 Content::ToolRequest(request) => self.call(&request.tool_call),
                 Content::FrontendToolRequest(request) => {
                     self.call(&request.tool_call);
-                    self.note("this tool runs in another client; there is none here");
+                    self.note("this tool belongs to another client, which is not here");
+                    self.desk.refuse(&request.id);
                 }
                 Content::ToolResponse(response) => self.line(&result(response)),
                 Content::ActionRequired(action) => self.action(&action.data),
@@ -216,10 +225,8 @@ impl Screen<'_> {
             return Some(Confirmation::DenyOnce);
         }
         loop {
-            self.ask(&format!(
-                "call {tool}? [y]es once, [a]lways, [n]o, [N]ever, [c]ancel: "
-            ));
-            match self.input.answer(self.cancel) {
+            let question = "[y]es once, [a]lways, [n]o, [N]ever, [c]ancel";
+            match self.ask(&format!("call {tool}? {question}: ")) {
                 None if self.cancel.is_cancelled() => return None,
                 None => return Some(Confirmation::Cancel),
                 Some(answer) => {
@@ -239,16 +246,14 @@ impl Screen<'_> {
         }
         let fields = form::fields(schema);
         if fields.is_empty() {
-            self.ask("agree? [y]es or [n]o: ");
-            let agreed = matches!(self.input.answer(self.cancel)?.trim(), "y" | "yes");
+            let agreed = matches!(self.ask("agree? [y]es or [n]o: ")?.trim(), "y" | "yes");
             return agreed.then(|| Value::Object(Map::new()));
         }
         self.note("(an empty line takes what is in brackets; ! declines)");
         let mut data = Map::new();
         for field in fields {
             loop {
-                self.ask(&field.question());
-                let answer = self.input.answer(self.cancel)?;
+                let answer = self.ask(&field.question())?;
                 if answer.trim() == "!" {
                     return None;
                 }
@@ -315,11 +320,17 @@ impl Screen<'_> {
         let _ = writeln!(self.err, "{text}");
     }
 
-    fn ask(&mut self, text: &str) {
+    /// The user's answer; none if there will be none.
+    fn ask(&mut self, text: &str) -> Option<String> {
         self.begin_line();
         self.flush();
         let _ = self.err.write_all(text.as_bytes());
         let _ = self.err.flush();
+        let answer = self.input.answer(self.cancel);
+        if answer.is_none() {
+            let _ = self.err.write_all(b"\n");
+        }
+        answer
     }
 
     fn write(&mut self, text: &str) {

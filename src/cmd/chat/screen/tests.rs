@@ -1,5 +1,7 @@
 use super::*;
-use crate::conversation::{ActionRequired, Reasoning, Role, TokenState, ToolCall, ToolRequest};
+use crate::conversation::{
+    ActionRequired, FrontendToolRequest, Reasoning, Role, TokenState, ToolCall, ToolRequest,
+};
 use crate::mcp::types::{CallToolResult, Content as Part};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -9,6 +11,7 @@ use std::cell::RefCell;
 struct Answers {
     confirmed: RefCell<Vec<(String, Confirmation)>>,
     filled: RefCell<Vec<Option<Value>>>,
+    refused: RefCell<Vec<String>>,
 }
 
 impl Desk for Answers {
@@ -21,6 +24,11 @@ impl Desk for Answers {
 
     fn answer(&self, _: &str, data: Option<Value>) -> bool {
         self.filled.borrow_mut().push(data);
+        true
+    }
+
+    fn refuse(&self, request: &str) -> bool {
+        self.refused.borrow_mut().push(request.to_owned());
         true
     }
 }
@@ -217,6 +225,46 @@ fn a_form_is_filled_in_field_by_field() {
         shown(elicit(json!({})), true, Input::typed(typed), &desk);
         assert_eq!(*desk.filled.borrow(), [data], "{typed:?}");
     }
+}
+
+#[test]
+fn a_tool_of_another_client_is_refused_at_once() {
+    let desk = Answers::default();
+    let error = "?".to_owned();
+    let request = FrontendToolRequest {
+        id: "f".to_owned(),
+        tool_call: Outcome::Error { error },
+    };
+    let turn = said([Content::FrontendToolRequest(request)]);
+    let (_, err) = shown(turn, false, Input::new(false), &desk);
+    assert_eq!(*desk.refused.borrow(), ["f"]);
+    assert!(err.contains("another client"), "{err}");
+}
+
+#[test]
+fn what_stands_in_the_place_of_an_answer_goes_to_stderr() {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut screen = Screen {
+        out: &mut out,
+        err: &mut err,
+        terminal: false,
+        desk: &Answers::default(),
+        input: &mut Input::new(false),
+        cancel: &Cancel::new(),
+        state: State::default(),
+    };
+    let class = provider::Class::Server;
+    screen.failed(&provider::Error::new(class, "it broke"));
+    screen.event(Event::Message {
+        message: &Message::text(Role::Assistant, "It broke.\nTry again."),
+        token_state: TokenState::default(),
+    });
+    screen.end();
+    assert!(screen.state.failed);
+    assert_eq!(
+        (out.as_slice(), err.as_slice()),
+        (&b""[..], &b"It broke.\nTry again.\n"[..])
+    );
 }
 
 #[test]
