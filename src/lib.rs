@@ -37,6 +37,9 @@
 //! has one while it is under way, and so has each request of a server while the session answers it.
 //! Every thread has a name and an owner that joins it, apart from those writers, which end by
 //! themselves when the pipe is closed.
+//! has one while it is under way; a model is asked by the very thread that waits for its answer. Every
+//! thread has a name and an owner that joins it, apart from those writers, which end by themselves when
+//! the pipe is closed.
 //!
 //! # Embedding
 //!

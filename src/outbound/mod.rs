@@ -1,8 +1,8 @@
 //! HTTP requests that gosling makes: to MCP servers and to models. What both need beyond ureq.
 //!
-//! A [`Target`] is where to: checked once, with what every request has in common and what must not be
-//! shown. A [`Line`] is a connection to it that can be shut down from outside without hurting another.
-//! [`sse`] reads event streams, [`said`] makes a server's words fit to be shown.
+//! A `Target` is where to: checked once, with what every request has in common and what must not be
+//! shown. A `Line` is a connection to it that can be shut down from outside without hurting another.
+//! [`sse`] reads event streams, `said` makes a server's words fit to be shown.
 
 pub(crate) mod said;
 pub mod sse;

@@ -5,12 +5,15 @@ use super::error::{Class, Error};
 use serde_json::Value;
 
 /// Words that say that the conversation is too long, in lower case.
-const TOO_LONG: [&str; 12] = [
+const TOO_LONG: [&str; 15] = [
     "context_length_exceeded",
     "context length",
     "context window",
     "context size",
     "maximum context",
+    "maximum model length",
+    "maximum prompt length",
+    "`inputs` tokens",
     "prompt is too long",
     "prompt too long",
     "input is too long",

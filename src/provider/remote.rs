@@ -126,8 +126,11 @@ impl Remote {
             silence: Some(self.options.timeout),
             idle: IDLE,
         };
-        Target::new(&place, self.addresses.clone())
-            .map_err(|why| Error::new(Class::Config, format!("{}: {why}", self.options.title)))
+        Target::new(&place, self.addresses.clone()).map_err(|why| {
+            let title = &self.options.title;
+            let message = format!("The address of {title} cannot be used: {why}");
+            Error::new(Class::Config, message)
+        })
     }
 }
 
@@ -455,19 +458,19 @@ impl Remote {
         let RemoteOptions {
             title, key_hint, ..
         } = &self.options;
-        let status = status.map_or(String::new(), |s| format!(" (HTTP {})", s.as_u16()));
+        let code = status.map_or(String::new(), |s| format!(" (HTTP {})", s.as_u16()));
         let said = shown(&target.mask(&error.message));
         let said = said.trim_end_matches('.');
         let what = match error.class {
-            Class::Authentication => format!("{title} does not let this key in{status}"),
-            Class::Credits => format!("The account with {title} is empty{status}"),
-            Class::RateLimit { .. } => format!("{title} has had too many requests{status}"),
+            Class::Authentication => format!("{title} does not let this key in{code}"),
+            Class::Credits => format!("The account with {title} is empty{code}"),
+            Class::RateLimit { .. } => format!("{title} has had too many requests{code}"),
             Class::ContextExceeded => {
-                format!("The conversation is longer than {title}'s model can read{status}")
+                format!("The conversation is longer than {title}'s model can read{code}")
             }
-            Class::Refused => format!("{title} refused the request{status}"),
-            Class::Server => format!("{title} failed{status}"),
-            _ => format!("{title}{status}"),
+            Class::Refused => format!("{title} refused the request{code}"),
+            Class::Server => format!("{title} failed{code}"),
+            _ => format!("{title}{code}"),
         };
         let advice = match error.class {
             Class::Authentication => key_hint.clone(),
@@ -477,6 +480,9 @@ impl Remote {
             }
             Class::RateLimit { after: None } | Class::Server => "try again in a while".to_owned(),
             Class::ContextExceeded => "make it shorter, or choose another model".to_owned(),
+            Class::Refused if status == Some(StatusCode::NOT_FOUND) => {
+                "check the name of the model, and the host and path of the provider".to_owned()
+            }
             _ => String::new(),
         };
         let said = match said {

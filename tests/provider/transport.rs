@@ -216,6 +216,16 @@ fn an_error_in_mid_stream_is_retried_only_if_nothing_was_heard() {
 }
 
 #[test]
+fn a_connection_that_breaks_before_anything_was_heard_is_tried_again() {
+    let server = ModelServer::new(vec![Reply::default().close(), Reply::stream(says(&["a"]))]);
+    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    assert_eq!(brief(&answer.unwrap()), ["text a"]);
+    let (attempt, wait, _) = &heard.retries[0];
+    assert_eq!(*attempt, 1);
+    assert!((800..=1200).contains(&wait.as_millis()), "{wait:?}");
+}
+
+#[test]
 fn a_connection_that_breaks_in_mid_answer_is_no_answer() {
     let server = ModelServer::new(vec![
         Reply::events().chunk(&delta(r#"{"content":"a"}"#)).close(),

@@ -175,9 +175,7 @@ impl Heard {
 
     fn chunk(&mut self, json: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
         let chunk: Chunk<'_> = serde_json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
-        if let Some(error) = chunk.error
-            && error.get() != "null"
-        {
+        if let Some(error) = chunk.error {
             let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
             return Err(failure::in_stream(&json!({"error": error})));
         }

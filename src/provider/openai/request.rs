@@ -215,16 +215,14 @@ fn user<'a>(message: &'a Message, out: &mut Vec<Outward<'a>>) {
     }
     for content in &message.content {
         match content {
-            Content::Text(text) if !text.text.is_empty() => {
-                if for_model(text.annotations.as_ref()) {
-                    let text = (&*text.text).into();
-                    parts.push(Part::Text { text });
-                }
+            Content::Text(text)
+                if !text.text.is_empty() && for_model(text.annotations.as_ref()) =>
+            {
+                let text = (&*text.text).into();
+                parts.push(Part::Text { text });
             }
-            Content::Image(image) => {
-                if for_model(image.annotations.as_ref()) {
-                    parts.push(picture((&*image.mime_type).into(), (&*image.data).into()));
-                }
+            Content::Image(image) if for_model(image.annotations.as_ref()) => {
+                parts.push(picture((&*image.mime_type).into(), (&*image.data).into()));
             }
             _ => {}
         }
