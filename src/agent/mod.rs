@@ -17,9 +17,9 @@ mod naming;
 pub mod prompt;
 mod registry;
 mod schema;
+mod sessions;
 mod tools;
 mod turn;
-mod sessions;
 
 pub use error::Error;
 pub use event::{Event, Events};

@@ -4,10 +4,8 @@ use super::floor::Model;
 use super::{Confirmation, Error, Registry};
 use crate::conversation::{Outcome, Session};
 use crate::mcp::types::CallToolResult;
-use crate::provider::{Class, ModelConfig, Provider};
-use crate::{provider, sys};
+use crate::provider::{self, Choice, Class, LeadWorker, ModelConfig, Progress};
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// What a client wants a session's model to be.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +39,7 @@ impl Registry {
                        with POST /agent/update_provider";
             return Err(provider::Error::new(Class::Config, why).into());
         };
-        let provider = self.provider(&name)?;
+        let provider = self.catalog().provider(&name)?;
         let stored = session.model_config.clone();
         let stored = stored.and_then(|config| serde_json::from_value(config).ok());
         let mut config = match stored {
@@ -74,7 +72,7 @@ impl Registry {
     /// named anywhere.
     pub fn set_model(&self, id: &str, choice: ModelChoice) -> Result<(), Error> {
         self.session(id)?;
-        self.provider(&choice.provider)?;
+        self.catalog().provider(&choice.provider)?;
         let named = choice.model.filter(|model| !model.trim().is_empty());
         let named = named.or_else(|| match self.setting("GOOSE_MODEL") {
             Some(Value::String(model)) => Some(model),
@@ -91,42 +89,42 @@ impl Registry {
         Ok(())
     }
 
-    fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
-        let mut kept = sys::lock(&self.scripted);
-        if let Some(kept) = &*kept
-            && kept.name() == name
-        {
-            return Ok(kept.clone());
-        }
-        let made: Arc<dyn Provider> = match name {
-            "scripted" => Arc::new(provider::Scripted::new(
-                self.setting("GOOSE_SCRIPT")
-                    .and_then(|v| v.as_str().map(Into::into)),
-            )),
-            _ => {
-                let host = std::env::var("OPENAI_HOST").unwrap_or_default();
-                let options = provider::OpenAiOptions::new(
-                    format!("{host}/v1/chat/completions"),
-                    format!("{host}/v1/models"),
-                );
-                Arc::new(provider::Remote::openai(
-                    "openai",
-                    options,
-                    provider::RemoteOptions::new("OpenAI"),
-                ))
+    /// The model of this name, else the first that is known of the provider.
+    fn model_config(&self, provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
+        let known = || self.catalog().known_models(provider).into_iter().next();
+        match model.map(str::to_owned).or_else(known) {
+            Some(model) => Ok(self.catalog().model_config(provider, &model)),
+            None => {
+                let why =
+                    format!("No model is named for {provider}: set GOOSE_MODEL, or choose one");
+                Err(provider::Error::new(Class::Config, why).into())
             }
-        };
-        *kept = Some(made.clone());
-        Ok(made)
+        }
     }
 
-    fn model_config(&self, _provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
-        Ok(ModelConfig {
-            model_name: model.unwrap_or("scripted").to_owned(),
-            context_limit: Some(128_000),
-            max_tokens: Some(16_384),
-            ..ModelConfig::default()
-        })
+    /// The model that answers the next turn of a session whose own model is `own`, and its part if
+    /// there are two: the setting `GOOSE_LEAD_MODEL` names a stronger one.
+    pub(super) fn model_for(
+        &self,
+        own: &Model,
+        progress: &Progress,
+    ) -> Result<(Model, Option<&'static str>), Error> {
+        let Some(policy) = LeadWorker::from_config(&self.stores().config)? else {
+            return Ok((own.clone(), None));
+        };
+        match policy.choose(progress) {
+            Choice::Worker => Ok((own.clone(), Some("worker"))),
+            Choice::Lead { .. } => {
+                let provider = match &policy.lead_provider {
+                    Some(name) => self.catalog().provider(name)?,
+                    None => own.provider.clone(),
+                };
+                let config = self
+                    .catalog()
+                    .model_config(provider.name(), &policy.lead_model);
+                Ok((Model { provider, config }, Some("lead")))
+            }
+        }
     }
 
     /// Answers the question whether a tool may be called; false if nobody asks, any more.

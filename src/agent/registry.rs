@@ -5,7 +5,7 @@ use super::hints::Hints;
 use super::{Agent, Error, ExtensionResult};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
-use crate::provider::Catalog;
+use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
@@ -72,7 +72,6 @@ pub struct Registry {
     offline: bool,
     cancel: Cancel,
     live: Mutex<HashMap<String, Arc<Agent>>>,
-    pub(super) scripted: Mutex<Option<Arc<dyn crate::provider::Provider>>>,
 }
 
 impl Registry {
@@ -80,12 +79,11 @@ impl Registry {
     pub fn new(stores: Stores, offline: bool) -> Self {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         Registry {
-            catalog: Catalog::new(config, secrets, offline),
+            catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
             stores,
             offline,
             cancel: Cancel::new(),
             live: Mutex::default(),
-            scripted: Mutex::default(),
         }
     }
 

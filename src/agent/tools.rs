@@ -147,6 +147,12 @@ impl Turn<'_> {
             }
         });
         drop(ear);
+        self.calls += requests.len();
+        let failed = |answer: &&ToolResponse| match answer.tool_result.value() {
+            Some(result) => result.is_error == Some(true),
+            None => true,
+        };
+        self.failures += answers.iter().flatten().flatten().filter(failed).count();
         let content: Vec<Content> = answers
             .into_iter()
             .flatten()

@@ -15,7 +15,9 @@ use crate::conversation::{
 };
 use crate::extension::resources;
 use crate::mcp::types::Tool;
-use crate::provider::{self, Answer, Ask, Class, Listener, Purpose, Stop, ToolSpec, Usage};
+use crate::provider::{
+    self, Answer, Ask, Class, LeadWorker, Listener, Progress, Purpose, Stop, ToolSpec, Usage,
+};
 use crate::recipe;
 use crate::store::Journal;
 use crate::sys::cancel::Cancel;
@@ -34,6 +36,25 @@ const MAX_BAD: usize = 3;
 pub(super) struct Work {
     pub(super) journal: Journal,
     pub(super) ratio: Ratio,
+    /// How the turns went, where two models share them.
+    progress: Progress,
+    /// Which of the two answered last.
+    part: Option<&'static str>,
+}
+
+impl Work {
+    fn new(journal: Journal) -> Self {
+        let is_turn = |message: &&std::sync::Arc<Message>| {
+            message.role == Role::User && message.tool_responses().next().is_none()
+        };
+        let turns = journal.messages().iter().filter(is_turn).count();
+        Work {
+            journal,
+            ratio: Ratio::default(),
+            progress: Progress::of_turns(turns),
+            part: None,
+        }
+    }
 }
 
 /// One turn under way.
@@ -46,6 +67,12 @@ pub(super) struct Turn<'t> {
     pub(super) cancel: Cancel,
     pub(super) mode: Mode,
     pub(super) model: Model,
+    /// The session's own model, where another one answers this turn.
+    own: Model,
+    /// How many calls there were in this turn.
+    pub(super) calls: usize,
+    /// How many of them gave nothing but an error.
+    pub(super) failures: usize,
     /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
     pub(super) compacted: usize,
 }
@@ -165,15 +192,18 @@ impl Registry {
                 work.journal.refresh()?;
                 work
             }
-            none => none.insert(Work {
-                journal: self.stores().sessions.journal(id)?,
-                ratio: Ratio::default(),
-            }),
+            none => none.insert(Work::new(self.stores().sessions.journal(id)?)),
         };
         if let Some(so_far) = so_far {
             work.journal.replace(so_far)?;
         }
-        let model = self.model_of(&session)?;
+        let own = self.model_of(&session)?;
+        let (model, part) = self.model_for(&own, &work.progress)?;
+        if let (Some(mode), true) = (part, part != work.part) {
+            let model = &model.config.model_name;
+            speaker.event(Event::ModelChange { model, mode });
+        }
+        work.part = part;
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
         agent.floor.begin(&model, mode);
         let mut turn = Turn {
@@ -185,6 +215,9 @@ impl Registry {
             cancel: turn_cancel,
             mode,
             model,
+            own,
+            calls: 0,
+            failures: 0,
             compacted: 0,
         };
         let end = turn.run(user);
@@ -415,7 +448,7 @@ impl Turn<'_> {
 
     /// Makes everything durable, and says how the turn ended.
     fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
-        let (tokens, model) = (self.speaker.tokens, &self.model);
+        let (tokens, model) = (self.speaker.tokens, &self.own);
         let stored = self.registry.stores().sessions.end_turn(
             &mut self.work.journal,
             |session: &mut Session| {
@@ -428,6 +461,10 @@ impl Turn<'_> {
         );
         let end = end?;
         stored?;
+        if let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? {
+            let failed = self.calls > 0 && self.failures == self.calls;
+            self.work.progress = policy.after(self.work.progress, failed);
+        }
         match end {
             End::Finished => {
                 let token_state = self.speaker.tokens;

@@ -4,15 +4,14 @@
 mod agents;
 mod config;
 mod extensions;
-mod reply;
-mod recipes;
 mod offers;
 mod providers;
+mod recipes;
+mod reply;
 mod sessions;
 
 use crate::agent::{self, Registry};
 use crate::http::{Access, Error, Request, Response, Router};
-use crate::provider::{self, Class};
 use crate::store;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -64,17 +63,6 @@ impl From<agent::Error> for Error {
             agent::Error::Model(error) => error.into(),
             agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
             agent::Error::Extension(_) => Error::internal(message),
-        }
-    }
-}
-
-impl From<provider::Error> for Error {
-    fn from(error: provider::Error) -> Self {
-        let message = error.message;
-        match error.class {
-            Class::Config | Class::Authentication | Class::Refused => Error::bad_request(message),
-            Class::Cancelled => Error::new(503, message),
-            _ => Error::internal(message),
         }
     }
 }

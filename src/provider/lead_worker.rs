@@ -43,6 +43,16 @@ pub struct Progress {
     fallback_left: u32,
 }
 
+impl Progress {
+    /// That of a session that has had so many turns, of which nothing else is known.
+    pub fn of_turns(turns: usize) -> Self {
+        Progress {
+            turns: turns.try_into().unwrap_or(u32::MAX),
+            ..Progress::default()
+        }
+    }
+}
+
 impl LeadWorker {
     /// What the configuration says; `None` if it names no strong model.
     ///

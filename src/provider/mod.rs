@@ -27,10 +27,11 @@ mod whole;
 
 pub use catalog::{Catalog, Details, ModelInfo, Own};
 pub use error::{Class, Error};
+pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
 pub use remote::{Remote, RemoteOptions};
-pub use scripted::Scripted;
+pub use scripted::{Scripted, scripted};
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;

@@ -41,7 +41,7 @@
 
 mod script;
 
-use super::{Answer, Ask, Class, Error, Listener, Provider, Purpose};
+use super::{Answer, Ask, Class, Error, Listener, Own, Provider, Purpose};
 use crate::conversation::{Content, Image, Outcome, Reasoning, ToolCall, ToolRequest};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
@@ -66,6 +66,33 @@ const DIGEST: usize = 200;
 /// What is said without a script.
 const ECHO: &str = r#"{"repeat": true, "turns": [{"steps": [
     {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
+
+/// The setting that names the file.
+const SETTING: &str = "GOOSE_SCRIPT";
+
+/// The provider for the catalog. There is one for as long as the setting names one file, because it
+/// counts how often a step has failed.
+pub fn scripted() -> Own {
+    let kept: Mutex<Option<Arc<Scripted>>> = Mutex::default();
+    Own {
+        name: "scripted",
+        display_name: "Scripted",
+        description: "Answers from a file instead of a model, to try and to show a set-up",
+        model: "script",
+        make: Box::new(move |config| {
+            let path = match config.get(SETTING) {
+                Ok(Some(Value::String(path))) if !path.is_empty() => Some(PathBuf::from(path)),
+                Ok(_) => None,
+                Err(error) => return Err(Error::new(Class::Config, error.to_string())),
+            };
+            let mut kept = lock(&kept);
+            match &*kept {
+                Some(made) if made.path == path => Ok(made.clone()),
+                _ => Ok(kept.insert(Arc::new(Scripted::new(path))).clone()),
+            }
+        }),
+    }
+}
 
 /// Answers from a script.
 pub struct Scripted {

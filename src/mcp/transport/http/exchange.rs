@@ -1,10 +1,10 @@
 //! One request to the server and what comes back, read where it comes in.
 
 use super::{Shared, lock};
+use crate::mcp::transport::{Stream, TransportError};
 use crate::outbound::said::{shown, words};
 use crate::outbound::sse::Decoder;
 use crate::outbound::{Line, cause, is_broken, media_type};
-use crate::mcp::transport::{Stream, TransportError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
