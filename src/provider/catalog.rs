@@ -18,13 +18,15 @@ use custom::{Custom, Folder};
 use data::{MAKERS, Maker};
 use models::Known;
 use serde::Serialize;
-use serde_json::Value;
 use settings::{Look, Settings};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 /// What a model is taken to read where nobody knows.
 const USUAL_CONTEXT: u64 = 128_000;
+/// The most that Ollama is asked to make room for unless the user says so. It takes the memory for all
+/// of it at once; without being asked it makes room for so little that tools alone fill it.
+const OLLAMA_CONTEXT: u64 = 32_768;
 const FOLDER: &str = "custom_providers";
 
 /// All providers.
@@ -272,20 +274,21 @@ impl Catalog {
     /// A model with its limits: those of the user's settings (`GOOSE_CONTEXT_LIMIT`,
     /// `GOOSE_MAX_TOKENS`, `GOOSE_TEMPERATURE`), else the known ones.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
-        let number = |key: &str| {
-            let value = self.config.get(key).ok().flatten();
-            value.filter(Value::is_number)
-        };
-        let count = |key: &str| number(key)?.as_u64().filter(|&count| count > 0);
+        let text = |key: &str| self.look().text(key).ok().flatten();
+        let count = |key: &str| text(key)?.parse().ok().filter(|&count: &u64| count > 0);
         let known = self.model_info(provider, model);
         let context = known
             .as_ref()
             .map_or(USUAL_CONTEXT, |known| known.context_limit);
+        let context = match provider {
+            "ollama" => context.min(OLLAMA_CONTEXT),
+            _ => context,
+        };
         let output = known.and_then(|known| known.max_output_tokens);
         ModelConfig {
             model_name: model.to_owned(),
             context_limit: count("GOOSE_CONTEXT_LIMIT").or(Some(context)),
-            temperature: number("GOOSE_TEMPERATURE").and_then(|value| value.as_f64()),
+            temperature: text("GOOSE_TEMPERATURE").and_then(|value| value.parse().ok()),
             max_tokens: count("GOOSE_MAX_TOKENS").or(output),
             ..ModelConfig::default()
         }
@@ -323,7 +326,9 @@ impl Catalog {
     pub fn entries(&self) -> Vec<Details> {
         let builtin = MAKERS.iter().map(|maker| self.builtin_details(maker));
         let own = self.own.iter().map(|own| self.own_details(own));
+        let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
         let custom = self.custom.read().into_iter();
+        let custom = custom.filter(|custom| !is_own(&custom.name));
         let custom = custom.map(|custom| self.custom_details(&custom));
         builtin.chain(own).chain(custom).collect()
     }

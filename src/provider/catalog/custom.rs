@@ -209,9 +209,13 @@ impl Folder {
         let paths = entries.flatten().map(|entry| entry.path());
         let mut paths: Vec<PathBuf> = paths
             .filter(|path| path.extension().is_some_and(|end| end == "json"))
-            .take(MAX_FILES)
+            .take(MAX_FILES + 1)
             .collect();
         paths.sort();
+        if paths.len() > MAX_FILES {
+            self.complain(&paths[MAX_FILES], "there are too many files next to it");
+            paths.truncate(MAX_FILES);
+        }
         let mut found: Vec<Custom> = Vec::new();
         for path in paths {
             match read_file(&path) {

@@ -1,4 +1,6 @@
 use super::*;
+use crate::provider::{Answer, Ask, Listener};
+use crate::sys::cancel::Cancel;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -335,7 +337,8 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
             200_000,
             Some(32_000),
         ),
-        ("ollama", "qwen3:8b", 40_960, None),
+        ("ollama", "qwen3:8b", 32_768, None),
+        ("ollama", "unheard-of", 32_768, None),
         ("vllm", "gpt-4onward", 128_000, None),
     ] {
         let config = catalog.model_config(provider, model);
@@ -413,6 +416,64 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
         Some("Bearer k")
     );
     assert_eq!(header(&settings, "X-A").as_deref(), Some("b"));
+}
+
+#[test]
+fn a_file_without_end_and_files_without_number_do_no_harm() {
+    let place = Place::new();
+    let file = |name: &str, text: &str| place.file(&format!("{FOLDER}/{name}"), text);
+    let provider = |name: &str, rest: &str| {
+        format!(
+            r#"{{"name": "{name}", "engine": "openai", "display_name": "X", "base_url": "http://h"{rest}}}"#
+        )
+    };
+    file("endless.json", &provider("endless", &" ".repeat(2 << 20)));
+    for n in 0..200 {
+        file(&format!("{n}.json"), &provider(&format!("p{n}"), ""));
+    }
+    let entries = place.catalog(&[]).entries();
+    assert!(entries.len() <= MAKERS.len() + 128, "{}", entries.len());
+    assert!(entries.iter().all(|entry| entry.name != "endless"));
+}
+
+/// Says nothing.
+struct Mute;
+
+impl Provider for Mute {
+    fn name(&self) -> &str {
+        "mute"
+    }
+
+    fn ask(&self, _: &Ask<'_>, _: &Cancel, _: &mut dyn Listener) -> Result<Answer, Error> {
+        Err(Error::new(Class::Refused, "mute"))
+    }
+
+    fn models(&self, _: &Cancel) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
+    let place = Place::new();
+    let catalog = place.catalog(&[("GOOSE_PROVIDER", "mute")]).with(Own {
+        name: "mute",
+        display_name: "Mute",
+        description: "",
+        model: "silence",
+        make: Box::new(|_| Ok(Arc::new(Mute))),
+    });
+    assert_eq!(catalog.provider("mute").unwrap().name(), "mute");
+    assert!(catalog.is_configured("mute"));
+    assert_eq!(catalog.known_models("mute"), ["silence"]);
+    let entries = catalog.entries();
+    assert!(
+        entries
+            .iter()
+            .any(|entry| entry.name == "mute" && entry.is_configured)
+    );
+    let error = catalog.provider("nope").err().unwrap();
+    assert!(error.message.contains(", mute"), "{error}");
 }
 
 #[test]
