@@ -2,7 +2,7 @@
 //! another program, or edited by a client; models refuse what does not add up.
 
 use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
-use crate::mcp::types::{self, CallToolResult};
+use crate::mcp::types;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -152,22 +152,12 @@ fn names_audience(part: &types::Content) -> bool {
 fn for_the_model(response: &ToolResponse) -> ToolResponse {
     let mut response = response.clone();
     if let Outcome::Success { value } = &mut response.tool_result {
-        value.content.retain(|part| is_for("assistant", part));
+        value.content.retain(|part| is_for_the_model(part));
     }
     response
 }
 
-/// The result without what is only for the model; `None` if all of it is for the user too.
-pub(super) fn for_the_user(result: &CallToolResult) -> Option<CallToolResult> {
-    let hidden = |part: &types::Content| names_audience(part) && !is_for("user", part);
-    result.content.iter().any(hidden).then(|| {
-        let mut result = result.clone();
-        result.content.retain(|part| !hidden(part));
-        result
-    })
-}
-
-fn is_for(who: &str, part: &types::Content) -> bool {
+fn is_for_the_model(part: &types::Content) -> bool {
     #[derive(Deserialize)]
     struct Annotated {
         annotations: Option<Annotations>,
@@ -182,7 +172,7 @@ fn is_for(who: &str, part: &types::Content) -> bool {
     let audience = serde_json::from_str::<Annotated>(part.as_json())
         .ok()
         .and_then(|part| part.annotations?.audience);
-    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|a| a == who))
+    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|a| a == "assistant"))
 }
 
 #[cfg(test)]
@@ -297,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn each_audience_sees_its_own() {
+    fn the_model_sees_what_is_meant_for_it() {
         let part = |text: &str, audience: Value| json!({"type": "text", "text": text, "annotations": {"audience": audience}});
         let content = json!([
             part("both", json!(["user", "assistant"])),
@@ -306,7 +296,6 @@ mod tests {
             part("open", json!([])),
             {"type": "text", "text": "says \"audience\""},
         ]);
-        let result: CallToolResult = serde_json::from_value(json!({ "content": content })).unwrap();
         let texts = |result: &CallToolResult| -> Vec<String> {
             let part = |part: &types::Content| {
                 let part: Value = serde_json::from_str(part.as_json()).unwrap();
@@ -314,9 +303,6 @@ mod tests {
             };
             result.content.iter().map(part).collect()
         };
-        let user = for_the_user(&result).unwrap();
-        assert_eq!(texts(&user), ["both", "user", "open", "says \"audience\""]);
-        assert!(for_the_user(&user).is_none());
         let value = json!({"status": "success", "value": {"content": content}});
         let history = [
             text("user", "go"),
