@@ -185,6 +185,17 @@ fn turns<'a>(messages: &[&'a Message], strict: bool) -> Vec<Turn<'a>> {
             _ => turns.push(Turn { role, parts }),
         }
     }
+    // A model's call has to follow something of the user's.
+    if turns.first().is_some_and(|turn| turn.role == "model") {
+        let parts = vec![text("Continue.")];
+        turns.insert(
+            0,
+            Turn {
+                role: "user",
+                parts,
+            },
+        );
+    }
     turns
 }
 

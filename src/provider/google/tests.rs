@@ -257,7 +257,8 @@ fn a_call_of_another_model_is_marked_for_models_that_want_signatures() {
         std::slice::from_ref(&foreign),
         &[],
     );
-    let parts = &strict["contents"][0]["parts"];
+    assert_eq!(strict["contents"][0]["role"], "user");
+    let parts = &strict["contents"][1]["parts"];
     assert_eq!(
         parts[0]["thoughtSignature"],
         "skip_thought_signature_validator"
@@ -265,7 +266,7 @@ fn a_call_of_another_model_is_marked_for_models_that_want_signatures() {
     assert!(parts[1].get("thoughtSignature").is_none());
     let (_, lax) = body(&named("gemini-2.5-flash"), &[foreign], &[]);
     assert!(
-        lax["contents"][0]["parts"][0]
+        lax["contents"][1]["parts"][0]
             .get("thoughtSignature")
             .is_none()
     );
