@@ -100,14 +100,14 @@ fn requests_of_unknown_methods_are_refused() {
         "ask",
         [
             Action::Ask("roots/listen".into()),
-            Action::Ask("sampling/createMessage".into()),
+            Action::Ask("tasks/list".into()),
             Action::text("asked"),
         ],
     );
     let server = Server::new().start();
     let session = with_extension(&server, &script);
     session.call("odd__ask", json!({})).is(200).says("asked");
-    for method in ["roots/listen", "sampling/createMessage"] {
+    for method in ["roots/listen", "tasks/list"] {
         let answer = record.answer(&format!("ask {method}"));
         assert_eq!(answer["error"]["code"], -32601, "{answer}");
     }
