@@ -66,7 +66,10 @@ fn a_link_is_the_same_text_for_what_it_was_made_of() {
 
 #[test]
 fn a_session_starts_from_a_file_of_its_folder_or_of_the_user() {
-    let server = Server::new().start();
+    let listed = support::temp_dir();
+    let server = Server::new()
+        .env("GOOSE_RECIPE_PATH", listed.path().to_str().unwrap())
+        .start();
     let saved = |folder: std::path::PathBuf, title: &str| {
         fs::create_dir_all(&folder).unwrap();
         let path = fs::canonicalize(folder).unwrap().join("r.yaml");
@@ -76,7 +79,8 @@ fn a_session_starts_from_a_file_of_its_folder_or_of_the_user() {
     };
     let users = saved(server.root().join("config/recipes"), "Users");
     let folders = saved(server.work().join(".goose/recipes"), "Folders");
-    for (id, title) in [(users, "Users"), (folders, "Folders")] {
+    let listed = saved(listed.path().to_owned(), "Listed");
+    for (id, title) in [(users, "Users"), (folders, "Folders"), (listed, "Listed")] {
         let session = start(&server, "recipe_id", json!(id)).is(200).body;
         let expected =
             json!({"version": "1.0.0", "title": title, "description": "D", "prompt": "go"});

@@ -52,7 +52,9 @@ impl Mode {
         let Some(setting) = setting else {
             return Mode::default();
         };
-        Mode::deserialize(setting).unwrap_or_else(|_| {
+        let named = setting.as_str().map(|name| name.trim().to_ascii_lowercase());
+        let mode = Mode::deserialize(Value::from(named.unwrap_or_default()));
+        mode.unwrap_or_else(|_| {
             log::warn!(
                 "not a mode, so every call is asked about setting=GOOSE_MODE value={setting}"
             );
@@ -140,7 +142,7 @@ mod tests {
     #[test]
     fn an_unknown_mode_asks() {
         assert_eq!(Mode::of(None), Mode::Auto);
-        assert_eq!(Mode::of(Some(&json!("smart_approve"))), Mode::SmartApprove);
+        assert_eq!(Mode::of(Some(&json!("Smart_Approve "))), Mode::SmartApprove);
         assert_eq!(Mode::of(Some(&json!("yolo"))), Mode::Approve);
         assert_eq!(Mode::of(Some(&json!(5))), Mode::Approve);
     }

@@ -8,12 +8,13 @@ use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
 use crate::recipe::{self, Library, Recipe};
-use crate::store::{self, Level, Permissions};
+use crate::store::{self, Level};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -266,21 +267,21 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(request.required_query("session_id")?)?;
     let listed = agent.tools(request.query("extension_name"), &cancel)?;
-    let permissions = &registry.stores().permissions;
-    let infos = listed
+    let decided = registry.stores().permissions.all()?;
+    let infos: Vec<ToolInfo> = listed
         .into_iter()
-        .map(|tool| tool_info(tool, permissions))
-        .collect::<Result<Vec<_>, _>>()?;
+        .map(|tool| tool_info(tool, &decided))
+        .collect();
     Ok(Response::json(&infos))
 }
 
-fn tool_info(listed: ListedTool, permissions: &Permissions) -> store::Result<ToolInfo> {
-    Ok(ToolInfo {
-        permission: permissions.level(&listed.name)?,
+fn tool_info(listed: ListedTool, decided: &HashMap<String, Level>) -> ToolInfo {
+    ToolInfo {
+        permission: decided.get(&listed.name).copied(),
         name: listed.name,
         parameters: listed.tool.parameters(),
         description: listed.tool.description.unwrap_or_default(),
-    })
+    }
 }
 
 fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> {

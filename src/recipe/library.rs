@@ -123,12 +123,25 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
     };
     let content = store::read_object(path, MAX_FILE as u64);
     let mut object = content
-        .map_err(|error| failed(error.to_string()))?
+        .map_err(|error| {
+            failed(match error {
+                store::Error::Broken {
+                    line: 0, reason, ..
+                } => reason,
+                store::Error::Broken { line, reason, .. } => format!("line {line}: {reason}"),
+                error => error.to_string(),
+            })
+        })?
         .ok_or_else(|| failed("there is no such file".to_owned()))?;
     if let Some(Value::Object(inner)) = object.get_mut("recipe") {
         object = std::mem::take(inner);
     }
-    Recipe::from_object(object).map_err(|error| failed(error.to_string()))
+    Recipe::from_object(object).map_err(|error| {
+        failed(match error {
+            Error::Shape { reason } => reason,
+            error => error.to_string(),
+        })
+    })
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

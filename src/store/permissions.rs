@@ -1,5 +1,6 @@
 //! `permission.yaml`: which tools may run unasked, as Goose keeps it.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -66,10 +67,8 @@ impl Permissions {
     /// no leave to run anything, [`Error::Io`] when it cannot be read.
     pub fn level(&self, tool: &str) -> Result<Option<Level>> {
         let root = self.document.load()?;
-        let section = match root.get(USER) {
-            None | Some(Yaml::Null) => return Ok(None),
-            Some(Yaml::Mapping(section)) => section,
-            Some(_) => return Err(self.odd(USER)),
+        let Some(section) = self.section(&root)? else {
+            return Ok(None);
         };
         for level in Level::ALL {
             if self.list(section, level)?.iter().any(|it| it == tool) {
@@ -77,6 +76,25 @@ impl Permissions {
             }
         }
         Ok(None)
+    }
+
+    /// What was decided about every tool, with one look at the file; see [`Permissions::level`].
+    ///
+    /// # Errors
+    /// As [`Permissions::level`].
+    pub fn all(&self) -> Result<HashMap<String, Level>> {
+        let root = self.document.load()?;
+        let mut all = HashMap::new();
+        let Some(section) = self.section(&root)? else {
+            return Ok(all);
+        };
+        for level in Level::ALL {
+            let tools = self.list(section, level)?.iter().filter_map(Yaml::as_str);
+            for tool in tools {
+                all.entry(tool.to_owned()).or_insert(level);
+            }
+        }
+        Ok(all)
     }
 
     /// Decides about `tool`.
@@ -92,6 +110,9 @@ impl Permissions {
     /// # Errors
     /// As [`super::Config::edit`]; the file then is as it was.
     pub fn set_all(&self, decisions: &[(&str, Level)]) -> Result<()> {
+        if decisions.is_empty() {
+            return Ok(());
+        }
         self.document.edit(|root| {
             let section = root.entry(USER.into()).or_insert(Yaml::Null);
             if section.is_null() {
@@ -121,6 +142,14 @@ impl Permissions {
             section.insert(level.as_str().into(), Yaml::Sequence(after));
         }
         Ok(())
+    }
+
+    fn section<'a>(&self, root: &'a Mapping) -> Result<Option<&'a Mapping>> {
+        match root.get(USER) {
+            None | Some(Yaml::Null) => Ok(None),
+            Some(Yaml::Mapping(section)) => Ok(Some(section)),
+            Some(_) => Err(self.odd(USER)),
+        }
     }
 
     fn list<'a>(&self, section: &'a Mapping, level: Level) -> Result<&'a [Yaml]> {
@@ -214,6 +243,8 @@ mod tests {
         let permissions = place.permissions();
         assert_eq!(permissions.level("a").unwrap(), Some(Level::NeverAllow));
         assert_eq!(permissions.level("b").unwrap(), Some(Level::AskBefore));
+        let all = permissions.all().unwrap();
+        assert_eq!((all["a"], all["b"]), (Level::NeverAllow, Level::AskBefore));
     }
 
     #[test]
@@ -228,6 +259,7 @@ mod tests {
             place.says(odd);
             let permissions = place.permissions();
             assert!(permissions.level("a").is_err(), "{odd}");
+            assert!(permissions.all().is_err(), "{odd}");
             assert!(permissions.set("a", Level::AlwaysAllow).is_err(), "{odd}");
             assert_eq!(place.text(), odd);
         }
