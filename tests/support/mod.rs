@@ -6,6 +6,7 @@ pub mod client;
 pub mod process;
 pub mod scripted;
 pub mod server;
+pub mod turns;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

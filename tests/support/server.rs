@@ -51,6 +51,18 @@ impl Server {
         }
     }
 
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Sets one key of the configuration, besides those that it has.
+    pub fn setting(self, key: &str, value: impl Into<Value>) -> Self {
+        let path = self.root.path().join("config/config.yaml");
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        let value = value.into();
+        self.config(&format!("{before}{key}: {value}\n"))
+    }
+
     pub fn config(self, yaml: &str) -> Self {
         fs::write(self.root.path().join("config/config.yaml"), yaml).unwrap();
         self
@@ -119,6 +131,10 @@ impl Live {
     /// Where sessions work unless a test says otherwise.
     pub fn work(&self) -> PathBuf {
         self.root().join("work")
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub fn pid(&self) -> u32 {
@@ -292,9 +308,22 @@ impl Live {
     }
 
     /// Ends it and starts another one in the same folder.
-    pub fn restart(mut self) -> Live {
+    pub fn restart(self) -> Live {
         assert!(self.terminate().success());
+        self.again()
+    }
+
+    /// Starts another one in the folder of this one, which has ended.
+    pub fn again(mut self) -> Live {
         self.setup.take().expect("until restart").start()
+    }
+
+    /// A session that there is already.
+    pub fn known(&self, id: &str) -> Session<'_> {
+        Session {
+            server: self,
+            id: id.to_owned(),
+        }
     }
 }
 
@@ -310,7 +339,7 @@ impl Drop for Live {
 
 /// A session on a running server.
 pub struct Session<'a> {
-    server: &'a Live,
+    pub server: &'a Live,
     pub id: String,
 }
 

@@ -1,0 +1,332 @@
+//! What the model calls, what comes of it, and what the model sees of that.
+
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Record, Server};
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+
+/// A model that makes these calls at once and then repeats the last result.
+fn calling(calls: Value) -> Value {
+    json!({"repeat": true, "turns": [{"steps": [{"calls": calls}, {"text": "So: {{last_result}}"}]}]})
+}
+
+fn one(script: &Script) -> Extension {
+    Extension::scripted("one", script)
+}
+
+#[test]
+fn what_a_tool_gives_reaches_the_model() {
+    let script = json!({"turns": [
+        {"steps": [
+            {"text": "Let me see. "},
+            {"call": {"id": "c1", "name": "one__echo", "arguments": {"message": "first"}}},
+            {"call": {"name": "one__echo", "arguments": {"message": "{{last_result}} and second"}}},
+            {"text": "It says {{last_result}}."},
+        ], "usage": {"input": 10, "output": 5}},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes();
+    let turn = turn.gives(&["first", "first and second"]);
+    assert_eq!(turn.text(), "Let me see. It says first and second.");
+    assert_eq!(turn.calls()[0]["id"], "c1");
+    assert_eq!(turn.calls()[0]["_meta"]["goose_extension"], "one");
+    assert_eq!(turn.calls()[0]["toolCall"]["status"], "success");
+    let response = turn.parts_of("toolResponse")[0];
+    assert_eq!(response["id"], "c1");
+    assert_eq!(response["toolResult"]["status"], "success");
+    assert_eq!(response["toolResult"]["value"]["isError"], false);
+    assert_eq!(turn.tokens()["accumulatedInputTokens"], 30);
+    assert_eq!(
+        session.transcript(),
+        [
+            "user: go",
+            "assistant: Let me see.  | call c1",
+            "user: result first",
+            "assistant: call call_1_0",
+            "user: result first and second",
+            "assistant: It says first and second.",
+        ]
+    );
+    // What the client saw is what is stored.
+    for message in session.conversation().iter().skip(1) {
+        turn.place(|event| event["message"]["id"] == message["id"]);
+    }
+}
+
+#[test]
+fn calls_of_one_answer_run_side_by_side_and_keep_their_order() {
+    // Neither could answer before both have been heard, were it not for the wait.
+    let record = Record::new();
+    let script = Script::new()
+        .recorded(&record.path())
+        .tool("late", [Action::Sleep(600), Action::text("late")])
+        .tool("soon", [Action::Sleep(50), Action::text("soon")])
+        .tool("never", []);
+    let calls = json!([{"name": "one__late"}, {"name": "one__soon"}, {"name": "one__never"}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&script).impatient()]);
+    let turn = session.say("go").finishes();
+    let results = turn.results();
+    assert_eq!(results[..2], ["late", "soon"]);
+    assert!(results[2].contains("`timeout`"), "{results:?}");
+    let heard = record.messages();
+    let methods = heard.iter().filter_map(|m| m["method"].as_str());
+    let methods: Vec<_> = methods.skip_while(|m| *m != "tools/call").collect();
+    let wanted = [
+        "tools/call",
+        "tools/call",
+        "tools/call",
+        "notifications/cancelled",
+    ];
+    assert_eq!(methods, wanted);
+    assert_eq!(
+        session.conversation().len(),
+        4,
+        "one message has all results"
+    );
+}
+
+#[test]
+fn an_unknown_tool_is_told_to_the_model_with_one_that_is_alike() {
+    let calls =
+        json!([{"name": "echo"}, {"name": "one__nothing"}, {"name": ""}, {"name": "ü\u{7}\n__☃"}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes();
+    let results = turn.results();
+    assert!(
+        results[0].contains("Did you mean one__echo?"),
+        "{results:?}"
+    );
+    for result in &results[1..] {
+        assert!(result.contains("There is no tool"), "{results:?}");
+    }
+    let response = turn.parts_of("toolResponse")[0];
+    assert_eq!(response["toolResult"]["value"]["isError"], true);
+    session.echoes("one");
+}
+
+#[test]
+fn arguments_that_are_no_object_are_explained() {
+    let raw = |text: &str| json!({"raw_call": {"name": "one__echo", "arguments_text": text}});
+    let good = json!({"call": {"name": "one__echo", "arguments": {"message": "good"}}});
+    let script = json!({"turns": [{"steps": [
+        raw("{\"message\": \"half"), raw("[1]"), good, {"text": "So: {{last_result}}"},
+    ]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes().says("So: good");
+    let results = turn.results();
+    assert!(results[0].contains("not a JSON object"), "{results:?}");
+    assert!(results[1].contains("not a JSON object"), "{results:?}");
+    assert_eq!(turn.calls()[0]["toolCall"]["status"], "error");
+    session.say("and more").finishes();
+}
+
+#[test]
+fn tools_that_fail_do_not_end_the_turn() {
+    let script = Script::new()
+        .tool(
+            "refuses",
+            [Action::Error(-32000, "out of paper".to_owned())],
+        )
+        .tool(
+            "sorry",
+            [Action::Result(
+                json!({"content": [{"type": "text", "text": "sorry"}], "isError": true}),
+            )],
+        )
+        .tool("odd", [Action::Result(json!({"content": "no list"}))])
+        .tool("silent", [])
+        .tool("crash", [Action::Sleep(1_500), Action::Exit(3)]);
+    let names = ["refuses", "sorry", "odd", "silent", "crash"];
+    let calls: Vec<Value> = names
+        .iter()
+        .map(|n| json!({"name": format!("one__{n}")}))
+        .collect();
+    let server = Server::scripted(calling(calls.into())).start();
+    let session = server.session([one(&script).impatient()]);
+    let turn = session.say("go").finishes().says("So: ");
+    let results = turn.results();
+    assert!(results[0].contains("out of paper"), "{results:?}");
+    assert!(results[1].contains("sorry"), "{results:?}");
+    for (n, result) in results.iter().enumerate() {
+        assert!(!result.is_empty(), "{} says nothing", names[n]);
+    }
+    assert!(results[3].contains("`timeout`"), "{results:?}");
+    for response in turn.parts_of("toolResponse") {
+        let result = &response["toolResult"];
+        assert_eq!(result["value"]["isError"], true, "{result}");
+    }
+}
+
+#[test]
+fn a_server_that_dies_in_mid_call_takes_no_turn_with_it() {
+    let script = Script::new().tool("crash", [Action::Sleep(100), Action::Exit(3)]);
+    let calls =
+        json!([{"name": "one__crash"}, {"name": "two__echo", "arguments": {"message": "fine"}}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&script), Extension::scripted("two", &Script::new())]);
+    for _ in 0..2 {
+        let turn = session.say("go").finishes().says("So: fine");
+        let results = turn.results();
+        assert!(
+            !results[0].is_empty() && results[1] == "fine",
+            "{results:?}"
+        );
+    }
+}
+
+/// A tool whose schema wants an integer and a boolean.
+fn strict(record: &Record, answer: Action) -> Extension {
+    let schema = json!({
+        "type": "object", "required": ["n"],
+        "properties": {"n": {"type": "integer"}, "b": {"type": "boolean"}},
+    });
+    let tools = json!({"tools": [{"name": "strict", "inputSchema": schema}]});
+    let script = Script::new().recorded(&record.path());
+    let script = script.on("tools/list", [Action::Result(tools)]);
+    one(&script.tool("strict", [answer]))
+}
+
+#[test]
+fn what_the_model_obviously_means_reaches_the_server() {
+    let record = Record::new();
+    let arguments = json!({"n": "17", "b": "true", "other": "5"});
+    let calls = json!([{"name": "one__strict", "arguments": arguments}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([strict(&record, Action::text("fine"))]);
+    session.say("go").finishes().gives(&["fine"]);
+    let call = record.heard("tools/call");
+    let meant = json!({"n": 17, "b": true, "other": "5"});
+    assert_eq!(call["params"]["arguments"], meant);
+}
+
+#[test]
+fn arguments_that_a_server_refuses_are_explained() {
+    let record = Record::new();
+    let calls = json!([{"name": "one__strict", "arguments": {"b": "perhaps"}}]);
+    let server = Server::scripted(calling(calls)).start();
+    let refusal = Action::Error(-32602, "invalid".to_owned());
+    let session = server.session([strict(&record, refusal)]);
+    let turn = session.say("go").finishes().says("`n` is missing");
+    assert!(turn.results()[0].contains("`b` is a string, not boolean"));
+}
+
+#[test]
+fn every_call_has_an_id_of_its_own() {
+    let call = |id: &str, text: &str| json!({"id": id, "name": "one__echo", "arguments": {"message": text}});
+    let calls = json!([
+        call("same", "a"),
+        call("same", "b"),
+        call("", "c"),
+        call("", "d")
+    ]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes().gives(&["a", "b", "c", "d"]);
+    let ids = |kind: &str| -> Vec<Value> {
+        let parts = turn.parts_of(kind).into_iter();
+        parts.map(|part| part["id"].clone()).collect()
+    };
+    let calls = ids("toolRequest");
+    assert_eq!(calls, ids("toolResponse"));
+    assert_eq!(calls[0], "same");
+    let different: std::collections::HashSet<_> = calls.iter().map(Value::to_string).collect();
+    assert_eq!(different.len(), 4);
+    assert!(!calls.contains(&json!("")));
+    session.say("again").finishes().gives(&["a", "b", "c", "d"]);
+}
+
+#[test]
+fn an_answer_that_is_too_large_goes_to_a_file() {
+    let script = Script::new().tool("large", [Action::Text("0123456789".to_owned(), 30_000)]);
+    let calls = json!([{"name": "one__large"}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("go").finishes().says("300000 characters");
+    let result = &turn.results()[0];
+    assert!(result.len() < 10_000, "{} bytes", result.len());
+    let (_, path) = result.split_once("is in the file ").expect("a file");
+    let path = path.split_once(". It begins").expect("a head").0;
+    let metadata = std::fs::metadata(path).unwrap();
+    assert_eq!(metadata.len(), 300_000);
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    assert!(path.contains(&session.id), "{path}");
+    server.delete(&format!("/sessions/{}", session.id)).is(200);
+    assert!(!std::path::Path::new(path).exists());
+}
+
+#[test]
+fn each_audience_sees_its_own() {
+    let part = |text: &str, who: &str| json!({"type": "text", "text": text, "annotations": {"audience": [who]}});
+    let content = json!([
+        part("for-the-model", "assistant"),
+        part("for-the-user", "user")
+    ]);
+    let script = Script::new().tool("both", [Action::Result(json!({"content": content}))]);
+    let calls = json!([{"name": "one__both"}]);
+    let server = Server::scripted(calling(calls)).start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("go").finishes();
+    assert_eq!(turn.text(), "So: for-the-model");
+    assert!(turn.results()[0].contains("for-the-user"));
+}
+
+#[test]
+fn the_number_of_requests_to_the_model_has_a_limit() {
+    let record = Record::new();
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"call": {"name": "one__echo", "arguments": {"message": "on and on"}}},
+    ]}]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MAX_TURNS", 3)
+        .start();
+    let session = server.session([one(&Script::new().recorded(&record.path()))]);
+    let turn = session.say("go").finishes().says("GOOSE_MAX_TURNS");
+    assert_eq!(turn.results().len(), 3);
+    let turn = session.say("go on").finishes().says("GOOSE_MAX_TURNS");
+    assert_eq!(turn.results().len(), 3);
+}
+
+#[test]
+fn a_model_that_cannot_spell_is_stopped() {
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"raw_call": {"name": "one__echo", "arguments_text": "{"}},
+    ]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session
+        .say("go")
+        .finishes()
+        .says("could not spell a tool call");
+    assert_eq!(turn.results().len(), 3);
+}
+
+#[test]
+fn a_hundred_calls_at_once_are_all_answered_in_order() {
+    let texts: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    let call = |text: &String| json!({"name": "one__echo", "arguments": {"message": text}});
+    let calls: Vec<Value> = texts.iter().map(call).collect();
+    let server = Server::scripted(calling(calls.into())).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes().says("So: 99");
+    assert_eq!(turn.results(), texts);
+}
+
+#[test]
+fn images_and_structured_results_pass_unchanged() {
+    let result = json!({
+        "content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}],
+        "structuredContent": {"deep": {"er": [1, 2.50, "x"]}}, "_meta": {"ui": true},
+    });
+    let script = Script::new().tool("look", [Action::Result(result.clone())]);
+    let server = Server::scripted(calling(json!([{"name": "one__look"}]))).start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("go").finishes();
+    let value = &turn.parts_of("toolResponse")[0]["toolResult"]["value"];
+    assert_eq!(value["content"], result["content"]);
+    assert_eq!(value["structuredContent"], result["structuredContent"]);
+    assert_eq!(value["_meta"], result["_meta"]);
+}

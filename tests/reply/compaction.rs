@@ -1,0 +1,176 @@
+//! Conversations that outgrow their model, and the commands that shorten them.
+
+use crate::support::server::{Server, Session};
+use serde_json::{Value, json};
+
+/// A model whose answers are long, and that says what the first message is that it sees.
+fn talker() -> Value {
+    json!({"repeat": true, "summary": "They talked about weather.", "turns": [
+        {"when": {"user": "remember"}, "steps": [{"text": "I remember."}]},
+        {"steps": [{"text": "x".repeat(6_000)}]},
+    ]})
+}
+
+fn visible(session: &Session<'_>, who: &str) -> usize {
+    let conversation = session.conversation();
+    conversation
+        .iter()
+        .filter(|m| m["metadata"][who] == true)
+        .count()
+}
+
+/// The texts of what the model sees.
+fn seen(session: &Session<'_>) -> Vec<String> {
+    let conversation = session.conversation();
+    let seen = conversation
+        .iter()
+        .filter(|m| m["metadata"]["agentVisible"] == true);
+    seen.map(|m| {
+        m["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    })
+    .collect()
+}
+
+#[test]
+fn a_conversation_that_fills_the_context_is_summed_up() {
+    let server = Server::scripted(talker()).start();
+    let session = server.session([]);
+    session
+        .uses(json!({"model": "small", "context_limit": 4_000}))
+        .is(200);
+    let first = session.say("rain?").finishes();
+    assert!(first.notices("inlineMessage").is_empty());
+    session.say("snow?").finishes();
+    let turn = session.say("remember?").finishes().says("I remember.");
+    let notices = turn.notices("inlineMessage");
+    assert!(notices[0].contains("more than 80 %"), "{notices:?}");
+    assert!(notices[1].contains("was summed up"), "{notices:?}");
+    assert_eq!(turn.notices("thinkingMessage").len(), 1);
+    let updates = turn.events_of("UpdateConversation");
+    assert_eq!(updates.len(), 1);
+    let told = updates[0]["conversation"].as_array().unwrap();
+    assert_eq!(
+        told.len(),
+        5 + 2,
+        "the old messages, the summary and the question"
+    );
+    let seen = seen(&session);
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert!(
+        seen[0].starts_with("They talked about weather."),
+        "{}",
+        seen[0]
+    );
+    assert_eq!(seen[1..], ["remember?", "I remember."]);
+    assert_eq!(visible(&session, "userVisible"), 6);
+    let id = session.id.clone();
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(visible(&session, "agentVisible"), 3);
+    session.say("remember more").finishes().says("I remember.");
+}
+
+#[test]
+fn the_user_may_have_it_summed_up() {
+    let server = Server::scripted(talker()).start();
+    let session = server.session([]);
+    session.say("rain?").finishes();
+    let turn = session.say("/compact").finishes();
+    assert_eq!(turn.events_of("UpdateConversation").len(), 1);
+    assert!(!turn.notices("inlineMessage").is_empty());
+    assert!(turn.text().is_empty());
+    assert!(seen(&session)[0].starts_with("They talked about weather."));
+    assert_eq!(visible(&session, "userVisible"), 2);
+    session.say("remember?").finishes().says("I remember.");
+}
+
+#[test]
+fn the_user_may_begin_anew() {
+    let server = Server::scripted(talker()).start();
+    let session = server.session([]);
+    session.say("rain?").finishes();
+    let turn = session.say("/clear").finishes();
+    assert_eq!(
+        turn.events_of("UpdateConversation")[0]["conversation"],
+        json!([])
+    );
+    assert!(session.conversation().is_empty());
+    session.say("remember?").finishes().says("I remember.");
+    assert_eq!(session.conversation().len(), 2);
+}
+
+#[test]
+fn an_empty_conversation_can_be_shortened_too() {
+    let server = Server::scripted(talker()).start();
+    let session = server.session([]);
+    session.say("/compact").finishes();
+    session.say("/clear").finishes();
+    session.say("/compact").finishes();
+    session.say("remember?").finishes().says("I remember.");
+}
+
+#[test]
+fn a_model_that_finds_it_too_long_is_asked_again_with_a_summary() {
+    let script = json!({"summary": "They talked about weather.", "turns": [
+        {"steps": [{"text": "Rain."}]},
+        {"when": {"user": "too much"}, "steps": [
+            {"error": {"class": "context_exceeded", "message": "too long", "times": 1}},
+            {"text": "Now it fits."},
+        ]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    session.say("weather?").finishes().says("Rain.");
+    let turn = session.say("too much").finishes().says("Now it fits.");
+    assert_eq!(turn.events_of("UpdateConversation").len(), 1);
+    assert!(seen(&session)[0].starts_with("They talked about weather."));
+}
+
+#[test]
+fn a_model_that_always_finds_it_too_long_does_not_go_round_in_circles() {
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"error": {"class": "context_exceeded", "message": "the conversation is too long"}},
+    ]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    for _ in 0..2 {
+        let turn = session.say("hm").finishes().says("is too long");
+        assert_eq!(turn.events_of("UpdateConversation").len(), 1);
+    }
+}
+
+#[test]
+fn a_summary_that_fails_leaves_the_conversation_as_it_was() {
+    let server = Server::scripted(talker()).start();
+    let session = server.session([]);
+    session.say("rain?").finishes();
+    let before = session.conversation();
+    server.plays(json!({"turns": 5}));
+    let turn = session.say("/compact");
+    turn.fails("script.json");
+    assert_eq!(session.conversation(), before);
+    server.plays(talker());
+    session.say("remember?").finishes().says("I remember.");
+}
+
+#[test]
+fn a_message_that_only_looks_like_a_command_goes_to_the_model() {
+    let script =
+        json!({"repeat": true, "turns": [{"steps": [{"text": "You said {{last_user}}"}]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    session
+        .say("/etc/passwd is a file")
+        .finishes()
+        .says("You said /etc/passwd is a file");
+    session.say("/").finishes().says("You said /");
+    session
+        .say("/prompts")
+        .finishes()
+        .says("No active extension offers prompts");
+    session.say("/prompt").finishes().says("/prompt NAME");
+    session.say("/prompt nothing").finishes().says("`nothing`");
+}

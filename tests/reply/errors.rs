@@ -1,0 +1,107 @@
+//! Models that fail: the user always learns why, and can go on.
+
+use crate::support::server::Server;
+use serde_json::{Value, json};
+
+const CLASSES: [&str; 9] = [
+    "config",
+    "authentication",
+    "rate_limit",
+    "credits",
+    "refused",
+    "server",
+    "timeout",
+    "transport",
+    "protocol",
+];
+
+fn failing(class: &str) -> Value {
+    json!({"when": {"user": class}, "steps": [
+        {"error": {"class": class, "message": format!("the {class} is to blame")}},
+    ]})
+}
+
+#[test]
+fn every_kind_of_failure_is_said_and_the_next_message_is_answered() {
+    let mut turns: Vec<Value> = CLASSES.map(failing).into();
+    turns.push(json!({"steps": [{"text": "Better."}]}));
+    let server = Server::scripted(json!({"turns": turns, "repeat": true})).start();
+    let session = server.session([]);
+    for class in CLASSES {
+        let turn = session.say(class).finishes();
+        let turn = turn.says(&format!("the {class} is to blame"));
+        let message = turn.events_of("Message").pop().unwrap()["message"].clone();
+        let only_user = json!({"userVisible": true, "agentVisible": false});
+        assert_eq!(message["metadata"], only_user);
+        session.say("and now?").finishes().says("Better.");
+    }
+    assert_eq!(session.conversation().len(), 4 * CLASSES.len());
+}
+
+#[test]
+fn an_empty_account_is_told_as_such() {
+    let server = Server::scripted(json!({"turns": [failing("credits")]})).start();
+    let session = server.session([]);
+    let turn = session.say("credits").finishes();
+    assert_eq!(
+        turn.notices("creditsExhausted"),
+        ["the credits is to blame"]
+    );
+}
+
+#[test]
+fn what_was_said_before_a_failure_is_kept() {
+    let script = json!({"turns": [
+        {"steps": [
+            {"text": "I was about to"},
+            {"error": {"class": "transport", "message": "the line is cut"}},
+        ]},
+        {"steps": [{"text": "Where was I?"}]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let turn = session.say("tell me").finishes();
+    let said = turn.says("I was about to").says("the line is cut");
+    let id = &said.events_of("Message")[0]["message"]["id"];
+    let stored = session.conversation();
+    assert_eq!(stored.len(), 3);
+    assert_eq!(stored[1]["id"], *id);
+    assert_eq!(stored[1]["content"][0]["text"], "I was about to");
+    session.say("go on").finishes().says("Where was I?");
+}
+
+#[test]
+fn an_answer_without_words_ends_the_turn() {
+    let script = json!({"turns": [
+        {"when": {"user": "nothing"}, "steps": []}, {"steps": [{"text": "Yes?"}]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    session.say("say nothing").finishes();
+    session.say("hello?").finishes().says("Yes?");
+    let all = ["user: say nothing", "user: hello?", "assistant: Yes?"];
+    assert_eq!(session.transcript(), all);
+}
+
+#[test]
+fn an_answer_that_is_cut_off_says_so() {
+    let script = json!({"turns": [
+        {"steps": [{"text": "And then"}], "stop": "length"},
+        {"steps": [{"text": "And now"}], "stop": "filtered"},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    let turn = session.say("tell").finishes().says("And then");
+    assert!(turn.notices("inlineMessage")[0].contains("limit on output"));
+    let turn = session.say("tell").finishes().says("And now");
+    assert!(turn.notices("inlineMessage")[0].contains("held back"));
+}
+
+#[test]
+fn a_script_that_is_none_is_named() {
+    let server = Server::scripted(json!({"turns": 5})).start();
+    let session = server.session([]);
+    session.say("hi").finishes().says("script.json");
+    server.plays(json!({"turns": [{"steps": [{"text": "Mended."}]}]}));
+    session.say("hi").finishes().says("Mended.");
+}

@@ -1,0 +1,203 @@
+//! How freely tools are called: modes, questions, and what the user has said once and for all.
+
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Live, Record, Server, Session};
+use serde_json::{Value, json};
+
+/// A model that calls `one__act` for each message and repeats what it gives.
+fn caller() -> Value {
+    json!({"repeat": true, "turns": [{"steps": [
+        {"call": {"name": "one__act", "arguments": {"n": 1}}},
+        {"text": "It says {{last_result}}."},
+    ]}]})
+}
+
+fn approving(mode: &str) -> Live {
+    Server::scripted(caller())
+        .setting("GOOSE_MODE", mode)
+        .start()
+}
+
+fn tool(record: &Record) -> Extension {
+    let script = Script::new().recorded(&record.path());
+    Extension::scripted("one", &script.tool("act", [Action::text("done")]))
+}
+
+/// Says something, answers the one question, and gives what the model made of it.
+fn say_and_answer(session: &Session<'_>, action: &str) -> String {
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    session.confirm(&id, action);
+    turn.rest().finishes().text()
+}
+
+fn permissions(server: &Live) -> String {
+    std::fs::read_to_string(server.root().join("config/permission.yaml")).unwrap_or_default()
+}
+
+#[test]
+fn the_user_is_asked_and_what_is_allowed_once_is_asked_again() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    let mut turn = session.begin_turn("go");
+    let call = turn.calls();
+    let id = turn.asks();
+    assert_eq!(id, call);
+    let event = turn.events.last().unwrap();
+    let part = &event["message"]["content"][0]["data"];
+    assert_eq!(part["toolName"], "one__act");
+    assert_eq!(part["arguments"], json!({"n": 1}));
+    assert!(
+        record.all("tools/call").is_empty(),
+        "called before the answer"
+    );
+    session.confirm(&id, "allow_once");
+    turn.rest().finishes().says("It says done.");
+    assert_eq!(record.all("tools/call").len(), 1);
+    assert!(say_and_answer(&session, "allow_once").contains("It says done."));
+    assert_eq!(permissions(&server), "");
+}
+
+#[test]
+fn what_is_always_allowed_is_not_asked_again() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    assert!(say_and_answer(&session, "always_allow").contains("It says done."));
+    let turn = session.say("again").finishes().says("It says done.");
+    assert!(turn.parts_of("actionRequired").is_empty());
+    assert!(permissions(&server).contains("one__act"));
+    let server = server.restart();
+    let session = server.session([tool(&record)]);
+    let turn = session.say("again").finishes().says("It says done.");
+    assert!(turn.parts_of("actionRequired").is_empty());
+}
+
+#[test]
+fn what_is_denied_is_not_called_and_the_model_learns_it() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    for action in ["deny_once", "cancel", "deny_once"] {
+        let said = say_and_answer(&session, action);
+        assert!(said.contains("does not want this tool"), "{said}");
+    }
+    assert_eq!(permissions(&server), "");
+    let said = say_and_answer(&session, "always_deny");
+    assert!(said.contains("does not want this tool"), "{said}");
+    let turn = session.say("again").finishes().says("forbidden");
+    assert!(turn.parts_of("actionRequired").is_empty());
+    assert!(record.all("tools/call").is_empty());
+    server.set("GOOSE_MODE", "auto");
+    session.say("again").finishes().says("forbidden");
+    assert!(record.all("tools/call").is_empty());
+}
+
+#[test]
+fn what_only_reads_may_run_unasked() {
+    let record = Record::new();
+    let listed = |name: &str, reads: bool| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": reads}});
+    let tools = json!({"tools": [listed("look", true), listed("act", false)]});
+    let script = Script::new().recorded(&record.path());
+    let script = script
+        .on("tools/list", [Action::Result(tools)])
+        .tool("look", [Action::text("seen")])
+        .tool("act", [Action::text("done")]);
+    let calls = json!({"turns": [{"steps": [
+        {"calls": [{"name": "one__look"}, {"name": "one__act"}]}, {"text": "{{last_result}}"},
+    ]}]});
+    let server = Server::scripted(calls)
+        .setting("GOOSE_MODE", "smart_approve")
+        .start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    record.heard("tools/call");
+    session.confirm(&id, "allow_once");
+    let turn = turn.rest().finishes().gives(&["seen", "done"]);
+    let asked = turn.parts_of("actionRequired");
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0]["data"]["toolName"], "one__act");
+}
+
+#[test]
+fn in_chat_mode_there_are_no_tools() {
+    let record = Record::new();
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"text": "I have [{{tools}}]. "}, {"call": {"name": "one__act"}}, {"text": "{{last_result}}"},
+    ]}]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MODE", "chat")
+        .start();
+    let session = server.session([tool(&record)]);
+    session
+        .say("go")
+        .finishes()
+        .says("I have [].")
+        .says("switched off");
+    assert!(record.all("tools/call").is_empty());
+    server.set("GOOSE_MODE", "auto");
+    session.say("go").finishes().says("one__act").says("done");
+}
+
+#[test]
+fn a_change_of_mode_holds_from_the_next_turn_on() {
+    let record = Record::new();
+    let server = approving("auto");
+    let session = server.session([tool(&record)]);
+    session.say("go").finishes().says("It says done.");
+    server.set("GOOSE_MODE", "approve");
+    assert!(say_and_answer(&session, "allow_once").contains("It says done."));
+    server.set("GOOSE_MODE", "auto");
+    session.say("go").finishes().says("It says done.");
+}
+
+#[test]
+fn answers_that_nobody_waits_for_do_nothing() {
+    let record = Record::new();
+    let server = approving("approve");
+    let session = server.session([tool(&record)]);
+    session.confirm("nobody", "always_allow");
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    session.confirm("nobody", "always_allow");
+    session.confirm(&id, "deny_once");
+    session.confirm(&id, "always_allow");
+    turn.rest().finishes().says("does not want");
+    session.confirm(&id, "always_allow");
+    assert_eq!(permissions(&server), "");
+    assert!(record.all("tools/call").is_empty());
+    let body = json!({"id": "x", "action": "allow_once", "sessionId": "20000101_1"});
+    let path = "/action-required/tool-confirmation";
+    server.post(path, body).is(200).gives(json!({}));
+    let body = json!({"id": "x", "action": "perhaps", "sessionId": session.id});
+    server.post(path, body).is(422);
+}
+
+#[test]
+fn two_questions_may_be_answered_in_any_order() {
+    let one = Script::new().tool("a", [Action::text("A")]);
+    let one = one.tool("b", [Action::text("B")]);
+    let calls = json!({"turns": [{"steps": [
+        {"calls": [{"name": "one__a"}, {"name": "one__b"}]}, {"text": "So."},
+    ]}]});
+    let server = Server::scripted(calls)
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([Extension::scripted("one", &one)]);
+    let mut turn = session.begin_turn("go");
+    let (first, second) = (turn.asks(), turn.asks());
+    session.confirm(&second, "allow_once");
+    session.confirm(&first, "deny_once");
+    let turn = turn.rest().finishes();
+    let results = turn.results();
+    assert!(results[0].contains("does not want"), "{results:?}");
+    assert_eq!(results[1], "B");
+    let ids: Vec<_> = turn
+        .parts_of("toolResponse")
+        .iter()
+        .map(|r| r["id"].clone())
+        .collect();
+    assert_eq!(ids, [first, second]);
+}

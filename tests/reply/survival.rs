@@ -1,0 +1,159 @@
+//! What is left when the server ends, however it ends.
+
+use crate::support::scripted::Script;
+use crate::support::server::{Extension, Server};
+use crate::support::until;
+use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
+
+/// `go` is answered with short texts and calls.
+fn busy() -> Value {
+    json!({"turns": [{"when": {"user": "go"}, "steps": [
+        {"text": "first ", "chunks": 3, "delay_ms": 1},
+        {"call": {"id": "a", "name": "one__echo", "arguments": {"message": "A"}}},
+        {"text": "second ", "chunks": 3, "delay_ms": 1},
+        {"calls": [
+            {"id": "b", "name": "one__echo", "arguments": {"message": "B"}},
+            {"id": "c", "name": "one__echo", "arguments": {"message": "C"}},
+        ]},
+        {"text": "third"},
+    ]}]})
+}
+
+const TURN: [&str; 6] = [
+    "user: go",
+    "assistant: first  | call a",
+    "user: result A",
+    "assistant: second  | call b | call c",
+    "user: result B | result C",
+    "assistant: third",
+];
+
+/// Whether these messages are what turns leave behind of which each may have been cut off between two
+/// messages.
+fn is_made_of_turns(messages: &[String]) -> bool {
+    let mut place = 0;
+    messages.iter().enumerate().all(|(n, message)| {
+        if message == TURN[0] {
+            place = 1;
+            return true;
+        }
+        let fits = n > 0 && place < TURN.len() && message == TURN[place];
+        place += 1;
+        fits
+    })
+}
+
+#[test]
+fn a_server_killed_at_any_moment_has_forgotten_nothing_that_was_said() {
+    let mut server = Server::scripted(busy()).start();
+    let id = server
+        .session([Extension::scripted("one", &Script::new())])
+        .id;
+    let mut random: u64 = 0x2545_f491_4f6c_dd1d;
+    let mut before: Vec<String> = Vec::new();
+    for round in 0..50 {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        let session = server.known(&id);
+        let mut turn = session.begin_turn("go");
+        if round % 3 > 0 {
+            turn.any();
+        }
+        thread::sleep(Duration::from_micros(random % 60_000));
+        server.kill();
+        drop(turn);
+        server = server.again();
+        let stored = server.known(&id).transcript();
+        assert!(
+            stored.starts_with(&before),
+            "round {round}: {stored:?} after {before:?}"
+        );
+        assert!(is_made_of_turns(&stored), "round {round}: {stored:?}");
+        if round % 3 > 0 {
+            assert!(
+                stored.len() > before.len(),
+                "round {round}: what was answered is lost"
+            );
+        }
+        before = stored;
+    }
+    let session = server.known(&id);
+    session.say("go").finishes().says("first second third");
+    assert!(session.transcript().ends_with(&TURN.map(str::to_owned)));
+    server.never_logs("panicked");
+}
+
+#[test]
+fn a_restart_forgets_nothing() {
+    let script = json!({"name": "Counting", "repeat": true, "turns": [{
+        "steps": [
+            {"call": {"id": "a", "name": "one__echo", "arguments": {"message": "{{last_user}}!"}}},
+            {"text": "{{last_result}}"},
+        ],
+        "usage": {"input": 10, "output": 5},
+    }]});
+    let server = Server::scripted(script).start();
+    let session = server.session([Extension::scripted("one", &Script::new())]);
+    session.say("one").finishes().says("one!");
+    until("it has a name", || {
+        (session.stored()["name"] == "Counting").then_some(())
+    });
+    let (id, before) = (session.id.clone(), session.stored());
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(session.stored(), before);
+    let body = json!({"session_id": id, "load_model_and_extensions": true});
+    let resumed = server.post("/agent/resume", body).is(200).body;
+    assert_eq!(resumed["session"]["conversation"], before["conversation"]);
+    assert_eq!(resumed["extension_results"][0]["success"], true);
+    let turn = session.say("two").finishes().says("two!");
+    assert_eq!(turn.tokens()["accumulatedTotalTokens"], 60);
+    assert_eq!(session.transcript().len(), 8);
+    assert_eq!(session.stored()["name"], "Counting");
+}
+
+#[test]
+fn a_session_nobody_names_is_called_by_what_was_said_first() {
+    let server = Server::scripted(json!({"turns": [{"steps": [{"text": "Yes."}]}]})).start();
+    let session = server.session([]);
+    session.say("Is this on?\nReally?").finishes();
+    until("it has a name", || {
+        (session.stored()["name"] == "Is this on?").then_some(())
+    });
+    assert_eq!(session.stored()["user_set_name"], false);
+}
+
+#[test]
+fn a_torn_last_line_costs_only_that_line() {
+    let server = Server::scripted(busy()).start();
+    let session = server.session([Extension::scripted("one", &Script::new())]);
+    session.say("go").finishes();
+    let id = session.id.clone();
+    let path = find_journal(server.root(), &id);
+    assert!(server.terminate().success());
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
+    let server = server.again();
+    let session = server.known(&id);
+    assert_eq!(session.transcript(), TURN[..5]);
+    session.say("go").finishes();
+    assert_eq!(session.transcript()[5], TURN[0]);
+}
+
+fn find_journal(under: &std::path::Path, id: &str) -> std::path::PathBuf {
+    let mut folders = vec![under.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(format!("{id}/messages.jsonl")) {
+                return path;
+            }
+        }
+    }
+    panic!("no journal of {id}");
+}
