@@ -178,6 +178,7 @@ fn is_for_the_model(part: &types::Content) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::types::CallToolResult;
     use serde_json::{Value, json};
 
     fn message(role: &str, content: Value) -> Arc<Message> {

@@ -52,7 +52,9 @@ impl Mode {
         let Some(setting) = setting else {
             return Mode::default();
         };
-        let named = setting.as_str().map(|name| name.trim().to_ascii_lowercase());
+        let named = setting
+            .as_str()
+            .map(|name| name.trim().to_ascii_lowercase());
         let mode = Mode::deserialize(Value::from(named.unwrap_or_default()));
         mode.unwrap_or_else(|_| {
             log::warn!(
