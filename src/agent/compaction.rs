@@ -42,7 +42,8 @@ impl Turn<'_> {
     pub(super) fn make_room(&mut self, system: &str, tools: &[ToolSpec]) -> Result<(), Error> {
         let setting = self.registry.setting("GOOSE_AUTO_COMPACT_THRESHOLD");
         let threshold = number(setting.as_ref()).unwrap_or(THRESHOLD);
-        if !(threshold > 0.0 && threshold < 1.0) || !self.may_compact() {
+        let is_on = threshold > 0.0 && threshold < 1.0;
+        if !is_on || !self.may_compact() {
             return Ok(());
         }
         let limit = self.model.config.context_limit.unwrap_or(CONTEXT);

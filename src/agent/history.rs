@@ -152,7 +152,7 @@ fn names_audience(part: &types::Content) -> bool {
 fn for_the_model(response: &ToolResponse) -> ToolResponse {
     let mut response = response.clone();
     if let Outcome::Success { value } = &mut response.tool_result {
-        value.content.retain(|part| is_for_the_model(part));
+        value.content.retain(is_for_the_model);
     }
     response
 }

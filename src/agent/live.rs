@@ -69,7 +69,7 @@ enum Place {
     #[default]
     Nowhere,
     /// No turn runs.
-    Here(Work),
+    Here(Box<Work>),
     /// A turn has it.
     Taken,
 }
@@ -77,19 +77,19 @@ enum Place {
 /// The work of turns, in the hands of one. It goes back when this is dropped.
 pub(super) struct Working<'a> {
     agent: &'a Agent,
-    work: Option<Work>,
+    work: Option<Box<Work>>,
 }
 
 impl Deref for Working<'_> {
-    type Target = Option<Work>;
+    type Target = Option<Box<Work>>;
 
-    fn deref(&self) -> &Option<Work> {
+    fn deref(&self) -> &Option<Box<Work>> {
         &self.work
     }
 }
 
 impl DerefMut for Working<'_> {
-    fn deref_mut(&mut self) -> &mut Option<Work> {
+    fn deref_mut(&mut self) -> &mut Option<Box<Work>> {
         &mut self.work
     }
 }

@@ -54,7 +54,7 @@ enum Plan<'d> {
     /// Nothing: this is the answer.
     Said(CallToolResult),
     /// A tool of a server.
-    Run(Run<'d>),
+    Run(Box<Run<'d>>),
     /// A tool of the client.
     Frontend(Option<desk::Question<'d, Outcome<CallToolResult>>>),
 }
@@ -207,11 +207,11 @@ impl Turn<'_> {
                 }
             },
         };
-        Plan::Run(Run {
+        Plan::Run(Box::new(Run {
             call: call.clone(),
             tool,
             question,
-        })
+        }))
     }
 
     /// Tells the client what is wanted of it.
@@ -220,9 +220,7 @@ impl Turn<'_> {
             return;
         };
         let part = match plan {
-            Plan::Run(Run {
-                question: Some(_), ..
-            }) => Content::ActionRequired(ActionRequired {
+            Plan::Run(run) if run.question.is_some() => Content::ActionRequired(ActionRequired {
                 data: Action::ToolConfirmation {
                     id: request.id.clone(),
                     tool_name: call.name.clone(),

@@ -192,7 +192,7 @@ impl Registry {
                 work.journal.refresh()?;
                 work
             }
-            none => none.insert(Work::new(self.stores().sessions.journal(id)?)),
+            none => none.insert(Box::new(Work::new(self.stores().sessions.journal(id)?))),
         };
         if let Some(so_far) = so_far {
             work.journal.replace(so_far)?;
