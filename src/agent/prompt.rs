@@ -56,6 +56,12 @@ pub fn system(parts: &Parts<'_>) -> String {
         line(parts.working_dir),
         line(parts.os)
     ));
+    if !parts.extensions.is_empty() && parts.mode != Mode::Chat {
+        let intro = "These are active. What each says about its own tools:";
+        let texts = extensions(parts.extensions);
+        section(&mut prompt, "Extensions", &format!("{intro}\n\n{texts}"));
+    }
+    // Behind what others say, which small models otherwise take for the last word.
     section(&mut prompt, "Tools", &about_tools(parts));
     if !parts.hints.trim().is_empty() {
         let hints = quoted("hints", "", parts.hints.trim());
@@ -96,10 +102,7 @@ fn about_tools(parts: &Parts<'_>) -> String {
              try to get the same done by another tool."
         }
     };
-    format!(
-        "{TOOLS} {permission}\n\nThe active extensions, with what each says about its own tools:\n\n{}",
-        extensions(parts.extensions)
-    )
+    format!("{TOOLS} {permission}")
 }
 
 fn extensions(all: &[(&str, &str)]) -> String {
