@@ -94,7 +94,10 @@ impl EventStream {
         let start = out.buffer.len();
         out.buffer.extend_from_slice(b"data: ");
         match serde_json::to_writer(&mut out.buffer, value) {
-            Ok(()) => out.buffer.extend_from_slice(b"\n\n"),
+            Ok(()) => {
+                in_one_line(&mut out.buffer[start..]);
+                out.buffer.extend_from_slice(b"\n\n");
+            }
             Err(error) => {
                 out.buffer.truncate(start);
                 log::error!("an event has no JSON form reason={error}");
@@ -129,6 +132,16 @@ impl EventStream {
         if let Some((end, thread)) = self.pulse.take() {
             drop(end);
             let _ = thread.join();
+        }
+    }
+}
+
+/// JSON that was passed through as it came may be laid out in lines, and a line end would end the data.
+/// In a string there is no bare one, so this changes no value.
+fn in_one_line(json: &mut [u8]) {
+    for byte in json {
+        if matches!(*byte, b'\n' | b'\r') {
+            *byte = b' ';
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
+use crate::support::turns::{Stream, user};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
@@ -122,6 +123,32 @@ fn arguments_that_are_no_object_are_explained() {
     assert!(results[1].contains("not a JSON object"), "{results:?}");
     assert_eq!(turn.calls()[0]["toolCall"]["status"], "error");
     session.say("and more").finishes();
+}
+
+#[test]
+fn arguments_laid_out_in_lines_travel_in_one() {
+    let text = "{\n  \"message\":\r\n  \"two\\nlines\"\n}";
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"raw_call": {"name": "one__echo", "arguments_text": text}}, {"text": "{{last_result}}"},
+    ]}]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([one(&Script::new())]);
+    let mut turn = session.begin_turn("go");
+    session.confirm(&turn.asks(), "always_allow");
+    turn.rest().finishes().gives(&["two\nlines"]);
+    let mut odd = user("see");
+    odd["content"] = json!([{"type": "text", "text": "see"}, {"type": "odd", "x": 1}]);
+    let odd = odd.to_string().replace("\"x\":1", "\"x\":\r\n1");
+    let body = format!(
+        "{{\"session_id\": \"{}\", \"user_message\": {odd}}}",
+        session.id
+    );
+    let socket = std::net::TcpStream::connect(server.address()).unwrap();
+    Stream::begin(socket, &body, "1.1").rest().finishes();
+    let turn = session.say("/compact").finishes();
+    assert_eq!(turn.events_of("UpdateConversation").len(), 1);
 }
 
 #[test]
