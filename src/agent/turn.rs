@@ -354,8 +354,8 @@ impl Turn<'_> {
             ..heard
         };
         self.mark(&mut message);
+        self.speaker.used(answer.usage);
         if message.content.is_empty() {
-            self.speaker.used(answer.usage);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
@@ -373,7 +373,6 @@ impl Turn<'_> {
             });
             self.speaker.flush();
         }
-        self.speaker.used(answer.usage);
         self.keep(message.clone())?;
         let cut = match answer.stop {
             Stop::Complete => None,

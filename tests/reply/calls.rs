@@ -37,6 +37,12 @@ fn what_a_tool_gives_reaches_the_model() {
     assert_eq!(response["id"], "c1");
     assert_eq!(response["toolResult"]["status"], "success");
     assert_eq!(response["toolResult"]["value"]["isError"], false);
+    let first = turn.place(|event| event["message"]["content"][0]["type"] == "toolRequest");
+    let tokens = &turn.events[first]["token_state"];
+    assert_eq!(
+        tokens["accumulatedInputTokens"], 10,
+        "a call is told with what it cost"
+    );
     assert_eq!(turn.tokens()["accumulatedInputTokens"], 30);
     assert_eq!(
         session.transcript(),
