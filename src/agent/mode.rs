@@ -81,7 +81,7 @@ impl Mode {
         }
     }
 
-    /// Whether what an MCP server wants from the model is asked about.
+    /// Whether the user is asked at all, for example about what an MCP server wants from the model.
     pub(super) fn asks(self) -> bool {
         matches!(self, Mode::Approve | Mode::SmartApprove)
     }

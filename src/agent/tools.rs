@@ -43,6 +43,8 @@ const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call 
                          what cannot be done without it and stop.";
 const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
                          it was not called.";
+const UNKNOWN_LEAVE: &str =
+    "What the user has allowed could not be read, so nothing was called. Tell the user:";
 const CHATTING: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
                         the user what you would have done and what they can do themselves.";
 const CANCELLED: &str = "The call was cancelled before it gave an answer; whether it had an effect is not \
@@ -180,10 +182,16 @@ impl Turn<'_> {
             return Plan::Said(refusal(&self.unknown(&call.name)));
         }
         let level = self.registry.stores().permissions.level(&call.name);
-        let level = level.unwrap_or_else(|error| {
-            log::warn!("permissions not read, so it is asked reason={error}");
-            Some(Level::AskBefore)
-        });
+        let level = match level {
+            Ok(level) => level,
+            Err(error) => {
+                log::warn!("permissions not read tool={:?} reason={error}", call.name);
+                if !self.mode.asks() {
+                    return Plan::Said(refusal(&format!("{UNKNOWN_LEAVE} {error}")));
+                }
+                Some(Level::AskBefore)
+            }
+        };
         let own_tools;
         let annotations = match &tool {
             Some(listed) => listed.tool.annotations.as_ref(),

@@ -201,3 +201,15 @@ fn two_questions_may_be_answered_in_any_order() {
         .collect();
     assert_eq!(ids, [first, second]);
 }
+
+#[test]
+fn a_file_of_permissions_that_cannot_be_read_is_no_leave_to_call() {
+    let record = Record::new();
+    let server = approving("auto");
+    let session = server.session([tool(&record)]);
+    std::fs::write(server.root().join("config/permission.yaml"), "user: [").unwrap();
+    session.say("go").finishes().says("permission.yaml");
+    assert!(record.all("tools/call").is_empty());
+    server.set("GOOSE_MODE", "approve");
+    assert!(say_and_answer(&session, "allow_once").contains("It says done."));
+}
