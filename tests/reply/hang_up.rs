@@ -207,3 +207,38 @@ fn a_turn_waits_for_the_extensions_and_ends_with_its_client() {
     drop(session.begin_turn("hello"));
     assert_eq!(free(&session, "hello"), "Hello.");
 }
+
+#[test]
+fn who_leaves_with_unread_words_has_left() {
+    let record = Record::new();
+    let server = Server::scripted(waiting()).start();
+    let session = server.session([never(&record)]);
+    let mut turn = session.begin_turn("wait");
+    turn.hears("I wait. ");
+    record.heard("tools/call");
+    turn.send(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    drop(turn);
+    record.heard("notifications/cancelled");
+    assert!(free(&session, "then").contains("cancelled"));
+}
+
+#[test]
+fn sessions_that_come_and_go_leave_nothing_behind() {
+    let server = Server::scripted(waiting()).start();
+    let rest = server.at_rest();
+    let record = Record::new();
+    for round in 0..6 {
+        let session = server.session([never(&record)]);
+        let mut turn = session.begin_turn(["wait", "stream", "hello"][round % 3]);
+        turn.any();
+        if round < 3 {
+            drop(turn);
+            session.stop();
+        } else {
+            session.stop();
+            turn.rest();
+        }
+    }
+    server.returns_to(rest);
+    server.never_logs("panicked");
+}

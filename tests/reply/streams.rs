@@ -206,3 +206,77 @@ fn the_client_may_say_what_was_said_so_far() {
     ];
     assert_eq!(session.transcript(), now);
 }
+
+#[test]
+fn sessions_that_talk_at_once_do_not_hear_each_other() {
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"text": "I heard {{last_user}}. ", "chunks": 5, "delay_ms": 2},
+        {"call": {"name": "one__echo", "arguments": {"message": "to {{last_user}}"}}},
+        {"text": "It came back {{last_result}}."},
+    ]}]});
+    let server = Server::scripted(script).start();
+    let one = Extension::scripted("one", &Script::new());
+    let sessions: Vec<_> = (0..12)
+        .map(|_| server.begin_session([one.clone()]))
+        .collect();
+    std::thread::scope(|scope| {
+        for (n, session) in sessions.iter().enumerate() {
+            scope.spawn(move || {
+                for round in 0..4 {
+                    let me = format!("{n}/{round}");
+                    let turn = session.say(&me).finishes();
+                    let said = format!("I heard {me}. It came back to {me}.");
+                    assert_eq!(turn.text(), said);
+                }
+                assert_eq!(session.conversation().len(), 4 * 4);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_client_that_reads_late_misses_nothing_and_holds_up_nobody() {
+    let script = json!({"turns": [
+        {"when": {"user": "much"}, "steps": [{"text": "x".repeat(1 << 20), "chunks": 20_000}]},
+        {"steps": [{"text": "Hello."}]},
+    ]});
+    let server = Server::scripted(script).start();
+    let (late, other) = (server.session([]), server.session([]));
+    let stream = late.begin_turn("much");
+    std::thread::sleep(std::time::Duration::from_millis(1_200));
+    assert!(late.conversation().len() < 2, "it cannot be over");
+    other.say("hi").finishes().says("Hello.");
+    late.say("hi").fails("busy");
+    let turn = stream.rest().finishes();
+    assert_eq!(turn.text().len(), 1 << 20);
+    assert_eq!(late.conversation().len(), 2);
+}
+
+#[test]
+fn another_model_may_go_on() {
+    let server = Server::scripted(text("I am {{model}}.")).start();
+    let session = server.session([]);
+    session.say("who?").finishes().says("I am script.");
+    session.uses(json!({"model": "another"})).is(200);
+    session.say("who?").finishes().says("I am another.");
+    let stored = session.stored();
+    assert_eq!(stored["provider_name"], "scripted");
+    assert_eq!(stored["model_config"]["model_name"], "another");
+    let id = session.id.clone();
+    let server = server.restart();
+    server
+        .known(&id)
+        .say("who?")
+        .finishes()
+        .says("I am another.");
+}
+
+#[test]
+fn what_does_not_start_is_missing_and_the_rest_is_there() {
+    let script = json!({"turns": [{"steps": [{"text": "I have {{tools}}."}]}]});
+    let server = Server::scripted(script).start();
+    let broken = Extension::shell("broken", "exit 3");
+    let fine = Extension::scripted("one", &Script::new());
+    let session = server.begin_session([broken, fine]);
+    session.say("what?").finishes().says("I have one__echo.");
+}
