@@ -43,7 +43,8 @@ impl Registry {
             let Ok(Some(messages)) = sessions.conversation(&id) else {
                 return;
             };
-            let shown = messages.iter().filter(|m| m.metadata.user_visible).take(4);
+            let both = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
+            let shown = messages.iter().filter(both).take(4);
             let digest = context::digest(shown, DIGEST);
             let question = format!("Name this session:\n\n<conversation>\n{digest}</conversation>");
             let question = Message::text(Role::User, question);
@@ -65,7 +66,7 @@ impl Registry {
                     String::new()
                 }
             };
-            let first = messages.iter().find(|m| m.role == Role::User);
+            let first = messages.iter().find(|m| tells(m));
             let name = match name.is_empty() {
                 true => tidy(&first.map(Message::concat_text).unwrap_or_default()),
                 false => name,
@@ -84,6 +85,12 @@ impl Registry {
         };
         agent.in_background("name", named);
     }
+}
+
+/// Whether the message says what the session is about: the user's words, but no command.
+pub(super) fn tells(message: &Message) -> bool {
+    let metadata = message.metadata;
+    message.role == Role::User && metadata.user_visible && metadata.agent_visible
 }
 
 /// The first line that says something, as a name.

@@ -8,7 +8,7 @@ use super::context::{self, Ratio};
 use super::floor::{Floor, Model};
 use super::live::Agent;
 use super::mode::Mode;
-use super::{Error, Event, Events, Registry, history, prompt};
+use super::{Error, Event, Events, Registry, history, naming, prompt};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, SystemNotification,
     TokenState, ToolRequest,
@@ -222,8 +222,12 @@ impl Registry {
         };
         let end = turn.run(user);
         turn.finish(end)?;
+        let messages = turn.work.journal.messages();
+        let tells = messages.iter().any(|message| naming::tells(message));
         drop(working);
-        self.name_in_background(&agent, id);
+        if tells {
+            self.name_in_background(&agent, id);
+        }
         Ok(())
     }
 }

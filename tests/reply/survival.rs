@@ -127,6 +127,20 @@ fn a_session_nobody_names_is_called_by_what_was_said_first() {
 }
 
 #[test]
+fn a_command_is_no_reason_for_a_name() {
+    let script = json!({"name": "Greetings", "turns": [{"steps": [{"text": "Hello."}]}]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    session.say("/clear").finishes();
+    session.say("/prompts").finishes();
+    assert_eq!(session.stored()["name"], "New Chat");
+    session.say("Hello?").finishes();
+    until("it has a name", || {
+        (session.stored()["name"] == "Greetings").then_some(())
+    });
+}
+
+#[test]
 fn a_torn_last_line_costs_only_that_line() {
     let server = Server::scripted(busy()).start();
     let session = server.session([Extension::scripted("one", &Script::new())]);
