@@ -1,6 +1,8 @@
 //! Conversations that outgrow their model, and the commands that shorten them.
 
-use crate::support::server::{Server, Session};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Server, Session};
+use crate::support::turns::shown;
 use serde_json::{Value, json};
 
 /// A model whose answers are long, and that says what the first message is that it sees.
@@ -173,4 +175,52 @@ fn a_message_that_only_looks_like_a_command_goes_to_the_model() {
         .says("No active extension offers prompts");
     session.say("/prompt").finishes().says("/prompt NAME");
     session.say("/prompt nothing").finishes().says("`nothing`");
+}
+
+#[test]
+fn a_turn_that_outgrows_the_context_goes_on_after_a_summary() {
+    let large = Script::new().tool("large", [Action::Text("r".to_owned(), 3_000)]);
+    let script = json!({"summary": "It is under way.", "turns": [{
+        "when": {"user": "work"}, "steps": [
+            {"call": {"name": "one__large"}}, {"call": {"name": "one__large"}},
+            {"call": {"name": "one__large"}}, {"call": {"name": "one__large"}},
+        ],
+    }]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MAX_TURNS", 12)
+        .start();
+    let session = server.session([Extension::scripted("one", &large)]);
+    session
+        .uses(json!({"model": "small", "context_limit": 4_000}))
+        .is(200);
+    let turn = session.say("work").finishes();
+    let kind = |event: &Value| match event["type"].as_str() {
+        Some("UpdateConversation") => Some('U'),
+        _ if event["message"]["content"][0]["type"] == "toolRequest" => Some('C'),
+        _ if event["message"]["content"][0]["type"] == "toolResponse" => Some('R'),
+        _ => None,
+    };
+    let course: String = turn.events.iter().filter_map(kind).collect();
+    assert!(course.starts_with("CRCR"), "{course}");
+    let between: Vec<&str> = course.split('U').collect();
+    assert!(between.len() > 1, "{course}");
+    for calls in &between[..between.len() - 1] {
+        assert!(calls.len() >= 4, "summed up again and again: {course}");
+    }
+    // What the model sees adds up: each result has its call, and the question is there.
+    let conversation = session.conversation();
+    let seen = conversation
+        .iter()
+        .filter(|m| m["metadata"]["agentVisible"] == true);
+    let seen: Vec<String> = seen.map(shown).collect();
+    assert!(seen[0].starts_with("user: It is under way."), "{seen:?}");
+    assert!(
+        seen.iter().any(|message| message == "user: work"),
+        "{seen:?}"
+    );
+    for pair in seen.windows(2) {
+        let answers = pair[1].starts_with("user: result");
+        assert_eq!(answers, pair[0].starts_with("assistant: call"), "{pair:?}");
+    }
+    session.say("hello").finishes();
 }

@@ -162,6 +162,7 @@ fn answers_that_nobody_waits_for_do_nothing() {
     let mut turn = session.begin_turn("go");
     let id = turn.asks();
     session.confirm("nobody", "always_allow");
+    server.session([]).confirm(&id, "always_allow");
     session.confirm(&id, "deny_once");
     session.confirm(&id, "always_allow");
     turn.rest().finishes().says("does not want");
