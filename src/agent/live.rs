@@ -17,9 +17,9 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often somebody who waits for the extensions looks whether the client is still there.
 const LOOK: Duration = Duration::from_millis(250);
@@ -41,6 +41,8 @@ pub struct ExtensionResult {
 
 /// How long the end of an agent waits for a turn to give up.
 const GIVE_UP: Duration = Duration::from_secs(5);
+/// How long a message waits for the turn before it to end.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// A session at work.
 pub struct Agent {
@@ -271,20 +273,31 @@ impl Agent {
 
     /// Begins a turn; nobody else can until what is given back is dropped.
     ///
+    /// Who interrupts an answer may send the next message before the turn has noticed, so a turn that
+    /// runs is given a moment to end.
+    ///
     /// # Errors
-    /// [`Error::Working`] when a turn runs already.
-    pub(super) fn begin(&self) -> Result<Working<'_>, Error> {
-        match std::mem::replace(&mut *lock(&self.work), Place::Taken) {
-            Place::Taken => Err(Error::Working),
-            Place::Here(work) => Ok(Working {
-                agent: self,
-                work: Some(work),
-            }),
-            Place::Nowhere => Ok(Working {
-                agent: self,
-                work: None,
-            }),
+    /// [`Error::Working`] when another turn goes on, [`Error::Cancelled`].
+    pub(super) fn begin(&self, cancel: &Cancel) -> Result<Working<'_>, Error> {
+        let deadline = Instant::now() + MOMENT;
+        let taken = |place: &mut Place| matches!(place, Place::Taken);
+        let mut place = lock(&self.work);
+        while matches!(*place, Place::Taken) {
+            if cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Error::Working);
+            }
+            let waited = self.idle.wait_timeout_while(place, left.min(LOOK), taken);
+            place = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        let work = match std::mem::replace(&mut *place, Place::Taken) {
+            Place::Here(work) => Some(work),
+            Place::Nowhere | Place::Taken => None,
+        };
+        Ok(Working { agent: self, work })
     }
 
     /// Cancelled when the agent ends.

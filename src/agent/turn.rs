@@ -180,7 +180,7 @@ impl Registry {
             });
             return Ok(());
         }
-        let mut working = agent.begin()?;
+        let mut working = agent.begin(cancel)?;
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();

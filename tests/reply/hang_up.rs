@@ -242,3 +242,23 @@ fn sessions_that_come_and_go_leave_nothing_behind() {
     server.returns_to(rest);
     server.never_logs("panicked");
 }
+
+#[test]
+fn who_interrupts_an_answer_may_go_on_at_once() {
+    let record = Record::new();
+    let server = Server::scripted(waiting()).start();
+    let session = server.session([never(&record)]);
+    for _ in 0..3 {
+        let mut turn = session.begin_turn("wait");
+        turn.calls();
+        drop(turn);
+        session
+            .say("then")
+            .finishes()
+            .says("Last I heard: The call was");
+        let mut turn = session.begin_turn("stream");
+        turn.hears("a");
+        drop(turn);
+        session.say("then").finishes();
+    }
+}

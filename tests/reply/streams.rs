@@ -174,8 +174,9 @@ fn without_a_model_the_user_learns_what_to_set() {
 
 #[test]
 fn a_session_works_on_one_message_at_a_time() {
-    let script = json!({"repeat": true, "turns": [
-        {"steps": [{"text": "slowly, slowly", "chunks": 10, "delay_ms": 60}]},
+    let slowly = json!({"text": "slowly, slowly", "chunks": 10, "delay_ms": 400});
+    let script = json!({"turns": [
+        {"when": {"user": "one"}, "steps": [slowly]}, {"steps": [{"text": "Yes?"}]},
     ]});
     let server = Server::scripted(script).start();
     let session = server.session([]);
@@ -187,7 +188,7 @@ fn a_session_works_on_one_message_at_a_time() {
         session.transcript(),
         ["user: one", "assistant: slowly, slowly"]
     );
-    session.say("three").finishes().says("slowly, slowly");
+    session.say("three").finishes().says("Yes?");
 }
 
 #[test]
