@@ -23,6 +23,31 @@
 //! the same wait. Children are made by one thread that lives as long as the process and end as
 //! [`sys::process`] describes; a [`sys::guardian`] sees to those of a server that was killed.
 //!
+//! # One turn, through the rooms
+//!
+//! A client sends `POST /reply`. [`http`] and [`api`] do as above, but the answer is an
+//! [`http::EventStream`], written while the turn runs in the connection's thread:
+//!
+//! 1. [`agent::Registry::reply`] takes the session's [`store::Journal`], which no other turn can have
+//!    meanwhile, and appends what the user said: one write, and it outlives the process.
+//! 2. What the model is to see is made anew for every question: the [`agent::prompt`], the history,
+//!    repaired so that it adds up, and the tools. If it fills too much of the model's context, a summary
+//!    takes its place first.
+//! 3. [`provider`] asks the model. A `Protocol` writes the request and reads the stream, with no I/O in
+//!    it; a shell does the I/O, tries again where that may help, and can be cancelled at any moment. Each
+//!    piece of text is an [`agent::Event`] at once; those that came with one read go out with one write.
+//! 4. The calls in the answer are judged by mode, by what the user said before, and by what the tool says
+//!    of itself; the user is asked where that is wanted. They run side by side, each in a thread, over
+//!    the way of a tool call above. What servers say meanwhile, and what they ask of the model or the
+//!    user, meets the turn where it waits for them.
+//! 5. The answers go to the journal and back to the model, until it asks for no more. Then everything
+//!    is made durable, and the last event says that the turn is over.
+//!
+//! A client that hangs up is noticed within a tenth of a second. The token that is cancelled then ends
+//! the question to the model, every call and every wait for an answer; what was said is in the journal.
+//!
+//! # The rooms
+//!
 //! Arrows go one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`], with
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
 //! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
@@ -34,12 +59,10 @@
 //! One accepts, one serves each connection, one makes children (from the first child on), one waits for
 //! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
-//! has one while it is under way, and so has each request of a server while the session answers it.
-//! Every thread has a name and an owner that joins it, apart from those writers, which end by
-//! themselves when the pipe is closed.
-//! has one while it is under way; a model is asked by the very thread that waits for its answer. Every
-//! thread has a name and an owner that joins it, apart from those writers, which end by themselves when
-//! the pipe is closed.
+//! has one while it is under way, and so has each request of a server while the session answers it. Each
+//! call of a turn has one, each event stream one that looks after its client, and a session's name is
+//! made in one; a model is asked by the very thread that waits for its answer. Every thread has a name
+//! and an owner that joins it, apart from those writers, which end by themselves when the pipe is closed.
 //!
 //! # Embedding
 //!
