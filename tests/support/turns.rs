@@ -190,7 +190,7 @@ impl Stream {
     /// Reads more; false at the end of the connection.
     #[track_caller]
     fn fill(&mut self) -> bool {
-        let mut buffer = [0; 16 << 10];
+        let mut buffer = vec![0; 256 << 10];
         match self.socket.read(&mut buffer) {
             Ok(0) => false,
             Ok(n) => {
