@@ -105,3 +105,38 @@ fn a_script_that_is_none_is_named() {
     server.plays(json!({"turns": [{"steps": [{"text": "Mended."}]}]}));
     session.say("hi").finishes().says("Mended.");
 }
+
+#[test]
+fn a_key_is_never_shown() {
+    use std::io::{Read, Write};
+    const SECRET: &str = "sk-7c1b5a0e9d8f4e3a-very-secret";
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let Ok(mut socket) = socket else { return };
+            let mut head = [0; 64 << 10];
+            let length = socket.read(&mut head).unwrap_or(0);
+            let _ = tell.send(String::from_utf8_lossy(&head[..length]).into_owned());
+            let body =
+                json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}})
+                    .to_string();
+            let head = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nConnection: close\r\n";
+            let _ = write!(socket, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "gpt-4o")
+        .setting("OPENAI_HOST", format!("http://{address}"))
+        .secrets(&format!("OPENAI_API_KEY: {SECRET}\n"))
+        .start();
+    let session = server.session([]);
+    let turn = session.say("hello").finishes().never_has(SECRET);
+    assert!(told.recv().unwrap().contains(SECRET), "the key was sent");
+    assert!(!turn.text().is_empty());
+    let stored = session.stored().to_string();
+    assert!(!stored.contains(SECRET), "{stored}");
+    server.never_logs(SECRET);
+}

@@ -9,5 +9,6 @@ mod compaction;
 mod errors;
 mod hang_up;
 mod modes;
+mod notifications;
 mod streams;
 mod survival;
