@@ -25,6 +25,7 @@ use crate::sys::{self, clock};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the model is asked in one turn, where nothing else is set.
@@ -44,7 +45,7 @@ pub(super) struct Work {
 
 impl Work {
     fn new(journal: Journal) -> Self {
-        let is_turn = |message: &&std::sync::Arc<Message>| {
+        let is_turn = |message: &&Arc<Message>| {
             message.role == Role::User && message.tool_responses().next().is_none()
         };
         let turns = journal.messages().iter().filter(is_turn).count();
@@ -194,7 +195,9 @@ impl Registry {
             }
             none => none.insert(Box::new(Work::new(self.stores().sessions.journal(id)?))),
         };
-        if let Some(so_far) = so_far {
+        if let Some(so_far) = so_far
+            && !is_same(&so_far, work.journal.messages())
+        {
             work.journal.replace(so_far)?;
         }
         let own = self.model_of(&session)?;
@@ -230,6 +233,17 @@ impl Registry {
         }
         Ok(())
     }
+}
+
+/// Whether this is what was said already: some clients repeat it with every message, and the journal
+/// need not grow by it.
+fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
+    let json = |message: &Message| serde_json::to_string(message).ok();
+    so_far.len() == stored.len()
+        && so_far
+            .iter()
+            .zip(stored)
+            .all(|(a, b)| a.id == b.id && json(a) == json(b))
 }
 
 /// Gives what the message answers to who asked; true if anybody had.
@@ -271,8 +285,8 @@ impl Turn<'_> {
             }
             if count == limit {
                 self.stop_short(format!(
-                    "I have asked for tools {limit} times in this turn and stop here, as \
-                     GOOSE_MAX_TURNS says. Shall I go on?"
+                    "I have asked for tools {limit} times in this turn, which is the limit \
+                     (GOOSE_MAX_TURNS), so I stop here. Shall I go on?"
                 ))?;
                 return Ok(End::Finished);
             }
@@ -360,6 +374,8 @@ impl Turn<'_> {
         self.mark(&mut message);
         self.speaker.used(answer.usage);
         if message.content.is_empty() {
+            let empty = "The model answered with nothing.";
+            self.speaker.notify(NotificationType::InlineMessage, empty);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
