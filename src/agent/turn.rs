@@ -182,6 +182,9 @@ impl Registry {
             return Ok(());
         }
         let mut working = agent.begin(cancel)?;
+        // The turn before may have changed it while this one waited.
+        let session = self.session(id)?;
+        speaker.tokens = TokenState::of(&session);
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();
