@@ -90,6 +90,44 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! Or without HTTP, a turn of a conversation; here the model is a script that repeats what it hears:
+//!
+//! ```
+//! use gosling::agent::{Event, Events, ModelChoice, Registry, Start, Stores};
+//! use gosling::conversation::{Message, Role};
+//! use gosling::store::Paths;
+//! use gosling::sys::cancel::Cancel;
+//!
+//! struct Heard(String);
+//!
+//! impl Events for Heard {
+//!     fn event(&mut self, event: Event<'_>) {
+//!         if let Event::Message { message, .. } = event {
+//!             self.0 += &message.concat_text();
+//!         }
+//!     }
+//!     fn flush(&mut self) {}
+//! }
+//!
+//! # let root = std::env::temp_dir().join(format!("gosling-turn-{}", std::process::id()));
+//! let registry = Registry::new(Stores::new(&Paths::under(&root)), true);
+//! let session = registry.start(Start {
+//!     working_dir: std::env::temp_dir(),
+//!     ..Start::default()
+//! })?;
+//! registry.set_model(&session.id, ModelChoice {
+//!     provider: "scripted".to_owned(),
+//!     ..ModelChoice::default()
+//! })?;
+//! let mut heard = Heard(String::new());
+//! let message = Message::text(Role::User, "good morning");
+//! registry.reply(&session.id, message, None, &mut heard, &Cancel::new());
+//! assert!(heard.0.contains("good morning"));
+//! registry.close();
+//! # let _ = std::fs::remove_dir_all(&root);
+//! # Ok::<(), gosling::agent::Error>(())
+//! ```
+//!
 //! So that children cannot outlive the program even if it is killed, its `main` begins as
 //! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise says that it
 //! can ([`sys::guardian`]). Records go to the `log` façade; the program chooses the logger.
