@@ -108,7 +108,8 @@ impl Drop for Working<'_> {
 
 impl Agent {
     /// Begins to activate the extensions and returns at once. `before` is the agent that this one
-    /// replaces: it is ended first, so that the two never hold the same thing.
+    /// replaces: it is ended first, so that the two never hold the same thing. `patience` is how long
+    /// the user has to answer what a server asks.
     ///
     /// # Errors
     /// When no thread can be made.
@@ -116,12 +117,13 @@ impl Agent {
         mut context: Context,
         configs: Vec<Value>,
         before: Option<Arc<Agent>>,
+        patience: Duration,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
         let (working, ready) = bounded::<()>(0);
         let floor = Arc::new(Floor::default());
-        context.callbacks = Some(Arc::new(Answers::new(floor.clone())));
+        context.callbacks = Some(Arc::new(Answers::new(floor.clone(), patience)));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
