@@ -257,7 +257,7 @@ impl Turn<'_> {
                     });
                 }
                 Note::Show(message) => self.speaker.say(&message),
-                Note::Used(usage) => self.speaker.used(usage),
+                Note::Used(usage) => self.speaker.spent(usage),
             }
         }
     }

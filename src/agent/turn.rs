@@ -118,13 +118,24 @@ impl Speaker<'_> {
 
     /// Another exchange with the model has cost this.
     pub(super) fn used(&mut self, usage: Usage) {
-        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
-        let total = usage.total.unwrap_or(input.saturating_add(output));
+        let [input, output, total] = counts(usage);
         if (input, output, total) != (0, 0, 0) {
-            self.tokens.add(count(input), count(output), count(total));
+            self.tokens.add(input, output, total);
         }
     }
+
+    /// An exchange with the model that is no part of the conversation has cost this.
+    pub(super) fn spent(&mut self, usage: Usage) {
+        let [input, output, total] = counts(usage);
+        self.tokens.spend(input, output, total);
+    }
+}
+
+/// Input, output and total, of which a provider may leave out any.
+fn counts(usage: Usage) -> [i64; 3] {
+    let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+    let total = usage.total.unwrap_or(input.saturating_add(output));
+    [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }
 
 /// Why a turn ends.
@@ -174,7 +185,7 @@ impl Registry {
             tokens: TokenState::of(&session),
             events,
         };
-        if answers(&agent.floor, &user) {
+        if answers(&agent.floor, &user) || is_form(&user) {
             speaker.event(Event::Finish {
                 reason: "stop",
                 token_state: speaker.tokens,
@@ -270,6 +281,14 @@ fn answers(floor: &Floor, user: &Message) -> bool {
         };
     }
     any
+}
+
+/// Whether there is nothing in it but what somebody filled in: that says nothing to the model, even if it
+/// comes too late for who asked.
+fn is_form(user: &Message) -> bool {
+    use crate::conversation::Action::ElicitationResponse;
+    let is_answer = |part: &Content| matches!(part, Content::ActionRequired(action) if matches!(action.data, ElicitationResponse { .. }));
+    !user.content.is_empty() && user.content.iter().all(is_answer)
 }
 
 impl Turn<'_> {
