@@ -26,14 +26,17 @@ impl Registry {
     pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
         let recipe = session.recipe.as_ref().map(|recipe| &recipe["settings"]);
         let wanted = |key: &str| Some(recipe?.get(key)?.as_str()?.to_owned());
-        let setting = |key: &str| match self.setting(key) {
-            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
-            _ => None,
+        let setting = |key: &str| -> Result<Option<String>, Error> {
+            Ok(match self.stores().config.get(key)? {
+                Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+                _ => None,
+            })
         };
         let name = session.provider_name.clone();
-        let name = name
-            .or_else(|| wanted("goose_provider"))
-            .or_else(|| setting("GOOSE_PROVIDER"));
+        let name = match name.or_else(|| wanted("goose_provider")) {
+            None => setting("GOOSE_PROVIDER")?,
+            name => name,
+        };
         let Some(name) = name else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
                        with POST /agent/update_provider";
@@ -45,7 +48,10 @@ impl Registry {
         let mut config = match stored {
             Some(config) => config,
             None => {
-                let model = wanted("goose_model").or_else(|| setting("GOOSE_MODEL"));
+                let model = match wanted("goose_model") {
+                    None => setting("GOOSE_MODEL")?,
+                    model => model,
+                };
                 self.model_config(&name, model.as_deref())?
             }
         };

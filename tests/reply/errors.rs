@@ -98,6 +98,18 @@ fn an_answer_that_is_cut_off_says_so() {
 }
 
 #[test]
+fn a_configuration_that_cannot_be_read_is_named() {
+    let server = Server::scripted(json!({"turns": [{"steps": [{"text": "Fine."}]}]})).start();
+    let session = server.session([]);
+    let path = server.root().join("config/config.yaml");
+    let good = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{good}: [")).unwrap();
+    session.say("hi").fails("config.yaml");
+    std::fs::write(&path, good).unwrap();
+    session.say("hi").finishes().says("Fine.");
+}
+
+#[test]
 fn a_script_that_is_none_is_named() {
     let server = Server::scripted(json!({"turns": 5})).start();
     let session = server.session([]);
