@@ -214,6 +214,14 @@ impl Registry {
         {
             work.journal.replace(so_far)?;
         }
+        if history::is_stray(&user, work.journal.messages()) {
+            let token_state = speaker.tokens;
+            speaker.event(Event::Finish {
+                reason: "stop",
+                token_state,
+            });
+            return Ok(());
+        }
         let own = self.model_of(&session)?;
         let (model, part) = self.model_for(&own, &work.progress)?;
         if let (Some(mode), true) = (part, part != work.part) {

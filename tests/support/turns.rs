@@ -110,6 +110,14 @@ impl Session<'_> {
         self.conversation().iter().map(shown).collect()
     }
 
+    /// What is stored for the model, as [`transcript`](Session::transcript).
+    #[track_caller]
+    pub fn seen_by_model(&self) -> Vec<String> {
+        let mut messages = self.conversation();
+        messages.retain(|message| message["metadata"]["agentVisible"] == true);
+        messages.iter().map(shown).collect()
+    }
+
     /// Sends what the user filled in for an elicitation; that begins no turn.
     #[track_caller]
     pub fn fills_in(&self, id: &str, data: Value) {
