@@ -74,6 +74,8 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
     pub(super) failures: usize,
+    /// The model has said something.
+    answered: bool,
     /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
     pub(super) compacted: usize,
 }
@@ -243,6 +245,7 @@ impl Registry {
             own,
             calls: 0,
             failures: 0,
+            answered: false,
             compacted: 0,
         };
         let end = turn.run(user);
@@ -402,6 +405,7 @@ impl Turn<'_> {
             ..heard
         };
         self.mark(&mut message);
+        self.answered = true;
         self.speaker.used(answer.usage);
         if message.content.is_empty() {
             let empty = "The model answered with nothing.";
@@ -510,7 +514,9 @@ impl Turn<'_> {
         );
         let end = end?;
         stored?;
-        if let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? {
+        if self.answered
+            && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
+        {
             let failed = self.calls > 0 && self.failures == self.calls;
             self.work.progress = policy.after(self.work.progress, failed);
         }
