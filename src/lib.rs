@@ -52,7 +52,7 @@
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
 //! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
 //! [`agent`] also asks the models behind [`provider`]; that and [`mcp`] send their HTTP requests with
-//! [`outbound`], and [`text`] makes fit to be shown what comes from outside.
+//! [`outbound`]; `json` reads every JSON text, and [`text`] makes fit to be shown what comes from outside.
 //!
 //! # Where the threads are
 //!
@@ -141,6 +141,7 @@ pub mod cmd;
 pub mod conversation;
 pub mod extension;
 pub mod http;
+mod json;
 pub mod mcp;
 pub mod outbound;
 pub mod provider;

@@ -14,7 +14,6 @@ use crate::mcp::types::{
 };
 use crate::provider::{Ask, Purpose, Stop, Unheard};
 use crate::sys::cancel::Cancel;
-use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -148,7 +147,7 @@ impl Callbacks for Answers {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
         let schema: Value = match &params.requested_schema {
-            Some(schema) => serde_json::from_str(schema.get()).unwrap_or_default(),
+            Some(schema) => crate::json::from_str(schema.get()).unwrap_or_default(),
             None => json!({"type": "object", "properties": {}}),
         };
         let mut message = params.message.clone();
@@ -200,7 +199,7 @@ fn judged(
     };
     let own = schema.pointer("/properties/action").is_some();
     let action = answer.get("action").filter(|_| !own);
-    let (action, content) = match action.and_then(|action| ElicitAction::deserialize(action).ok()) {
+    let (action, content) = match action.and_then(|action| crate::json::from_value(action).ok()) {
         Some(action) => (action, answer.get("content").cloned()),
         None => (ElicitAction::Accept, Some(answer)),
     };
@@ -249,7 +248,7 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
         _ => return Err("a `role` is neither `user` nor `assistant`".to_owned()),
     };
     let content = from.content.iter().map(|part| {
-        let content: Content = serde_json::from_str(part.as_json()).map_err(|e| e.to_string())?;
+        let content: Content = crate::json::from_str(part.as_json()).map_err(|e| e.to_string())?;
         match content {
             Content::Text(_) | Content::Image(_) => Ok(content),
             _ => Err("only text and images are taken".to_owned()),
@@ -268,7 +267,7 @@ fn part(content: &Content) -> Option<Part> {
         _ => return None,
     };
     let json: &RawValue = &json;
-    serde_json::from_str(json.get()).ok()
+    crate::json::from_str(json.get()).ok()
 }
 
 /// One of those who are asking.

@@ -44,7 +44,7 @@ impl Registry {
         };
         let provider = self.catalog().provider(&name)?;
         let stored = session.model_config.clone();
-        let stored = stored.and_then(|config| serde_json::from_value(config).ok());
+        let stored = stored.and_then(|config| crate::json::from_value(&config).ok());
         let mut config = match stored {
             Some(config) => config,
             None => {

@@ -219,7 +219,7 @@ impl Fields {
 }
 
 fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    serde_json::from_value(value).map_err(|e| e.to_string())
+    crate::json::from_value(&value).map_err(|e| e.to_string())
 }
 
 impl Sse {

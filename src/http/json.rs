@@ -20,8 +20,8 @@ pub(super) fn decode<T: DeserializeOwned>(
             "Expected request with `Content-Type: application/json`",
         ));
     }
-    let decoded = serde_json::from_slice(body).or_else(|error| match paired(body) {
-        Some(mended) => serde_json::from_slice(&mended),
+    let decoded = crate::json::from_slice(body).or_else(|error| match paired(body) {
+        Some(mended) => crate::json::from_slice(&mended),
         None => Err(error),
     });
     decoded.map_err(|error| {
@@ -118,7 +118,7 @@ fn path_at(json: &[u8], end: usize) -> String {
             b'"' => {
                 let length = string_length(&json[at..end]);
                 if let (true, Some(Step::Key(key))) = (at_key, steps.last_mut()) {
-                    *key = serde_json::from_slice(&json[at..at + length]).unwrap_or_default();
+                    *key = crate::json::from_slice(&json[at..at + length]).unwrap_or_default();
                 }
                 at += length - 1;
             }

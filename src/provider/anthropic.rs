@@ -94,7 +94,7 @@ impl Protocol for Anthropic {
         struct Model {
             id: String,
         }
-        let body: Body = serde_json::from_slice(body)
+        let body: Body = crate::json::from_slice(body)
             .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }

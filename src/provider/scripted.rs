@@ -292,7 +292,7 @@ impl Actor<'_> {
             (None, Some(arguments)) => self.fill_all(arguments).to_string(),
             (None, None) => "{}".to_owned(),
         };
-        let is_object = serde_json::from_str::<Value>(&arguments).is_ok_and(|v| v.is_object());
+        let is_object = crate::json::from_str::<Value>(&arguments).is_ok_and(|v| v.is_object());
         let raw = RawValue::from_string(arguments.clone()).ok();
         let (tool_call, metadata) = match raw.filter(|_| is_object) {
             Some(arguments) => {
