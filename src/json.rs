@@ -4,7 +4,7 @@ use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -41,6 +41,11 @@ fn without_place(error: serde_json::Error) -> serde_json::Error {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let text = error.to_string();
     serde_json::Error::custom(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// As `serde_json::to_value`, by way of the text that `value` is written as elsewhere.
+pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
+    from_slice(&serde_json::to_vec(value)?)
 }
 
 /// What is passed on as it is, apart from structs, which are asked for as maps; and so is whatever

@@ -67,7 +67,7 @@ impl Registry {
             && let Ok(model) = self.model_of(session)
         {
             session.provider_name = Some(model.provider.name().to_owned());
-            session.model_config = serde_json::to_value(&model.config).ok();
+            session.model_config = crate::json::to_value(&model.config).ok();
         }
     }
 
@@ -87,7 +87,7 @@ impl Registry {
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
-        let config = serde_json::to_value(&config).ok();
+        let config = crate::json::to_value(&config).ok();
         self.stores().sessions.update(id, |session| {
             session.provider_name = Some(choice.provider);
             session.model_config = config;

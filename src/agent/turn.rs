@@ -508,7 +508,7 @@ impl Turn<'_> {
                 tokens.keep(session);
                 if session.provider_name.is_none() {
                     session.provider_name = Some(model.provider.name().to_owned());
-                    session.model_config = serde_json::to_value(&model.config).ok();
+                    session.model_config = crate::json::to_value(&model.config).ok();
                 }
             },
         );

@@ -372,7 +372,7 @@ impl ExtensionConfig {
 
     /// The configuration as JSON, with `type` first and defaults filled in.
     pub fn to_value(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        crate::json::to_value(self).unwrap_or_default()
     }
 
     /// The name as configured.

@@ -56,7 +56,7 @@ impl Protocol for Anthropic {
         let body = request::body(ask, self.stream);
         let bytes = match &ask.model.request_params {
             Some(params) if !params.is_empty() => {
-                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
                     if name == BETA {
                         let header = ("anthropic-beta".to_owned(), listed(value));

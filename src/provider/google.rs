@@ -63,7 +63,7 @@ impl Protocol for Google {
         let body = request::body(ask);
         let bytes = match &ask.model.request_params {
             Some(params) if !params.is_empty() => {
-                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
                     merge(&mut merged, name, value);
                 }

@@ -490,7 +490,7 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
         path: path.to_owned(),
         reason: error.to_string(),
     };
-    let Value::Object(fields) = serde_json::to_value(session).map_err(unwritable)? else {
+    let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
         return Err(Error::broken(path, "a session must be a JSON object"));
     };
     stored.extend(fields);
