@@ -2,7 +2,7 @@
 //! configuration gives to recipes. SERVER §5.3; CORE §10.
 
 use super::Error;
-use super::turn::Turn;
+use super::turn::{Turn, random_id};
 use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::Of;
 use crate::mcp::types::{Prompt, PromptMessage};
@@ -118,6 +118,7 @@ impl Turn<'_> {
         };
         self.keep(user.seen_by(Metadata::USER_ONLY))?;
         for message in messages {
+            let message = message.with_id(random_id("msg_"));
             self.speaker.say(&message);
             self.keep(message)?;
         }

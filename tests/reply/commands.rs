@@ -59,6 +59,28 @@ fn prompts_are_listed_for_the_user_alone() {
 }
 
 #[test]
+fn a_server_that_cannot_list_its_prompts_hides_no_others() {
+    let record = Record::new();
+    let server = Server::scripted(echo()).start();
+    let mut broken = Script::new();
+    broken.capabilities.push("prompts".to_owned());
+    let broken = broken.on(
+        "prompts/list",
+        [Action::Error(-32603, "lost them".to_owned())],
+    );
+    let session = server.session([
+        Extension::scripted("two", &broken),
+        Extension::scripted("one", &greeting(&record, json!([text("user", "Hello")]))),
+    ]);
+    let turn = session.say("/prompts").finishes();
+    turn.says("`greet` (one)").says("lost them");
+    session
+        .say("/prompt greet who=x")
+        .finishes()
+        .says("I heard Hello");
+}
+
+#[test]
 fn a_prompt_is_answered_by_the_model() {
     let record = Record::new();
     let server = Server::scripted(echo()).start();
@@ -98,10 +120,13 @@ fn a_prompt_of_several_messages_is_taken_as_it_is() {
         {"uri": "x://notes", "mimeType": "text/plain", "text": "some notes"}}});
     let messages = json!([text("user", "Hello"), text("assistant", "Yes?"), resource]);
     let session = server.session([Extension::scripted("one", &greeting(&record, messages))]);
-    session
+    let turn = session
         .say("/prompt greet who=x")
         .finishes()
         .says("I heard some notes");
+    for message in &session.conversation()[1..] {
+        turn.place(|event| event["message"]["id"] == message["id"]);
+    }
     let all = [
         "user: Hello",
         "assistant: Yes?",
