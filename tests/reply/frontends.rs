@@ -154,6 +154,20 @@ fn a_failure_of_the_client_is_a_result() {
 }
 
 #[test]
+fn an_answer_that_is_too_large_goes_to_a_file() {
+    let server = started();
+    let session = with_front(&server);
+    let mut turn = session.begin_turn("colours");
+    let (id, _) = turn.delegates();
+    let many = picked(&"red and blue".repeat(30_000));
+    session
+        .post("/tool_result", json!({"id": id, "result": many}))
+        .is(200);
+    let turn = turn.rest().finishes().says("360000 characters");
+    assert!(turn.results()[0].len() < 10_000);
+}
+
+#[test]
 fn an_answer_that_is_none_is_refused_and_the_call_still_waits() {
     let server = started();
     let session = with_front(&server);

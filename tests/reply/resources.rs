@@ -88,6 +88,25 @@ fn an_image_is_read_as_an_image_and_other_bytes_are_named() {
 }
 
 #[test]
+fn a_resource_that_is_too_large_goes_to_a_file() {
+    let server = Server::scripted(reading("x://notes")).start();
+    let begin = r#"{"jsonrpc":"2.0","id":{id},"result":{"contents":[{"uri":"x://notes","text":""#;
+    let pieces = [
+        Action::Out(begin.to_owned(), 1),
+        Action::Out("0123456789".to_owned(), 30_000),
+        Action::line(r#""}]}}"#),
+    ];
+    let script = Script::new()
+        .offers("resources", json!({"resources": []}))
+        .on("resources/read", pieces);
+    let session = server.session([Extension::scripted("one", &script)]);
+    let turn = session.say("go").finishes().says("300000 characters");
+    let result = &turn.results()[0];
+    assert!(result.len() < 10_000, "{} bytes", result.len());
+    assert!(result.contains("is in the file "), "{result}");
+}
+
+#[test]
 fn what_goes_wrong_is_a_result() {
     let refusing = Script::new()
         .offers("resources", json!({"resources": []}))
