@@ -4,6 +4,8 @@ use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Live, Record, Server};
 use crate::support::until;
 use serde_json::{Value, json};
+use std::thread;
+use std::time::Duration;
 
 /// A model that calls `one__ask` for each message and repeats what it gives.
 fn caller() -> Value {
@@ -169,6 +171,19 @@ fn a_question_that_nobody_answers_is_declined_and_the_user_is_told() {
     turn.says("\"decline\"");
     session.fills_in(&id, json!({"seats": 2}));
     assert_eq!(session.conversation().len(), 4, "said for this moment only");
+}
+
+#[test]
+fn the_deadline_of_a_call_stands_still_while_the_user_thinks() {
+    let record = Record::new();
+    let server = Server::scripted(caller()).start();
+    let session = server.session([eliciting(&record, form()).impatient()]);
+    let mut turn = session.begin_turn("go");
+    let (id, _) = turn.elicits();
+    thread::sleep(Duration::from_millis(1_500));
+    session.fills_in(&id, json!({"seats": 2}));
+    let turn = turn.rest().finishes().says("accept");
+    assert_eq!(turn.results().len(), 1);
 }
 
 #[test]
