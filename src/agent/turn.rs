@@ -310,16 +310,20 @@ impl Turn<'_> {
         if !user.content.is_empty() {
             self.keep(user)?;
         }
-        let limit = self.max_turns();
+        let (limit, who) = self.max_turns();
         let (mut count, mut bad) = (0, 0);
         loop {
             if self.cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
             if count == limit {
+                let often = match limit {
+                    1 => "once".to_owned(),
+                    limit => format!("{limit} times"),
+                };
                 self.stop_short(format!(
-                    "I have asked for tools {limit} times in this turn, which is the limit \
-                     (GOOSE_MAX_TURNS), so I stop here. Shall I go on?"
+                    "I have asked for tools {often} in this turn and stop here, as {who} says. \
+                     Shall I go on?"
                 ))?;
                 return Ok(End::Finished);
             }
@@ -586,11 +590,15 @@ impl Turn<'_> {
         })
     }
 
-    fn max_turns(&self) -> u64 {
+    /// How often the model may be asked in one turn, and who says so.
+    fn max_turns(&self) -> (u64, &'static str) {
         let recipe = self.session.recipe.as_ref();
-        let recipe = recipe.and_then(|recipe| recipe["settings"]["max_turns"].as_u64());
-        let setting = || self.registry.setting("GOOSE_MAX_TURNS")?.as_u64();
-        recipe.or_else(setting).unwrap_or(MAX_TURNS).max(1)
+        if let Some(limit) = recipe.and_then(|recipe| recipe["settings"]["max_turns"].as_u64()) {
+            return (limit.max(1), "the recipe");
+        }
+        let setting = self.registry.setting("GOOSE_MAX_TURNS");
+        let limit = setting.and_then(|setting| setting.as_u64());
+        (limit.unwrap_or(MAX_TURNS).max(1), "GOOSE_MAX_TURNS")
     }
 }
 

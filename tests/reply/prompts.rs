@@ -99,6 +99,7 @@ fn a_recipe_chooses_the_model_and_bounds_the_turn() {
     assert_eq!(stored["model_config"]["model_name"], "bard");
     assert_eq!(stored["model_config"]["temperature"], 0.25);
     let turn = session.say("call").finishes().never_says("Done.");
+    let turn = turn.says("asked for tools once in this turn and stop here, as the recipe says");
     assert_eq!(turn.results().len(), 1);
     session.uses(json!({"model": "mine"})).is(200);
     session.say("model").finishes().says("mine");
@@ -136,6 +137,24 @@ fn hints_reach_the_model_from_the_root_of_the_project_down() {
     let prompt = told(&session);
     assert!(
         prompt.contains("where the WORK is") && !prompt.contains("half way"),
+        "{prompt}"
+    );
+}
+
+#[test]
+fn hints_follow_the_session_to_another_place() {
+    let server = Server::scripted(telling()).start();
+    let other = server.work().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(server.work().join("AGENTS.md"), "here first").unwrap();
+    fs::write(other.join("AGENTS.md"), "there then").unwrap();
+    let session = server.session([]);
+    assert!(told(&session).contains("here first"));
+    let body = json!({ "working_dir": other });
+    session.post("/agent/update_working_dir", body).is(200);
+    let prompt = told(&session);
+    assert!(
+        prompt.contains("there then") && !prompt.contains("here first"),
         "{prompt}"
     );
 }
