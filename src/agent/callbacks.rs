@@ -79,7 +79,7 @@ impl Answers {
             Err(Silence::TimedOut) => Err(rejected(
                 "the user did not say in time whether the model may answer",
             )),
-            Err(Silence::Cancelled) => Err(rejected("the session was stopped")),
+            Err(Silence::Cancelled) => Err(rejected("the call was given up")),
         }
     }
 }

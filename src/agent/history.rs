@@ -244,6 +244,26 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_stray_if_its_call_is_answered_or_unknown() {
+        let call = |id: &str| message("assistant", json!([call(id)]));
+        let answer = |id: &str| message("user", json!([answer(id)]));
+        let both = |id: &str| {
+            message(
+                "user",
+                json!([self::tests::answer(id), {"type": "text", "text": "t"}]),
+            )
+        };
+        let before = [call("1"), answer("1"), call("2"), call("1"), answer("3")];
+        assert!(!is_stray(&answer("1"), &before), "called once more");
+        assert!(!is_stray(&answer("2"), &before));
+        assert!(is_stray(&answer("3"), &before));
+        assert!(is_stray(&answer("1"), &before[..2]));
+        assert!(!is_stray(&both("3"), &before), "it says something too");
+        assert!(!is_stray(&text("user", "t"), &before));
+        assert!(!is_stray(&message("user", json!([])), &before));
+    }
+
+    #[test]
     fn what_is_not_for_the_model_is_left_out() {
         let mut hidden = Message::text(Role::User, "hidden");
         hidden.metadata = Metadata::USER_ONLY;

@@ -367,3 +367,22 @@ fn hanging_up_stops_the_answer_to_a_server() {
         (last["type"] == "Finish").then_some(())
     });
 }
+
+#[test]
+fn hanging_up_takes_the_question_of_a_server_back() {
+    let record = Record::new();
+    let server = Server::scripted(poet())
+        .setting("GOOSE_MODE", "smart_approve")
+        .start();
+    let session = server.session([sampler(&record)]);
+    let mut turn = session.begin_turn("go");
+    session.confirm(&turn.asks(), "allow_once");
+    let id = turn.asks();
+    drop(turn);
+    let why = sampled(&record)["error"]["message"].clone();
+    assert_eq!(why, "the call was given up");
+    session.confirm(&id, "always_allow");
+    session.say("hello").finishes().says("Hello.");
+    let permissions = server.root().join("config/permission.yaml");
+    assert!(!permissions.exists(), "what nobody asks is not remembered");
+}

@@ -1,8 +1,9 @@
 //! Turns with a model behind HTTP: what it is sent, how it fails, and what the user learns of that.
 
-use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
+use crate::model_server::{DONE, ModelServer, Reply, delta, event, finish, says};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Live, Record, Server};
+use crate::support::until;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -60,6 +61,9 @@ fn calls_side_by_side_are_answered_together() {
         begin(0, "first"),
         begin(1, "second"),
         finish("tool_calls"),
+        event(
+            r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7,"total_tokens":37}}"#,
+        ),
         DONE.to_owned(),
     ];
     let model = model(vec![Reply::stream(calls.concat()), said("Both are there.")]);
@@ -67,6 +71,7 @@ fn calls_side_by_side_are_answered_together() {
     let session = server.session([Extension::scripted("one", &Script::new())]);
     let turn = session.say("go").finishes().gives(&["first", "second"]);
     assert_eq!(turn.text(), "Let me see.Both are there.");
+    assert_eq!(turn.tokens()["accumulatedTotalTokens"], 37);
     let asked = asked(&model);
     assert_eq!(asked[0]["tools"][0]["function"]["name"], "one__echo");
     let messages = asked[1]["messages"].as_array().unwrap();
@@ -240,4 +245,37 @@ fn a_server_gets_no_more_of_the_model_than_is_fit() {
         "{sent}"
     );
     assert!(sent.get("tools").is_none(), "{sent}");
+}
+
+#[test]
+fn hanging_up_ends_the_wait_for_a_model_that_wants_a_pause() {
+    let limited = "429 Too Many Requests\r\nContent-Type: application/json\r\nRetry-After: 50";
+    let model = model(vec![Reply::new(limited, "{}"), said("Here I am.")]);
+    let server = with(&model);
+    let session = server.session([]);
+    let mut turn = session.begin_turn("go");
+    turn.until("notice", |event| {
+        let part = &event["message"]["content"][0];
+        (part["type"] == "systemNotification").then_some(())
+    });
+    drop(turn);
+    until("the session is free", || {
+        let turn = session.say("and now?");
+        let over = turn.events.last()?["type"] == "Finish";
+        over.then(|| turn.says("Here I am."))
+    });
+    assert_eq!(asked(&model).len(), 2);
+}
+
+#[test]
+fn a_model_that_says_nothing_is_not_waited_for_without_end() {
+    let model = model(vec![Reply::events().hold(), said("Sorry.")]);
+    let server = with(&model);
+    server.set("OPENAI_TIMEOUT", 1);
+    let session = server.session([]);
+    session
+        .say("go")
+        .finishes()
+        .says("said nothing for 1 seconds");
+    session.say("go").finishes().says("Sorry.");
 }
