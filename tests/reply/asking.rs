@@ -327,7 +327,7 @@ fn a_model_that_fails_is_an_error_for_the_server_and_not_for_the_turn() {
 fn two_servers_are_answered_at_once() {
     let (first, second) = (Record::new(), Record::new());
     let script = json!({"turns": [
-        {"when": {"user": "rhyme"}, "steps": [{"wait_ms": 700}, {"text": "moon"}]},
+        {"when": {"user": "rhyme"}, "steps": [{"wait_ms": 2000}, {"text": "moon"}]},
         {"steps": [{"calls": [{"name": "one__ask"}, {"name": "two__ask"}]}, {"text": "Done."}]},
     ]});
     let server = Server::scripted(script).start();
@@ -336,7 +336,7 @@ fn two_servers_are_answered_at_once() {
     let session = server.session([sampler(&first), other]);
     let begin = std::time::Instant::now();
     session.say("go").finishes().says("Done.");
-    assert!(begin.elapsed().as_millis() < 1_400, "{:?}", begin.elapsed());
+    assert!(begin.elapsed().as_millis() < 4_000, "{:?}", begin.elapsed());
     for record in [first, second] {
         assert_eq!(sampled(&record)["result"]["content"]["text"], "moon");
     }
