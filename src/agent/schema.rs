@@ -167,22 +167,24 @@ fn resolve<'s>(root: &'s Value, schema: &'s Value, depth: usize) -> &'s Value {
     schema
 }
 
-/// The types that are allowed; empty if any is.
+/// The types that are allowed; empty if any is. A choice within a choice counts as any: schemas whose
+/// choices lead to choices would take time without end.
 fn types<'s>(root: &'s Value, schema: &'s Value, depth: usize) -> Vec<&'s str> {
-    match schema.get("type") {
-        Some(Value::String(kind)) => return vec![kind],
-        Some(Value::Array(kinds)) => return kinds.iter().filter_map(Value::as_str).collect(),
-        _ => {}
-    }
-    let Some(depth) = depth.checked_sub(1) else {
-        return Vec::new();
+    let named = |schema: &'s Value| match schema.get("type") {
+        Some(Value::String(kind)) => vec![kind.as_str()],
+        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
     };
+    let own = named(schema);
+    if !own.is_empty() {
+        return own;
+    }
     let branches = ["anyOf", "oneOf"]
         .iter()
         .find_map(|key| schema.get(key)?.as_array());
     let mut all = Vec::new();
     for branch in branches.into_iter().flatten() {
-        let kinds = types(root, resolve(root, branch, depth), depth);
+        let kinds = named(resolve(root, branch, depth));
         if kinds.is_empty() {
             return Vec::new();
         }
@@ -278,6 +280,15 @@ mod tests {
         let sent = json!({"list": [1, "2"], "any": "3", "loop": "4"});
         let meant = json!({"list": [1, 2], "any": 3, "loop": "4"});
         assert_eq!(coerce(&schema, sent), Some(meant));
+    }
+
+    #[test]
+    fn a_schema_that_branches_at_every_level_costs_no_more_than_its_size() {
+        let level = |n: usize| json!({"anyOf": vec![json!({"$ref": format!("#/$defs/{n}")}); 50]});
+        let defs: Map<String, Value> = (0..12).map(|n| (n.to_string(), level(n + 1))).collect();
+        let mut schema = json!({"properties": {"a": level(0)}, "$defs": defs});
+        schema["$defs"]["12"] = json!({"type": "integer"});
+        assert_eq!(coerce(&schema, json!({"a": "3"})), None);
     }
 
     #[test]
