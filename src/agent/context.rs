@@ -2,8 +2,7 @@
 
 use crate::conversation::{Content, Message, Outcome, Role};
 use crate::mcp::types::CallToolResult;
-use crate::provider::ToolSpec;
-use serde::Deserialize;
+use crate::provider::{ToolSpec, text_of};
 
 /// Characters of a token, until a model has said how many it counts. English prose has four, code and
 /// JSON three.
@@ -84,36 +83,16 @@ fn size_of(message: &Message) -> usize {
     AROUND + message.content.iter().map(part).sum::<usize>()
 }
 
-/// The size of what a tool said.
-pub(super) fn size_of_result(result: &CallToolResult) -> usize {
+fn size_of_result(result: &CallToolResult) -> usize {
+    if let ([], Some(data)) = (&result.content[..], &result.structured_content) {
+        return data.get().len();
+    }
     let part = |json: &str| match json.contains(r#""image""#) || json.contains(r#""audio""#) {
         true => json.len().min(IMAGE),
         false => json.len(),
     };
     let parts = result.content.iter().map(|part_| part(part_.as_json()));
     parts.sum()
-}
-
-/// The text of what a tool said, as far as it is text.
-pub(super) fn text_of(result: &CallToolResult) -> String {
-    #[derive(Deserialize)]
-    struct Part {
-        text: Option<String>,
-        resource: Option<Resource>,
-    }
-    #[derive(Deserialize)]
-    struct Resource {
-        text: Option<String>,
-    }
-    let parts = result.content.iter().filter_map(|part| {
-        let part: Part = serde_json::from_str(part.as_json()).ok()?;
-        part.text.or_else(|| part.resource?.text)
-    });
-    let text = parts.collect::<Vec<_>>().join("\n");
-    match (&result.structured_content, text.is_empty()) {
-        (Some(structured), true) => structured.get().to_owned(),
-        _ => text,
-    }
 }
 
 /// The conversation as text of at most about `budget` bytes, for somebody who is to sum it up. What
@@ -177,6 +156,18 @@ mod tests {
         ratio.learn(100, 1);
         ratio.learn(8_000, 0);
         assert_eq!(ratio.tokens(3_600), 1_800);
+    }
+
+    #[test]
+    fn a_digest_has_nothing_that_is_for_the_user_alone() {
+        let message = serde_json::json!({"role": "user", "created": 1, "content": [
+            {"type": "toolResponse", "id": "1", "toolResult": {"status": "success", "value": {"content": [
+                {"type": "text", "text": "open"},
+                {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
+            ]}}},
+        ]});
+        let message: Message = serde_json::from_value(message).unwrap();
+        assert_eq!(digest([&message], usize::MAX), "Result: open\n\n");
     }
 
     #[test]

@@ -2,8 +2,6 @@
 //! another program, or edited by a client; models refuse what does not add up.
 
 use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
-use crate::mcp::types;
-use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,9 +102,9 @@ fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Me
     let fits = |message: &Message| {
         let parts = message.content.iter();
         message.content.len() == calls.len()
-            && parts.zip(calls).all(|(part, call)| {
-                matches!(part, Content::ToolResponse(r) if r.id == call.id && !has_audience(r))
-            })
+            && parts
+                .zip(calls)
+                .all(|(part, call)| matches!(part, Content::ToolResponse(r) if r.id == call.id))
     };
     if let Some(first) = followers.first()
         && fits(first)
@@ -119,7 +117,7 @@ fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Me
     }
     let content = calls.iter().map(|call| {
         Content::ToolResponse(match answers.get(call.id.as_str()) {
-            Some(response) => for_the_model(response),
+            Some(response) => (*response).clone(),
             None => ToolResponse {
                 id: call.id.clone(),
                 tool_result: Outcome::Error {
@@ -139,46 +137,9 @@ fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Me
     })
 }
 
-fn has_audience(response: &ToolResponse) -> bool {
-    let result = response.tool_result.value();
-    result.is_some_and(|result| result.content.iter().any(names_audience))
-}
-
-fn names_audience(part: &types::Content) -> bool {
-    part.as_json().contains("\"audience\"")
-}
-
-/// The answer without what is only for the user (MCP 2025-11-25, server/resources#annotations).
-fn for_the_model(response: &ToolResponse) -> ToolResponse {
-    let mut response = response.clone();
-    if let Outcome::Success { value } = &mut response.tool_result {
-        value.content.retain(is_for_the_model);
-    }
-    response
-}
-
-fn is_for_the_model(part: &types::Content) -> bool {
-    #[derive(Deserialize)]
-    struct Annotated {
-        annotations: Option<Annotations>,
-    }
-    #[derive(Deserialize)]
-    struct Annotations {
-        audience: Option<Vec<String>>,
-    }
-    if !names_audience(part) {
-        return true;
-    }
-    let audience = serde_json::from_str::<Annotated>(part.as_json())
-        .ok()
-        .and_then(|part| part.annotations?.audience);
-    audience.is_none_or(|audience| audience.is_empty() || audience.iter().any(|a| a == "assistant"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mcp::types::CallToolResult;
     use serde_json::{Value, json};
 
     fn message(role: &str, content: Value) -> Arc<Message> {
@@ -285,37 +246,5 @@ mod tests {
         ];
         let begin = format!("u:{BEGINNING}");
         assert_eq!(shown(&history), [&begin, "a:first", "a:x"]);
-    }
-
-    #[test]
-    fn the_model_sees_what_is_meant_for_it() {
-        let part = |text: &str, audience: Value| json!({"type": "text", "text": text, "annotations": {"audience": audience}});
-        let content = json!([
-            part("both", json!(["user", "assistant"])),
-            part("model", json!(["assistant"])),
-            part("user", json!(["user"])),
-            part("open", json!([])),
-            {"type": "text", "text": "says \"audience\""},
-        ]);
-        let texts = |result: &CallToolResult| -> Vec<String> {
-            let part = |part: &types::Content| {
-                let part: Value = serde_json::from_str(part.as_json()).unwrap();
-                part["text"].as_str().unwrap().to_owned()
-            };
-            result.content.iter().map(part).collect()
-        };
-        let value = json!({"status": "success", "value": {"content": content}});
-        let history = [
-            text("user", "go"),
-            message("assistant", json!([call("1")])),
-            message(
-                "user",
-                json!([{"type": "toolResponse", "id": "1", "toolResult": value}]),
-            ),
-        ];
-        let repaired = repaired(&history);
-        let seen = repaired[2].tool_responses().next().unwrap();
-        let seen = texts(seen.tool_result.value().unwrap());
-        assert_eq!(seen, ["both", "model", "open", "says \"audience\""]);
     }
 }

@@ -5,7 +5,7 @@ use super::floor::Note;
 use super::live::Agent;
 use super::mode::Verdict;
 use super::turn::{Turn, random_id};
-use super::{Confirmation, Error, Event, Mode, context, desk, schema};
+use super::{Confirmation, Error, Event, Mode, desk, schema};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -15,6 +15,7 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::pending::Call;
 use crate::mcp::text::printable;
 use crate::mcp::types::{CallToolResult, Content as Part};
+use crate::provider::{is_for_model, text_of};
 use crate::store::{Level, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
 use crossbeam_channel::{Sender, bounded, select};
@@ -291,20 +292,22 @@ struct Doer<'t> {
 impl Doer<'_> {
     /// The answer to one call; `None` if it may still come later, from the client.
     fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<CallToolResult> {
-        match plan {
-            Plan::Said(result) => Some(result.clone()),
-            Plan::Run(run) => Some(self.run(&request.id, run)),
-            Plan::Frontend(None) => Some(refusal(
-                "Another call with this id is with the client already.",
-            )),
+        let result = match plan {
+            Plan::Said(result) => result.clone(),
+            Plan::Run(run) => self.run(&request.id, run),
+            Plan::Frontend(None) => {
+                refusal("Another call with this id is with the client already.")
+            }
             Plan::Frontend(Some(question)) => match question.wait(FRONTEND, self.cancel) {
-                Ok(Outcome::Success { value }) => Some(value),
-                Ok(Outcome::Error { error }) => Some(refusal(&error)),
-                Err(desk::Silence::TimedOut) => Some(refusal(UNANSWERED)),
+                Ok(Outcome::Success { value }) => value,
+                Ok(Outcome::Error { error }) => refusal(&error),
+                Err(desk::Silence::TimedOut) => refusal(UNANSWERED),
                 // It may come with the next message.
-                Err(desk::Silence::Cancelled) => None,
+                Err(desk::Silence::Cancelled) => return None,
             },
-        }
+        };
+        let name = request.tool_call.value().map_or("", |call| &call.name);
+        Some(self.shortened(name, result))
     }
 
     fn run(&self, id: &str, run: &Run<'_>) -> CallToolResult {
@@ -358,7 +361,7 @@ impl Doer<'_> {
                 result.content.push(Part::text(&text));
             }
         }
-        self.shortened(name, result)
+        result
     }
 
     /// What the server says meanwhile goes to the turn.
@@ -385,7 +388,7 @@ impl Doer<'_> {
         if size.max(structured) < LARGE {
             return result;
         }
-        let text = context::text_of(&result);
+        let text = text_of(&result);
         let count = text.chars().count();
         if count <= LARGE {
             return result;
@@ -406,9 +409,9 @@ impl Doer<'_> {
              begins:\n\n{head}\n\n[… {} characters more]",
             count - HEAD
         );
-        result
-            .content
-            .retain(|part| matches!(part.kind().as_str(), "image" | "audio"));
+        result.content.retain(|part| {
+            !is_for_model(part) || matches!(part.kind().as_str(), "image" | "audio")
+        });
         result.content.insert(0, Part::text(&note));
         result.structured_content = None;
         result

@@ -2,7 +2,7 @@
 
 use crate::conversation::Outcome;
 use crate::mcp::jsonrpc::RawJson;
-use crate::mcp::types::CallToolResult;
+use crate::mcp::types::{self, CallToolResult};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -69,7 +69,8 @@ struct Annotations<'a> {
 
 impl Annotations<'_> {
     fn let_through(&self) -> bool {
-        (self.audience.as_ref()).is_none_or(|all| all.iter().any(|who| who == "assistant"))
+        (self.audience.as_ref())
+            .is_none_or(|all| all.is_empty() || all.iter().any(|who| who == "assistant"))
     }
 }
 
@@ -85,16 +86,32 @@ pub(super) fn for_model(annotations: Option<&RawJson>) -> bool {
 
 /// What a model is told of a tool's answer. Content that is not for it is left out.
 pub(super) fn told(outcome: &Outcome<CallToolResult>) -> Told<'_> {
-    let result = match outcome {
-        Outcome::Success { value } => value,
-        Outcome::Error { error } => {
-            return Told {
-                text: format!("Error: {error}"),
-                failed: true,
-                ..Told::default()
-            };
-        }
-    };
+    match outcome {
+        Outcome::Success { value } => result_told(value),
+        Outcome::Error { error } => Told {
+            text: format!("Error: {error}"),
+            failed: true,
+            ..Told::default()
+        },
+    }
+}
+
+/// The text in what a model is told of a tool's result.
+pub(crate) fn text_of(result: &CallToolResult) -> String {
+    result_told(result).text
+}
+
+/// Whether a part of a tool's result is meant for the model.
+pub(crate) fn is_for_model(part: &types::Content) -> bool {
+    #[derive(Deserialize)]
+    struct Annotated {
+        annotations: Option<RawJson>,
+    }
+    let part = serde_json::from_str::<Annotated>(part.as_json());
+    part.map_or(true, |part| for_model(part.annotations.as_ref()))
+}
+
+fn result_told(result: &CallToolResult) -> Told<'_> {
     let mut told = Told {
         failed: result.is_error == Some(true),
         ..Told::default()
@@ -234,10 +251,23 @@ mod tests {
             r#"{"content":[
                 {"type":"text","text":"secret","annotations":{"audience":["user"]}},
                 {"type":"text","text":"both","annotations":{"audience":["user","assistant"]}},
-                {"type":"text","text":"any","annotations":{"priority":1}}
+                {"type":"text","text":"any","annotations":{"priority":1}},
+                {"type":"text","text":"open","annotations":{"audience":[]}}
             ],"structuredContent":{"secret":1}}"#,
         );
-        assert_eq!(told(&result).text, "both\nany");
+        assert_eq!(told(&result).text, "both\nany\nopen");
+        let parts = &result.value().unwrap().content;
+        let shown: Vec<bool> = parts.iter().map(is_for_model).collect();
+        assert_eq!(shown, [false, true, true, true]);
+    }
+
+    #[test]
+    fn data_that_mirrors_what_is_withheld_is_withheld_too() {
+        let result = result(
+            r#"{"content":[{"type":"text","text":"secret","annotations":{"audience":["user"]}}],
+                "structuredContent":{"secret":1}}"#,
+        );
+        assert!(!told(&result).text.contains("secret"));
     }
 
     #[test]

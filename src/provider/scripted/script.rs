@@ -1,6 +1,6 @@
 //! The format of a script, and which part of it answers a conversation. No I/O.
 
-use super::super::{Class, Stop, Usage};
+use super::super::{Class, Stop, Usage, text_of};
 use crate::conversation::{Message, Outcome, Role};
 use serde::Deserialize;
 use serde_json::Value;
@@ -324,13 +324,7 @@ pub(super) fn last_results(messages: &[&Message]) -> Vec<String> {
     responses
         .map(|response| match &response.tool_result {
             Outcome::Error { error } => error.clone(),
-            Outcome::Success { value } => {
-                let texts = value.content.iter().filter_map(|part| {
-                    let part: Value = serde_json::from_str(part.as_json()).ok()?;
-                    part["text"].as_str().map(str::to_owned)
-                });
-                texts.collect::<Vec<_>>().join("\n")
-            }
+            Outcome::Success { value } => text_of(value),
         })
         .collect()
 }
