@@ -3,6 +3,7 @@
 use super::{Error, Registry};
 use crate::conversation::{MAX_NAME, Message, Session};
 use crate::extension::ExtensionConfig;
+use crate::recipe;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::PathBuf;
@@ -54,16 +55,17 @@ impl Registry {
         Ok(())
     }
 
-    /// Stores the values for the parameters of the session's recipe, and gives the recipe with them.
+    /// Stores the values for the parameters of the session's recipe, and gives the recipe with them
+    /// filled in, or as it is while some are missing.
     ///
     /// # Errors
-    /// When there is no such session, or it has no recipe.
+    /// When there is no such session, it has no recipe, or a value does not fit; none is stored then.
     pub fn set_recipe_values(&self, id: &str, values: Map<String, Value>) -> Result<Value, Error> {
-        let session = self.session(id)?;
-        let Some(recipe) = session.recipe else {
+        let mut session = self.session(id)?;
+        session.user_recipe_values = Some(values.clone());
+        let Some(recipe) = recipe::apply(&session)? else {
             return Err(refused("the session was not started from a recipe"));
         };
-        let recipe = rendered(recipe, &values);
         let keep = |session: &mut Session| session.user_recipe_values = Some(values);
         self.stores().sessions.update(id, keep)?;
         Ok(recipe)
@@ -126,11 +128,6 @@ impl Registry {
         let made = self.stores().sessions.add(session, messages)?;
         self.session_with_messages(&made.id)
     }
-}
-
-/// The recipe with `values` for its parameters.
-fn rendered(recipe: Value, _values: &Map<String, Value>) -> Value {
-    recipe
 }
 
 /// How many messages come before the moment `until`; `None` if all do.

@@ -163,6 +163,30 @@ fn recipe_values_are_stored_and_the_recipe_comes_back() {
 }
 
 #[test]
+fn recipe_values_are_filled_in_and_must_fit() {
+    let server = Server::new().start();
+    let parameter = json!({"key": "n", "input_type": "number", "requirement": "required",
+        "description": ""});
+    let recipe = json!({"title": "T", "description": "D", "prompt": "Count to {{ n }}",
+        "parameters": [parameter]});
+    let body = json!({"working_dir": server.work(), "recipe": recipe});
+    let id = server.start(body).id.clone();
+    let path = format!("/sessions/{id}/user_recipe_values");
+    let values = |values: Value| json!({"userRecipeValues": values});
+    put(&server, &path, values(json!({})))
+        .is(200)
+        .gives(json!({"recipe": recipe}));
+    let mut filled = recipe.clone();
+    filled["prompt"] = "Count to 3".into();
+    put(&server, &path, values(json!({"n": "3"})))
+        .is(200)
+        .gives(json!({"recipe": filled}));
+    put(&server, &path, values(json!({"n": "three"}))).is(400);
+    let session = server.get(&format!("/sessions/{id}")).body;
+    assert_eq!(session["user_recipe_values"], json!({"n": "3"}));
+}
+
+#[test]
 fn a_fork_is_a_copy_or_cuts_the_session_short() {
     let server = Server::new().start();
     let id = talk(&server, &["a", "b", "c"]);
