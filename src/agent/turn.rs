@@ -181,6 +181,9 @@ impl Registry {
             return Ok(());
         }
         let mut working = agent.begin(cancel)?;
+        // The turn before may have ended, and stored what it cost, while this one waited for it.
+        let session = self.session(id)?;
+        speaker.tokens = TokenState::of(&session);
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();
@@ -232,15 +235,18 @@ impl Registry {
     }
 }
 
-/// Gives what the message answers to who asked; true if anybody had.
+/// Gives what the message answers to who asked; true if that is all there is to do with it: somebody
+/// had asked, or it answers a question that nobody asks any more and says nothing else.
 fn answers(floor: &Floor, user: &Message) -> bool {
     use crate::conversation::Action;
     let mut any = false;
+    let mut late = 0;
     for part in &user.content {
         any |= match part {
             Content::ActionRequired(action) => match &action.data {
                 Action::ElicitationResponse { id, user_data } => {
                     let data = Some(user_data.clone()).filter(|data| !data.is_null());
+                    late += 1;
                     floor.answers.answer(id, data)
                 }
                 _ => false,
@@ -252,7 +258,7 @@ fn answers(floor: &Floor, user: &Message) -> bool {
             _ => false,
         };
     }
-    any
+    any || (late > 0 && late == user.content.len())
 }
 
 impl Turn<'_> {
@@ -637,4 +643,28 @@ pub(super) fn number(value: Option<&Value>) -> Option<f64> {
     value
         .as_f64()
         .or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_answer_to_a_form_begins_no_turn() {
+        let answer = json!({"type": "actionRequired", "data":
+            {"actionType": "elicitationResponse", "id": "e", "user_data": {"a": 1}}});
+        let words = json!({"type": "text", "text": "go on"});
+        let said = |content: Value| -> Message {
+            let message = json!({"role": "user", "created": 1, "content": content});
+            serde_json::from_value(message).unwrap()
+        };
+        let floor = Floor::default();
+        assert!(answers(&floor, &said(json!([answer]))));
+        assert!(!answers(&floor, &said(json!([answer, words]))));
+        assert!(!answers(&floor, &said(json!([]))));
+        let question = floor.answers.ask("e").unwrap();
+        assert!(answers(&floor, &said(json!([answer]))));
+        let told = question.wait(Duration::ZERO, &Cancel::new()).unwrap();
+        assert_eq!(told, Some(json!({"a": 1})));
+    }
 }
