@@ -1,5 +1,6 @@
 //! Tool calls between a model, which writes any text as arguments, and the conversation.
 
+use super::{Class, Error};
 use crate::conversation::{Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::value::RawValue;
@@ -8,6 +9,23 @@ use std::borrow::Cow;
 
 /// The most of arguments that are none that is kept to show what they were.
 const KEPT: usize = 64 * 1024;
+
+/// The most calls in one answer.
+const MOST: usize = 1000;
+
+/// Whether an answer that has so many calls may have another.
+///
+/// # Errors
+/// [`Class::Protocol`]: no model means that, and each would be made.
+pub(super) fn one_more(calls: usize) -> Result<(), Error> {
+    match calls < MOST {
+        true => Ok(()),
+        false => {
+            let what = format!("more than {MOST} tool calls in one answer");
+            Err(Error::new(Class::Protocol, what))
+        }
+    }
+}
 
 /// What a model asked for. Without an id it gets one, without arguments none; arguments that are no
 /// JSON object make it an error that says what is wrong, with `name` and `arguments` as they came.

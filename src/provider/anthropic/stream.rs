@@ -3,7 +3,7 @@
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
-use crate::provider::calls::tool_request;
+use crate::provider::calls::{one_more, tool_request};
 use crate::provider::lenient::Str;
 use crate::provider::names::Names;
 use crate::provider::protocol::Decoder;
@@ -48,6 +48,7 @@ impl Stream {
                 names,
                 id: None,
                 blocks: Vec::new(),
+                calls: 0,
                 usage: RawUsage::default(),
                 stop: None,
                 complete: false,
@@ -239,6 +240,7 @@ struct Assembly {
     id: Option<String>,
     /// With the index that events call them by. It is the provider's, so it is searched, not trusted.
     blocks: Vec<(u64, Block)>,
+    calls: usize,
     usage: RawUsage,
     stop: Option<Stop>,
     complete: bool,
@@ -258,7 +260,7 @@ impl Assembly {
             "message_start" => self.begin(event.message, listener),
             "content_block_start" => {
                 if let Some(block) = event.content_block {
-                    self.open(event.index, block, listener);
+                    self.open(event.index, block, listener)?;
                 }
             }
             "content_block_delta" => {
@@ -293,7 +295,7 @@ impl Assembly {
         };
         self.begin(Some(start), listener);
         for (index, block) in (0..).zip(message.content) {
-            self.open(index, block, listener);
+            self.open(index, block, listener)?;
         }
         self.stop = message.stop_reason.map(|reason| stop(&reason.0));
         self.complete = true;
@@ -309,7 +311,12 @@ impl Assembly {
         listener.begin(self.id.as_deref());
     }
 
-    fn open(&mut self, index: u64, begin: Begin<'_>, listener: &mut dyn Listener) {
+    fn open(
+        &mut self,
+        index: u64,
+        begin: Begin<'_>,
+        listener: &mut dyn Listener,
+    ) -> Result<(), Error> {
         let owned = |text: Option<Str<'_>>| text.unwrap_or_default().0.into_owned();
         let block = match begin.kind.as_ref() {
             "text" => {
@@ -330,15 +337,20 @@ impl Assembly {
                 })
             }
             "redacted_thinking" => Block::Redacted(owned(begin.data)),
-            "tool_use" => Block::Tool {
-                id: owned(begin.id),
-                name: owned(begin.name),
-                json: String::new(),
-                input: begin.input,
-            },
+            "tool_use" => {
+                one_more(self.calls)?;
+                self.calls += 1;
+                Block::Tool {
+                    id: owned(begin.id),
+                    name: owned(begin.name),
+                    json: String::new(),
+                    input: begin.input,
+                }
+            }
             _ => Block::Other,
         };
         self.blocks.push((index, block));
+        Ok(())
     }
 
     fn grow(&mut self, index: u64, delta: &Delta<'_>, listener: &mut dyn Listener) {

@@ -4,7 +4,7 @@ use super::Fault;
 use crate::conversation::{Content, Image, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
-use crate::provider::calls::tool_request;
+use crate::provider::calls::{one_more, tool_request};
 use crate::provider::lenient::Str;
 use crate::provider::names::Names;
 use crate::provider::protocol::Decoder;
@@ -31,6 +31,7 @@ impl Stream {
                 id: None,
                 begun: false,
                 content: Vec::new(),
+                calls: 0,
                 usage: Usage::default(),
                 stop: None,
             },
@@ -165,6 +166,7 @@ struct Assembly {
     id: Option<String>,
     begun: bool,
     content: Vec<Content>,
+    calls: usize,
     usage: Usage,
     stop: Option<Stop>,
 }
@@ -210,7 +212,7 @@ impl Assembly {
             .content
             .map_or(Vec::new(), |content| content.parts)
         {
-            self.part(part, listener);
+            self.part(part, listener)?;
         }
         let Some(Str(reason)) = candidate.finish_reason else {
             return Ok(());
@@ -239,7 +241,7 @@ impl Assembly {
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, listener: &mut dyn Listener) {
+    fn part(&mut self, part: Part<'_>, listener: &mut dyn Listener) -> Result<(), Error> {
         if let Some(Str(text)) = part.text
             && !text.is_empty()
         {
@@ -263,6 +265,8 @@ impl Assembly {
             }
         }
         if let Some(call) = part.function_call {
+            one_more(self.calls)?;
+            self.calls += 1;
             self.call(call, part.thought_signature);
         }
         if let Some(blob) = part.inline_data {
@@ -272,6 +276,7 @@ impl Assembly {
                 ..Image::default()
             }));
         }
+        Ok(())
     }
 
     fn call(&mut self, call: Call<'_>, signature: Option<Str<'_>>) {

@@ -1,7 +1,7 @@
 //! Reads an answer: objects of JSON, one a line, the last of which says `done`.
 
 use crate::conversation::{Content, Reasoning};
-use crate::provider::calls::tool_request;
+use crate::provider::calls::{one_more, tool_request};
 use crate::provider::failure;
 use crate::provider::lenient::{Str, arguments_text};
 use crate::provider::protocol::Decoder;
@@ -10,9 +10,6 @@ use crate::provider::{Answer, Class, Error, Listener, Stop};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-
-/// The most calls in one answer.
-const CALLS: usize = 1000;
 
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -146,11 +143,8 @@ impl Reader {
             listener.text(&text);
         }
         for call in said.tool_calls.into_iter().flatten() {
+            one_more(self.calls)?;
             self.calls += 1;
-            if self.calls > CALLS {
-                let what = format!("more than {CALLS} tool calls in one answer");
-                return Err(Error::new(Class::Protocol, what));
-            }
             let arguments = call.function.arguments.map(arguments_text);
             content.push(Content::ToolRequest(tool_request(
                 call.id.map(|id| id.0.into_owned()),

@@ -7,7 +7,7 @@
 use super::wire::{Chunk, Counted, Delta, Part, Piece, Said};
 use crate::conversation::{Content, Image, Reasoning};
 use crate::outbound::sse;
-use crate::provider::calls::tool_request;
+use crate::provider::calls::{one_more, tool_request};
 use crate::provider::failure;
 use crate::provider::lenient::arguments_text;
 use crate::provider::names::Names;
@@ -20,9 +20,6 @@ use std::collections::HashSet;
 
 /// The most bytes in one event: it may carry an image.
 const EVENT: usize = 32 << 20;
-/// The most calls in one answer.
-const CALLS: usize = 1000;
-
 pub(super) struct Reader {
     form: Form,
     heard: Heard,
@@ -299,11 +296,8 @@ impl Heard {
         let name = function.name.map(|name| name.0).filter(|n| !n.is_empty());
         let at = match self.meant(piece.index, id.as_deref(), name.as_deref()) {
             Some(at) => at,
-            None if self.calls.len() == CALLS => {
-                let what = format!("more than {CALLS} tool calls in one answer");
-                return Err(Error::new(Class::Protocol, what));
-            }
             None => {
+                one_more(self.calls.len())?;
                 self.parts.push(Heap::Call);
                 self.calls.push(Call {
                     index: piece.index,
