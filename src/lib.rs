@@ -35,11 +35,10 @@
 //! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
 //! has one while it is under way, and so has each request of a server while the session answers it.
-//! Every thread has a name and an owner that joins it, apart from those writers, which end by
-//! themselves when the pipe is closed.
-//! has one while it is under way; a model is asked by the very thread that waits for its answer. Every
-//! thread has a name and an owner that joins it, apart from those writers, which end by themselves when
-//! the pipe is closed.
+//! A turn runs in the thread of its connection, which a second one watches for the client to hang up;
+//! its model is asked by that same thread, and each of the calls that run side by side has one. A
+//! session is named in one more. Every thread has a name and an owner that joins it, apart from those
+//! writers, which end by themselves when the pipe is closed.
 //!
 //! # Embedding
 //!
