@@ -111,7 +111,11 @@ fn instructions_come_in_the_order_of_activation() {
     let pair = |key: &str, text: &str| (key.to_owned(), text.to_owned());
     assert_eq!(
         manager.instructions(),
-        [pair("zeta", "be kind"), pair("alpha", "ask me")]
+        [
+            pair("zeta", "be kind"),
+            pair("silent", ""),
+            pair("alpha", "ask me")
+        ]
     );
     assert!(!manager.has_resources());
 }

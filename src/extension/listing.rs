@@ -35,13 +35,13 @@ pub struct Of<T> {
 }
 
 impl Manager {
-    /// What extensions say about how a model should use them: keys and texts, in the order of
-    /// activation.
+    /// What the active extensions say about how a model should use them: keys and texts, which may be
+    /// empty, in the order of activation.
     pub fn instructions(&self) -> Vec<(String, String)> {
         let active = self.active(None);
-        let said = active.iter().filter_map(|extension| {
-            let text = extension.instructions()?;
-            (!text.trim().is_empty()).then(|| (extension.key.clone(), text.to_owned()))
+        let said = active.iter().map(|extension| {
+            let text = extension.instructions().unwrap_or_default();
+            (extension.key.clone(), text.to_owned())
         });
         said.collect()
     }
