@@ -37,7 +37,7 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
             (Outcome::Success { value }, None)
         }
         Err(why) => {
-            let error = format!("The arguments of the call to {name} are unusable: {why}");
+            let error = format!("The arguments of the call to {name} are not a JSON object: {why}");
             let metadata = json!({"name": name, "arguments": head(&arguments)});
             (Outcome::Error { error }, Some(metadata))
         }
@@ -61,7 +61,8 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         "" => "{}",
         text => text,
     };
-    let raw: &RawValue = serde_json::from_str(text).map_err(|e| format!("not JSON ({e})"))?;
+    let raw: &RawValue =
+        serde_json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",
@@ -70,7 +71,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         Some(b't' | b'f') => "a boolean",
         _ => "a number",
     };
-    Err(format!("{kind} instead of a JSON object"))
+    Err(format!("they are {kind}"))
 }
 
 fn head(text: &str) -> &str {
