@@ -38,7 +38,8 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
         }
         Err(why) => {
             let error = format!("The arguments of the call to {name} are not a JSON object: {why}");
-            let metadata = json!({"name": name, "arguments": head(&arguments)});
+            let head = &arguments[..arguments.floor_char_boundary(KEPT)];
+            let metadata = json!({"name": name, "arguments": head});
             (Outcome::Error { error }, Some(metadata))
         }
     };
@@ -72,14 +73,6 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         _ => "a number",
     };
     Err(format!("they are {kind}"))
-}
-
-fn head(text: &str) -> &str {
-    let mut end = text.len().min(KEPT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// The name and the arguments (the JSON text of an object) under which an earlier request is told to
