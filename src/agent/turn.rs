@@ -73,6 +73,8 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
     pub(super) failures: usize,
+    /// The model gave an answer.
+    answered: bool,
     /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
     pub(super) compacted: usize,
 }
@@ -221,6 +223,7 @@ impl Registry {
             own,
             calls: 0,
             failures: 0,
+            answered: false,
             compacted: 0,
         };
         let end = turn.run(user);
@@ -363,6 +366,7 @@ impl Turn<'_> {
             content: answer.content,
             ..heard
         };
+        self.answered = true;
         self.mark(&mut message);
         self.speaker.used(answer.usage);
         if message.content.is_empty() {
@@ -470,7 +474,12 @@ impl Turn<'_> {
         );
         let end = end?;
         stored?;
-        if let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)? {
+        // A turn without an answer, of a command or a provider that is away, says nothing of the model.
+        let policy = match self.answered {
+            true => LeadWorker::from_config(&self.registry.stores().config)?,
+            false => None,
+        };
+        if let Some(policy) = policy {
             let failed = self.calls > 0 && self.failures == self.calls;
             self.work.progress = policy.after(self.work.progress, failed);
         }
