@@ -23,22 +23,46 @@
 //! the same wait. Children are made by one thread that lives as long as the process and end as
 //! [`sys::process`] describes; a [`sys::guardian`] sees to those of a server that was killed.
 //!
+//! # One turn, through the rooms
+//!
+//! A client sends `POST /reply`. [`http`] and [`api`] do as above, but the answer is an
+//! [`http::EventStream`], written while the turn runs in the connection's thread:
+//!
+//! 1. [`agent::Registry::reply`] takes the session's [`store::Journal`], which no other turn can have
+//!    meanwhile, and appends what the user said: one write, and it outlives the process.
+//! 2. What the model is to see is made anew for every question: the [`agent::prompt`], the history,
+//!    repaired so that it adds up, and the tools. If it fills too much of the model's context, a summary
+//!    takes its place first.
+//! 3. [`provider`] asks the model. A `Protocol` writes the request and reads the stream, with no I/O in
+//!    it; a shell does the I/O, tries again where that may help, and can be cancelled at any moment. Each
+//!    piece of text is an [`agent::Event`] at once; those that came with one read go out with one write.
+//! 4. The calls in the answer are judged by mode, by what the user said before, and by what the tool says
+//!    of itself; the user is asked where that is wanted. They run side by side, each in a thread, over
+//!    the way of a tool call above. What servers say meanwhile, and what they ask of the model or the
+//!    user, meets the turn where it waits for them.
+//! 5. The answers go to the journal and back to the model, until it asks for no more. Then everything
+//!    is made durable, and the last event says that the turn is over.
+//!
+//! A client that hangs up is noticed within a tenth of a second. The token that is cancelled then ends
+//! the question to the model, every call and every wait for an answer; what was said is in the journal.
+//!
+//! # The rooms
+//!
 //! Arrows go one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`], with
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
 //! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
 //! [`agent`] also asks the models behind [`provider`]; that and [`mcp`] send their HTTP requests with
-//! [`outbound`], and [`text`] makes fit to be shown what comes from outside.
+//! [`outbound`]; `json` reads every JSON text, and [`text`] makes fit to be shown what comes from outside.
 //!
 //! # Where the threads are
 //!
 //! One accepts, one serves each connection, one makes children (from the first child on), one waits for
 //! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
-//! has one while it is under way, and so has each request of a server while the session answers it.
-//! A turn runs in the thread of its connection, which a second one watches for the client to hang up;
-//! its model is asked by that same thread, and each of the calls that run side by side has one. A
-//! session is named in one more. Every thread has a name and an owner that joins it, apart from those
-//! writers, which end by themselves when the pipe is closed.
+//! has one while it is under way, and so has each request of a server while the session answers it. Each
+//! call of a turn has one, each event stream one that looks after its client, and a session's name is
+//! made in one; a model is asked by the very thread that waits for its answer. Every thread has a name
+//! and an owner that joins it, apart from those writers, which end by themselves when the pipe is closed.
 //!
 //! # Embedding
 //!
@@ -66,6 +90,44 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
+//! Or without HTTP, a turn of a conversation; here the model is a script that repeats what it hears:
+//!
+//! ```
+//! use gosling::agent::{Event, Events, ModelChoice, Registry, Start, Stores};
+//! use gosling::conversation::{Message, Role};
+//! use gosling::store::Paths;
+//! use gosling::sys::cancel::Cancel;
+//!
+//! struct Heard(String);
+//!
+//! impl Events for Heard {
+//!     fn event(&mut self, event: Event<'_>) {
+//!         if let Event::Message { message, .. } = event {
+//!             self.0 += &message.concat_text();
+//!         }
+//!     }
+//!     fn flush(&mut self) {}
+//! }
+//!
+//! # let root = std::env::temp_dir().join(format!("gosling-turn-{}", std::process::id()));
+//! let registry = Registry::new(Stores::new(&Paths::under(&root)), true);
+//! let session = registry.start(Start {
+//!     working_dir: std::env::temp_dir(),
+//!     ..Start::default()
+//! })?;
+//! registry.set_model(&session.id, ModelChoice {
+//!     provider: "scripted".to_owned(),
+//!     ..ModelChoice::default()
+//! })?;
+//! let mut heard = Heard(String::new());
+//! let message = Message::text(Role::User, "good morning");
+//! registry.reply(&session.id, message, None, &mut heard, &Cancel::new());
+//! assert!(heard.0.contains("good morning"));
+//! registry.close();
+//! # let _ = std::fs::remove_dir_all(&root);
+//! # Ok::<(), gosling::agent::Error>(())
+//! ```
+//!
 //! So that children cannot outlive the program even if it is killed, its `main` begins as
 //! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise says that it
 //! can ([`sys::guardian`]). Records go to the `log` façade; the program chooses the logger.
@@ -79,6 +141,7 @@ pub mod cmd;
 pub mod conversation;
 pub mod extension;
 pub mod http;
+mod json;
 pub mod mcp;
 pub mod outbound;
 pub mod provider;

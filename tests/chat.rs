@@ -8,7 +8,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{descendants, signal};
-use support::server::{GOSLING, gosling};
+use support::scripted::{Action, Script};
+use support::server::{Extension, GOSLING, gosling};
 use support::{TempDir, temp_dir, until};
 
 /// A user's files, and a script for the model.
@@ -24,6 +25,13 @@ impl Home {
         }
         fs::write(root.path().join("script.json"), script.to_string()).unwrap();
         Home { root }
+    }
+
+    /// Sets the whole configuration.
+    fn configured(self, config: Value) -> Home {
+        let path = self.root.path().join("config/config.yaml");
+        fs::write(path, config.to_string()).unwrap();
+        self
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -296,6 +304,63 @@ fn a_session_is_gone_on_with() {
         .exits(1)
         .prints_exactly("")
         .says("no session \"20200101_1\"");
+}
+
+fn one(script: &Script) -> Value {
+    let mut extension = Extension::scripted("one", script).0;
+    extension["enabled"] = true.into();
+    json!({ "one": extension })
+}
+
+#[test]
+fn commands_do_what_they_do_for_every_client() {
+    let prompts = json!({"prompts": [{"name": "greet", "description": "Greets", "arguments":
+        [{"name": "who", "required": true}]}]});
+    let message = json!({"role": "user", "content": {"type": "text", "text": "Good day, Ada"}});
+    let script = Script::new().offers("prompts", prompts).on(
+        "prompts/get",
+        [Action::Result(json!({"messages": [message]}))],
+    );
+    let home = Home::new(json!({"turns": [says("I heard {{last_user}}")], "repeat": true}));
+    let recipe = home.root.path().join("recipe.yaml");
+    let text = "title: T\ndescription: D\nprompt: Sing {{ what }}\nparameters:\n\
+        - {key: what, input_type: string, requirement: required, description: W}\n";
+    fs::write(&recipe, text).unwrap();
+    let home = home.configured(json!({
+        "extensions": one(&script),
+        "slash_commands": [{"command": "sing", "recipe_path": recipe}],
+    }));
+    let lines =
+        "/prompts\n/prompt greet who=Ada\n/sing a song\n/sing\n/compact\n/clear\n/path is none\n";
+    let out = home.chat(&[], lines).exits(0).stdout();
+    let wanted = [
+        "- `greet` (one) Greets",
+        "I heard Good day, Ada",
+        "I heard Sing a song",
+        "`/sing`",
+        "I heard /path is none",
+    ];
+    let at = wanted.map(|text| out.find(text));
+    assert!(
+        at.is_sorted() && at.iter().all(Option::is_some),
+        "{at:?} {out}"
+    );
+}
+
+#[test]
+fn a_server_that_asks_the_user_hears_no_where_there_is_no_terminal() {
+    let form = json!({"message": "Name?", "requestedSchema": {"type": "object", "properties": {}}});
+    let asks = [
+        Action::AskWith("elicitation/create".to_owned(), form),
+        Action::Told,
+    ];
+    let script = Script::new().tool("ask", asks);
+    let home = Home::new(json!({"turns": [
+        {"steps": [{"call": {"name": "one__ask"}}, {"text": "{{last_result}}"}]},
+    ]}));
+    let home = home.configured(json!({ "extensions": one(&script) }));
+    let out = home.chat(&["-m", "go"], "").exits(0).stdout();
+    assert!(out.contains("\"action\":\"decline\""), "{out}");
 }
 
 #[test]

@@ -14,15 +14,14 @@ use crate::mcp::types::{
 };
 use crate::provider::{Ask, Purpose, Stop, Unheard};
 use crate::sys::cancel::Cancel;
-use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long the user has for an answer.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// How long the user has for an answer, unless a setting says otherwise.
+pub(super) const PATIENCE: Duration = Duration::from_secs(300);
 /// The most that a server may have the model write at once, in tokens.
 const MAX_TOKENS: u64 = 4_096;
 /// How many answers of the model servers may wait for at the same time in one session. An answer to a
@@ -34,13 +33,16 @@ const REJECTED: i64 = -1;
 /// Answers for one session.
 pub(super) struct Answers {
     pub(super) floor: Arc<Floor>,
+    /// How long the user has for an answer.
+    patience: Duration,
     asking: AtomicUsize,
 }
 
 impl Answers {
-    pub(super) fn new(floor: Arc<Floor>) -> Self {
+    pub(super) fn new(floor: Arc<Floor>, patience: Duration) -> Self {
         Answers {
             floor,
+            patience,
             asking: AtomicUsize::new(0),
         }
     }
@@ -71,7 +73,7 @@ impl Answers {
                 "there is no user to ask whether the model may answer",
             ));
         }
-        match question.wait(PATIENCE, cancel) {
+        match question.wait(self.patience, cancel) {
             Ok(answer) if answer.allows() => Ok(()),
             Ok(_) => Err(rejected("the user does not want the model to answer")),
             Err(Silence::TimedOut) => Err(rejected(
@@ -145,7 +147,7 @@ impl Callbacks for Answers {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
         let schema: Value = match &params.requested_schema {
-            Some(schema) => serde_json::from_str(schema.get()).unwrap_or_default(),
+            Some(schema) => crate::json::from_str(schema.get()).unwrap_or_default(),
             None => json!({"type": "object", "properties": {}}),
         };
         let mut message = params.message.clone();
@@ -168,11 +170,12 @@ impl Callbacks for Answers {
             log::info!("declined, as there is nobody to ask extension={who:?}");
             return Ok(unanswered(ElicitAction::Decline));
         }
-        match question.wait(PATIENCE, cancel) {
+        match question.wait(self.patience, cancel) {
             Ok(answer) => judged(answer, &schema, params.mode),
             Err(Silence::TimedOut) => {
-                log::info!("declined, as nobody answered in {PATIENCE:?} extension={who:?}");
-                self.floor.tell(Note::Show(late(who)));
+                let patience = self.patience;
+                log::info!("declined, as nobody answered in {patience:?} extension={who:?}");
+                self.floor.tell(Note::Show(late(who, patience)));
                 Ok(unanswered(ElicitAction::Decline))
             }
             Err(Silence::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
@@ -193,7 +196,7 @@ fn judged(
     };
     let own = schema.pointer("/properties/action").is_some();
     let action = answer.get("action").filter(|_| !own);
-    let (action, content) = match action.and_then(|action| ElicitAction::deserialize(action).ok()) {
+    let (action, content) = match action.and_then(|action| crate::json::from_value(action).ok()) {
         Some(action) => (action, answer.get("content").cloned()),
         None => (ElicitAction::Accept, Some(answer)),
     };
@@ -228,8 +231,9 @@ fn asking(data: Action) -> Message {
     Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY)
 }
 
-fn late(extension: &str) -> Message {
-    let text = format!("There was no answer to {extension} in 5 minutes, so it was told no.");
+fn late(extension: &str, patience: Duration) -> Message {
+    let seconds = patience.as_secs();
+    let text = format!("There was no answer to {extension} in {seconds} s, so it was told no.");
     Message::text(Role::Assistant, text).seen_by(Metadata::USER_ONLY)
 }
 
@@ -241,7 +245,7 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
         _ => return Err("a `role` is neither `user` nor `assistant`".to_owned()),
     };
     let content = from.content.iter().map(|part| {
-        let content: Content = serde_json::from_str(part.as_json()).map_err(|e| e.to_string())?;
+        let content: Content = crate::json::from_str(part.as_json()).map_err(|e| e.to_string())?;
         match content {
             Content::Text(_) | Content::Image(_) => Ok(content),
             _ => Err("only text and images are taken".to_owned()),

@@ -200,11 +200,11 @@ fn message(from: &PromptMessage) -> Option<Message> {
         "assistant" => Role::Assistant,
         _ => Role::User,
     };
-    let part: Content = serde_json::from_str(from.content.as_json()).ok()?;
+    let part: Content = crate::json::from_str(from.content.as_json()).ok()?;
     let part = match part {
         Content::Text(_) | Content::Image(_) => part,
         Content::Other(other) => {
-            let other: Value = serde_json::from_str(other.get()).ok()?;
+            let other: Value = crate::json::from_str(other.get()).ok()?;
             Content::text(other.pointer("/resource/text")?.as_str()?)
         }
         _ => return None,

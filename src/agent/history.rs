@@ -56,6 +56,22 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
     out
 }
 
+/// Whether the message holds nothing but answers to calls that nobody waits for: they have their
+/// answers, or there are none.
+pub(super) fn is_stray(message: &Message, before: &[Arc<Message>]) -> bool {
+    let waits = |id: &str| {
+        let parts = before.iter().rev().flat_map(|m| m.content.iter().rev());
+        let mut open = parts.filter_map(|part| match part {
+            Content::ToolRequest(request) if request.id == id => Some(true),
+            Content::ToolResponse(response) if response.id == id => Some(false),
+            _ => None,
+        });
+        open.next() == Some(true)
+    };
+    let is_stray = |part: &Content| matches!(part, Content::ToolResponse(r) if !waits(&r.id));
+    !message.content.is_empty() && message.content.iter().all(is_stray)
+}
+
 /// The message with the parts that the model may see and `also` lets pass; `None` if none is left.
 fn kept<'m>(message: &'m Message, also: impl Fn(&Content) -> bool) -> Option<Cow<'m, Message>> {
     let wanted = |part: &Content| {

@@ -39,9 +39,9 @@ pub struct ExtensionResult {
     pub error: Option<String>,
 }
 
-/// How long the end of an agent waits for a turn to give up.
+/// How long the end of an agent, or the next message, waits for a cancelled turn to give up.
 const GIVE_UP: Duration = Duration::from_secs(5);
-/// How long a message waits for the turn before it to end.
+/// How long a message waits for the turn before it to be cancelled, or to end.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// A session at work.
@@ -73,7 +73,7 @@ enum Place {
     /// No turn runs.
     Here(Box<Work>),
     /// A turn has it.
-    Taken,
+    Taken(Cancel),
 }
 
 /// The work of turns, in the hands of one. It goes back when this is dropped.
@@ -108,7 +108,8 @@ impl Drop for Working<'_> {
 
 impl Agent {
     /// Begins to activate the extensions and returns at once. `before` is the agent that this one
-    /// replaces: it is ended first, so that the two never hold the same thing.
+    /// replaces: it is ended first, so that the two never hold the same thing. `patience` is how long
+    /// the user has to answer what a server asks.
     ///
     /// # Errors
     /// When no thread can be made.
@@ -116,12 +117,13 @@ impl Agent {
         mut context: Context,
         configs: Vec<Value>,
         before: Option<Arc<Agent>>,
+        patience: Duration,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
         let (working, ready) = bounded::<()>(0);
         let floor = Arc::new(Floor::default());
-        context.callbacks = Some(Arc::new(Answers::new(floor.clone())));
+        context.callbacks = Some(Arc::new(Answers::new(floor.clone(), patience)));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
@@ -279,23 +281,26 @@ impl Agent {
     /// # Errors
     /// [`Error::Working`] when another turn goes on, [`Error::Cancelled`].
     pub(super) fn begin(&self, cancel: &Cancel) -> Result<Working<'_>, Error> {
-        let deadline = Instant::now() + MOMENT;
-        let taken = |place: &mut Place| matches!(place, Place::Taken);
+        let start = Instant::now();
         let mut place = lock(&self.work);
-        while matches!(*place, Place::Taken) {
+        while let Place::Taken(other) = &*place {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            let patience = match other.is_cancelled() {
+                true => GIVE_UP,
+                false => MOMENT,
+            };
+            let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {
                 return Err(Error::Working);
             }
-            let waited = self.idle.wait_timeout_while(place, left.min(LOOK), taken);
+            let waited = self.idle.wait_timeout(place, left.min(LOOK));
             place = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let work = match std::mem::replace(&mut *place, Place::Taken) {
+        let work = match std::mem::replace(&mut *place, Place::Taken(cancel.clone())) {
             Place::Here(work) => Some(work),
-            Place::Nowhere | Place::Taken => None,
+            Place::Nowhere | Place::Taken(_) => None,
         };
         Ok(Working { agent: self, work })
     }
@@ -332,7 +337,7 @@ impl Agent {
         if let Some(activation) = activation.take() {
             let _ = activation.join();
         }
-        let taken = |place: &mut Place| matches!(place, Place::Taken);
+        let taken = |place: &mut Place| matches!(place, Place::Taken(_));
         let _ = self
             .idle
             .wait_timeout_while(lock(&self.work), GIVE_UP, taken);

@@ -55,7 +55,7 @@ impl Mode {
         let named = setting
             .as_str()
             .map(|name| name.trim().to_ascii_lowercase());
-        let mode = Mode::deserialize(Value::from(named.unwrap_or_default()));
+        let mode = crate::json::from_value(&Value::from(named.unwrap_or_default()));
         mode.unwrap_or_else(|_| {
             log::warn!(
                 "not a mode, so every call is asked about setting=GOOSE_MODE value={setting}"

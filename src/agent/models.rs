@@ -26,14 +26,17 @@ impl Registry {
     pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
         let recipe = session.recipe.as_ref().map(|recipe| &recipe["settings"]);
         let wanted = |key: &str| Some(recipe?.get(key)?.as_str()?.to_owned());
-        let setting = |key: &str| match self.setting(key) {
-            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
-            _ => None,
+        let setting = |key: &str| -> Result<Option<String>, Error> {
+            Ok(match self.stores().config.get(key)? {
+                Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+                _ => None,
+            })
         };
         let name = session.provider_name.clone();
-        let name = name
-            .or_else(|| wanted("goose_provider"))
-            .or_else(|| setting("GOOSE_PROVIDER"));
+        let name = match name.or_else(|| wanted("goose_provider")) {
+            None => setting("GOOSE_PROVIDER")?,
+            name => name,
+        };
         let Some(name) = name else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
                        with POST /agent/update_provider";
@@ -41,11 +44,14 @@ impl Registry {
         };
         let provider = self.catalog().provider(&name)?;
         let stored = session.model_config.clone();
-        let stored = stored.and_then(|config| serde_json::from_value(config).ok());
+        let stored = stored.and_then(|config| crate::json::from_value(&config).ok());
         let mut config = match stored {
             Some(config) => config,
             None => {
-                let model = wanted("goose_model").or_else(|| setting("GOOSE_MODEL"));
+                let model = match wanted("goose_model") {
+                    None => setting("GOOSE_MODEL")?,
+                    model => model,
+                };
                 self.model_config(&name, model.as_deref())?
             }
         };
@@ -61,7 +67,7 @@ impl Registry {
             && let Ok(model) = self.model_of(session)
         {
             session.provider_name = Some(model.provider.name().to_owned());
-            session.model_config = serde_json::to_value(&model.config).ok();
+            session.model_config = crate::json::to_value(&model.config).ok();
         }
     }
 
@@ -81,7 +87,7 @@ impl Registry {
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
-        let config = serde_json::to_value(&config).ok();
+        let config = crate::json::to_value(&config).ok();
         self.stores().sessions.update(id, |session| {
             session.provider_name = Some(choice.provider);
             session.model_config = config;

@@ -2,7 +2,7 @@
 //! stored session and the running one never drift apart.
 
 use super::hints::Hints;
-use super::{Agent, Error, ExtensionResult};
+use super::{Agent, Error, ExtensionResult, callbacks};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::provider::{self, Catalog};
@@ -346,21 +346,33 @@ impl Registry {
 
     /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
     fn bounds(&self) -> Bounds {
-        let setting = |key| {
-            let value = self.stores.config.get(key).ok().flatten()?;
-            if value.as_u64().is_none() {
-                log::warn!("not a number, so left out setting={key} value={value}");
-            }
-            value.as_u64()
-        };
         let mut bounds = Bounds::default();
-        if let Some(seconds) = setting("GOOSE_MCP_MAX_TIMEOUT") {
+        if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
             bounds.total = Duration::from_secs(seconds);
         }
-        if let Some(bytes) = setting("GOOSE_MCP_MAX_MESSAGE") {
+        if let Some(bytes) = self.count("GOOSE_MCP_MAX_MESSAGE") {
             bounds.message = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
         bounds
+    }
+
+    /// How long a user may think about what a server asks.
+    fn patience(&self) -> Duration {
+        let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
+        // A deadline has to fit the clock.
+        let day = Duration::from_secs(24 * 3600);
+        seconds.map_or(callbacks::PATIENCE, |seconds| {
+            Duration::from_secs(seconds).min(day)
+        })
+    }
+
+    /// A setting that is a number.
+    fn count(&self, key: &str) -> Option<u64> {
+        let value = self.stores.config.get(key).ok().flatten()?;
+        if value.as_u64().is_none() {
+            log::warn!("not a number, so left out setting={key} value={value}");
+        }
+        value.as_u64()
     }
 
     /// The session and its agent, which is started if it does not run.
@@ -417,7 +429,7 @@ impl Registry {
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();
-        let agent = Agent::launch(context, configs, before, &self.cancel)?;
+        let agent = Agent::launch(context, configs, before, self.patience(), &self.cancel)?;
         live.insert(session.id.clone(), agent.clone());
         Ok((agent, true))
     }

@@ -69,7 +69,7 @@ fn coerced(root: &Value, schema: &Value, value: &Value, depth: usize) -> Option<
 /// `value` as `kind`, if it is obvious.
 fn meant(value: &Value, kind: &str) -> Option<Value> {
     let read = |text: &str| {
-        let value: Value = serde_json::from_str(text.trim()).ok()?;
+        let value: Value = crate::json::from_str(text.trim()).ok()?;
         is_of(&value, kind).then_some(value)
     };
     match (value, kind) {

@@ -258,7 +258,7 @@ impl Turn<'_> {
                     });
                 }
                 Note::Show(message) => self.speaker.say(&message),
-                Note::Used(usage) => self.speaker.used(usage),
+                Note::Used(usage) => self.speaker.spent(usage),
             }
         }
     }
@@ -333,9 +333,9 @@ impl Doer<'_> {
             return resources::run(&self.agent.extensions, name, arguments, self.cancel);
         };
         let schema: Value =
-            serde_json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
+            crate::json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> =
-            serde_json::from_str(run.call.arguments.get()).unwrap_or_default();
+            crate::json::from_str(run.call.arguments.get()).unwrap_or_default();
         let coerced = schema::coerce(&schema, &arguments);
         let raw = coerced
             .as_ref()

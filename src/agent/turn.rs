@@ -25,6 +25,7 @@ use crate::sys::{self, clock};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How often the model is asked in one turn, where nothing else is set.
@@ -44,7 +45,7 @@ pub(super) struct Work {
 
 impl Work {
     fn new(journal: Journal) -> Self {
-        let is_turn = |message: &&std::sync::Arc<Message>| {
+        let is_turn = |message: &&Arc<Message>| {
             message.role == Role::User && message.tool_responses().next().is_none()
         };
         let turns = journal.messages().iter().filter(is_turn).count();
@@ -73,7 +74,7 @@ pub(super) struct Turn<'t> {
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
     pub(super) failures: usize,
-    /// The model gave an answer.
+    /// The model has said something.
     answered: bool,
     /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
     pub(super) compacted: usize,
@@ -119,13 +120,24 @@ impl Speaker<'_> {
 
     /// Another exchange with the model has cost this.
     pub(super) fn used(&mut self, usage: Usage) {
-        let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-        let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
-        let total = usage.total.unwrap_or(input.saturating_add(output));
+        let [input, output, total] = counts(usage);
         if (input, output, total) != (0, 0, 0) {
-            self.tokens.add(count(input), count(output), count(total));
+            self.tokens.add(input, output, total);
         }
     }
+
+    /// An exchange with the model that is no part of the conversation has cost this.
+    pub(super) fn spent(&mut self, usage: Usage) {
+        let [input, output, total] = counts(usage);
+        self.tokens.spend(input, output, total);
+    }
+}
+
+/// Input, output and total, of which a provider may leave out any.
+fn counts(usage: Usage) -> [i64; 3] {
+    let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+    let total = usage.total.unwrap_or(input.saturating_add(output));
+    [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }
 
 /// Why a turn ends.
@@ -175,7 +187,7 @@ impl Registry {
             tokens: TokenState::of(&session),
             events,
         };
-        if answers(&agent.floor, &user) {
+        if answers(&agent.floor, &user) || is_form(&user) {
             speaker.event(Event::Finish {
                 reason: "stop",
                 token_state: speaker.tokens,
@@ -183,7 +195,7 @@ impl Registry {
             return Ok(());
         }
         let mut working = agent.begin(cancel)?;
-        // The turn before may have ended, and stored what it cost, while this one waited for it.
+        // The turn before may have changed it while this one waited.
         let session = self.session(id)?;
         speaker.tokens = TokenState::of(&session);
         let turn_cancel = agent.cancel().child();
@@ -199,8 +211,18 @@ impl Registry {
             }
             none => none.insert(Box::new(Work::new(self.stores().sessions.journal(id)?))),
         };
-        if let Some(so_far) = so_far {
+        if let Some(so_far) = so_far
+            && !is_same(&so_far, work.journal.messages())
+        {
             work.journal.replace(so_far)?;
+        }
+        if history::is_stray(&user, work.journal.messages()) {
+            let token_state = speaker.tokens;
+            speaker.event(Event::Finish {
+                reason: "stop",
+                token_state,
+            });
+            return Ok(());
         }
         let own = self.model_of(&session)?;
         let (model, part) = self.model_for(&own, &work.progress)?;
@@ -238,18 +260,26 @@ impl Registry {
     }
 }
 
-/// Gives what the message answers to who asked; true if that is all there is to do with it: somebody
-/// had asked, or it answers a question that nobody asks any more and says nothing else.
+/// Whether this is what was said already: some clients repeat it with every message, and the journal
+/// need not grow by it.
+fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
+    let json = |message: &Message| serde_json::to_string(message).ok();
+    so_far.len() == stored.len()
+        && so_far
+            .iter()
+            .zip(stored)
+            .all(|(a, b)| a.id == b.id && json(a) == json(b))
+}
+
+/// Gives what the message answers to who asked; true if anybody had.
 fn answers(floor: &Floor, user: &Message) -> bool {
     use crate::conversation::Action;
     let mut any = false;
-    let mut late = 0;
     for part in &user.content {
         any |= match part {
             Content::ActionRequired(action) => match &action.data {
                 Action::ElicitationResponse { id, user_data } => {
                     let data = Some(user_data.clone()).filter(|data| !data.is_null());
-                    late += 1;
                     floor.answers.answer(id, data)
                 }
                 _ => false,
@@ -261,7 +291,15 @@ fn answers(floor: &Floor, user: &Message) -> bool {
             _ => false,
         };
     }
-    any || (late > 0 && late == user.content.len())
+    any
+}
+
+/// Whether there is nothing in it but what somebody filled in: that says nothing to the model, even if it
+/// comes too late for who asked.
+fn is_form(user: &Message) -> bool {
+    use crate::conversation::Action::ElicitationResponse;
+    let is_answer = |part: &Content| matches!(part, Content::ActionRequired(action) if matches!(action.data, ElicitationResponse { .. }));
+    !user.content.is_empty() && user.content.iter().all(is_answer)
 }
 
 impl Turn<'_> {
@@ -280,8 +318,8 @@ impl Turn<'_> {
             }
             if count == limit {
                 self.stop_short(format!(
-                    "I have asked for tools {limit} times in this turn and stop here, as \
-                     GOOSE_MAX_TURNS says. Shall I go on?"
+                    "I have asked for tools {limit} times in this turn, which is the limit \
+                     (GOOSE_MAX_TURNS), so I stop here. Shall I go on?"
                 ))?;
                 return Ok(End::Finished);
             }
@@ -366,10 +404,12 @@ impl Turn<'_> {
             content: answer.content,
             ..heard
         };
-        self.answered = true;
         self.mark(&mut message);
+        self.answered = true;
         self.speaker.used(answer.usage);
         if message.content.is_empty() {
+            let empty = "The model answered with nothing.";
+            self.speaker.notify(NotificationType::InlineMessage, empty);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
@@ -468,18 +508,15 @@ impl Turn<'_> {
                 tokens.keep(session);
                 if session.provider_name.is_none() {
                     session.provider_name = Some(model.provider.name().to_owned());
-                    session.model_config = serde_json::to_value(&model.config).ok();
+                    session.model_config = crate::json::to_value(&model.config).ok();
                 }
             },
         );
         let end = end?;
         stored?;
-        // A turn without an answer, of a command or a provider that is away, says nothing of the model.
-        let policy = match self.answered {
-            true => LeadWorker::from_config(&self.registry.stores().config)?,
-            false => None,
-        };
-        if let Some(policy) = policy {
+        if self.answered
+            && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
+        {
             let failed = self.calls > 0 && self.failures == self.calls;
             self.work.progress = policy.after(self.work.progress, failed);
         }
@@ -652,28 +689,4 @@ pub(super) fn number(value: Option<&Value>) -> Option<f64> {
     value
         .as_f64()
         .or_else(|| value.as_str()?.trim().parse().ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_late_answer_to_a_form_begins_no_turn() {
-        let answer = json!({"type": "actionRequired", "data":
-            {"actionType": "elicitationResponse", "id": "e", "user_data": {"a": 1}}});
-        let words = json!({"type": "text", "text": "go on"});
-        let said = |content: Value| -> Message {
-            let message = json!({"role": "user", "created": 1, "content": content});
-            serde_json::from_value(message).unwrap()
-        };
-        let floor = Floor::default();
-        assert!(answers(&floor, &said(json!([answer]))));
-        assert!(!answers(&floor, &said(json!([answer, words]))));
-        assert!(!answers(&floor, &said(json!([]))));
-        let question = floor.answers.ask("e").unwrap();
-        assert!(answers(&floor, &said(json!([answer]))));
-        let told = question.wait(Duration::ZERO, &Cancel::new()).unwrap();
-        assert_eq!(told, Some(json!({"a": 1})));
-    }
 }

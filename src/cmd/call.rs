@@ -131,7 +131,7 @@ fn call(
     offline: bool,
     as_json: bool,
 ) -> Result<(), Failure> {
-    if !serde_json::from_str::<Json>(&arguments).is_ok_and(|json| json.is_object()) {
+    if !crate::json::from_str::<Json>(&arguments).is_ok_and(|json| json.is_object()) {
         let reason = format!("the arguments {arguments:?} are not a JSON object");
         return Err(Failure::Usage(reason));
     }
@@ -158,7 +158,7 @@ fn call(
 fn readable(result: &CallToolResult) -> String {
     let mut out = String::new();
     for part in &result.content {
-        let json: Json = serde_json::from_str(part.as_json()).unwrap_or_default();
+        let json: Json = crate::json::from_str(part.as_json()).unwrap_or_default();
         let line = match (json["type"].as_str(), json["text"].as_str()) {
             (Some("text"), Some(text)) => text,
             _ => part.as_json(),

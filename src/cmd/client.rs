@@ -113,7 +113,7 @@ impl OwnServer {
         let text = text.map_err(|e| e.to_string())?;
         let value = match text.as_str() {
             "" => Value::Null,
-            text => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+            text => crate::json::from_str(text).unwrap_or_else(|_| text.into()),
         };
         Ok((status, value))
     }
@@ -183,7 +183,7 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
             Err(error) => return Err(format!("the event stream broke off: {error}")),
         };
         let whole = decoder.push(&buffer[..n], |data| {
-            events.push(serde_json::from_slice(data));
+            events.push(crate::json::from_slice(data));
         });
         whole.map_err(|_| "an event is too long".to_owned())?;
     }

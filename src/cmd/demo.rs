@@ -193,7 +193,7 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
             .into_iter()
             .map(|tool| OfferedTool {
                 name: tool.name,
-                schema: serde_json::from_str(tool.input_schema.get()).unwrap_or_default(),
+                schema: crate::json::from_str(tool.input_schema.get()).unwrap_or_default(),
                 changes: tool.annotations.and_then(|a| a.read_only_hint) != Some(true),
             })
             .collect(),

@@ -1,7 +1,6 @@
 //! Exported sessions, as this program and Goose write them.
 
 use super::{Message, Session};
-use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -31,7 +30,7 @@ impl Session {
     /// When it is neither, or a message is none.
     pub fn from_export(text: &str) -> Result<(Self, Vec<Message>), ImportError> {
         let text = text.trim_start_matches('\u{feff}').trim();
-        let (mut fields, messages) = match serde_json::from_str::<Value>(text) {
+        let (mut fields, messages) = match crate::json::from_str::<Value>(text) {
             Ok(Value::Object(mut fields)) => {
                 let messages = match fields.shift_remove("conversation") {
                     None | Some(Value::Null) => Vec::new(),
@@ -51,13 +50,13 @@ impl Session {
         {
             fields.insert("name".to_owned(), description);
         }
-        let like = Session::deserialize(Value::Object(fields)).map_err(told)?;
+        let like = crate::json::from_object::<Session>(&fields).map_err(told)?;
         let messages = messages
-            .into_iter()
+            .iter()
             .enumerate()
             .map(|(n, message)| {
                 let refused = |error| told(format_args!("message {}: {error}", n + 1));
-                Message::deserialize(message).map_err(refused)
+                crate::json::from_value(message).map_err(refused)
             })
             .collect::<Result<Vec<_>, _>>()?;
         let session = Session {
@@ -79,8 +78,8 @@ impl Session {
 /// The first line's object and the other lines' values, if that is what there is.
 fn lines(text: &str) -> Option<(Map<String, Value>, Vec<Value>)> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let fields = serde_json::from_str(lines.next()?).ok()?;
-    let messages: Option<Vec<_>> = lines.map(|line| serde_json::from_str(line).ok()).collect();
+    let fields = crate::json::from_str(lines.next()?).ok()?;
+    let messages: Option<Vec<_>> = lines.map(|line| crate::json::from_str(line).ok()).collect();
     messages.map(|messages| (fields, messages))
 }
 

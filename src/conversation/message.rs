@@ -386,7 +386,7 @@ struct Tag {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         fn read<T: DeserializeOwned, E: serde::de::Error>(raw: &RawJson) -> Result<T, E> {
-            serde_json::from_str(raw.get()).map_err(E::custom)
+            crate::json::from_str(raw.get()).map_err(E::custom)
         }
         let raw = RawJson::deserialize(d)?;
         let Tag { kind } = read(&raw)?;

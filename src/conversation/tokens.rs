@@ -50,6 +50,11 @@ impl TokenState {
         self.input_tokens = input;
         self.output_tokens = output;
         self.total_tokens = total;
+        self.spend(input, output, total);
+    }
+
+    /// An exchange with the model beside the conversation: it costs, but fills no context.
+    pub fn spend(&mut self, input: i64, output: i64, total: i64) {
         let sum = |all: &mut i64, one: i64| *all = all.saturating_add(one);
         sum(&mut self.accumulated_input_tokens, input);
         sum(&mut self.accumulated_output_tokens, output);

@@ -71,7 +71,7 @@ impl Extension {
         for (n, tool) in frontend.tools.iter().enumerate() {
             let n = n + 1;
             // Read from text: what a tool keeps to the letter is never a tree.
-            let tool: Tool = match serde_json::from_str(&tool.to_string()) {
+            let tool: Tool = match crate::json::from_str(&tool.to_string()) {
                 Ok(tool) => tool,
                 Err(error) => {
                     let error = printable(&error.to_string(), 200);

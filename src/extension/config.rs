@@ -30,15 +30,13 @@ pub enum ExtensionConfig {
 }
 
 /// See [`ExtensionConfig::Sse`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sse {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// Where it was.
-    #[serde(default)]
     pub uri: Option<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -46,32 +44,25 @@ pub struct Sse {
 }
 
 /// See [`ExtensionConfig::Stdio`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stdio {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// The program: a path, or a name that is looked up.
     pub cmd: String,
     /// Its arguments, passed on as they are, without a shell.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub args: Vec<String>,
     /// Environment variables in plain text.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub envs: Envs,
     /// Environment variables whose values are secrets of the same name.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub env_keys: Vec<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
-    #[serde(default)]
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -79,24 +70,19 @@ pub struct Stdio {
 }
 
 /// See [`ExtensionConfig::Builtin`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Builtin {
     /// The server's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// For people.
-    #[serde(default)]
     pub display_name: Option<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
-    #[serde(default)]
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -104,21 +90,17 @@ pub struct Builtin {
 }
 
 /// See [`ExtensionConfig::Platform`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Platform {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// For people.
-    #[serde(default)]
     pub display_name: Option<String>,
     /// Shipped with the client.
-    #[serde(default)]
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -126,32 +108,25 @@ pub struct Platform {
 }
 
 /// See [`ExtensionConfig::StreamableHttp`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamableHttp {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// Where it is.
     pub uri: String,
     /// Variables for the headers, in plain text.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub envs: Envs,
     /// Variables for the headers whose values are secrets of the same name.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub env_keys: Vec<String>,
     /// Sent with every request; `$VAR` and `${VAR}` are filled in.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub headers: Envs,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    #[serde(default)]
     pub timeout: Option<u64>,
     /// Shipped with the client.
-    #[serde(default)]
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -159,23 +134,19 @@ pub struct StreamableHttp {
 }
 
 /// See [`ExtensionConfig::Frontend`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Frontend {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// MCP tools, to the letter.
     pub tools: Vec<Value>,
     /// For the model.
-    #[serde(default)]
     pub instructions: Option<String>,
     /// Shipped with the client.
-    #[serde(default)]
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -183,23 +154,19 @@ pub struct Frontend {
 }
 
 /// See [`ExtensionConfig::InlinePython`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InlinePython {
     /// The extension's name.
     pub name: String,
     /// For people.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub description: String,
     /// The program.
     pub code: String,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    #[serde(default)]
     pub timeout: Option<u64>,
     /// Packages that the program needs.
-    #[serde(default)]
     pub dependencies: Option<Vec<String>>,
     /// The tools that may be used; all if empty.
-    #[serde(default, deserialize_with = "null_is_default")]
     pub available_tools: Vec<String>,
     /// What this version does not know.
     #[serde(flatten)]
@@ -231,12 +198,128 @@ impl<'de> Deserialize<'de> for Envs {
     }
 }
 
-fn null_is_default<'de, D, T>(d: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de> + Default,
-{
-    Option::<T>::deserialize(d).map(Option::unwrap_or_default)
+/// The fields of a configuration. They are taken out one by one, which is far less code than what
+/// serde derives for seven flattened types; what is left is what this version does not know.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn needed<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, String> {
+        match self.0.shift_remove(name) {
+            Some(value) => read(value),
+            None => Err(format!("missing field `{name}`")),
+        }
+    }
+
+    fn given<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, String> {
+        match self.0.shift_remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => read(value).map(Some),
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    crate::json::from_value(&value).map_err(|e| e.to_string())
+}
+
+impl Sse {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(Sse {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            uri: fields.given("uri")?,
+            rest: fields.0,
+        })
+    }
+}
+
+impl Stdio {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(Stdio {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            cmd: fields.needed("cmd")?,
+            args: fields.given("args")?.unwrap_or_default(),
+            envs: fields.given("envs")?.unwrap_or_default(),
+            env_keys: fields.given("env_keys")?.unwrap_or_default(),
+            timeout: fields.given("timeout")?,
+            bundled: fields.given("bundled")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
+}
+
+impl Builtin {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(Builtin {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            display_name: fields.given("display_name")?,
+            timeout: fields.given("timeout")?,
+            bundled: fields.given("bundled")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
+}
+
+impl Platform {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(Platform {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            display_name: fields.given("display_name")?,
+            bundled: fields.given("bundled")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
+}
+
+impl StreamableHttp {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(StreamableHttp {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            uri: fields.needed("uri")?,
+            envs: fields.given("envs")?.unwrap_or_default(),
+            env_keys: fields.given("env_keys")?.unwrap_or_default(),
+            headers: fields.given("headers")?.unwrap_or_default(),
+            timeout: fields.given("timeout")?,
+            bundled: fields.given("bundled")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
+}
+
+impl Frontend {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(Frontend {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            tools: fields.needed("tools")?,
+            instructions: fields.given("instructions")?,
+            bundled: fields.given("bundled")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
+}
+
+impl InlinePython {
+    fn read(mut fields: Fields) -> Result<Self, String> {
+        Ok(InlinePython {
+            name: fields.needed("name")?,
+            description: fields.given("description")?.unwrap_or_default(),
+            code: fields.needed("code")?,
+            timeout: fields.given("timeout")?,
+            dependencies: fields.given("dependencies")?,
+            available_tools: fields.given("available_tools")?.unwrap_or_default(),
+            rest: fields.0,
+        })
+    }
 }
 
 impl<'de> Deserialize<'de> for ExtensionConfig {
@@ -252,9 +335,6 @@ impl ExtensionConfig {
     /// # Errors
     /// What is missing or has the wrong type, with a hint where a mistake is common.
     pub fn from_json(mut map: Map<String, Value>) -> Result<Self, String> {
-        fn read<T: DeserializeOwned>(map: Map<String, Value>) -> Result<T, String> {
-            serde_json::from_value(Value::Object(map)).map_err(|e| e.to_string())
-        }
         let kind = match map.shift_remove("type") {
             Some(Value::String(kind)) => kind,
             Some(_) => return Err("`type` is not a string".to_owned()),
@@ -263,14 +343,15 @@ impl ExtensionConfig {
         if kind == "streamable_http" && !map.contains_key("uri") && map.contains_key("url") {
             return Err("missing field `uri`: write the address as `uri`, not `url`".to_owned());
         }
+        let fields = Fields(map);
         match kind.as_str() {
-            "sse" => read(map).map(ExtensionConfig::Sse),
-            "stdio" => read(map).map(ExtensionConfig::Stdio),
-            "builtin" => read(map).map(ExtensionConfig::Builtin),
-            "platform" => read(map).map(ExtensionConfig::Platform),
-            "streamable_http" => read(map).map(ExtensionConfig::StreamableHttp),
-            "frontend" => read(map).map(ExtensionConfig::Frontend),
-            "inline_python" => read(map).map(ExtensionConfig::InlinePython),
+            "sse" => Sse::read(fields).map(ExtensionConfig::Sse),
+            "stdio" => Stdio::read(fields).map(ExtensionConfig::Stdio),
+            "builtin" => Builtin::read(fields).map(ExtensionConfig::Builtin),
+            "platform" => Platform::read(fields).map(ExtensionConfig::Platform),
+            "streamable_http" => StreamableHttp::read(fields).map(ExtensionConfig::StreamableHttp),
+            "frontend" => Frontend::read(fields).map(ExtensionConfig::Frontend),
+            "inline_python" => InlinePython::read(fields).map(ExtensionConfig::InlinePython),
             other => Err(format!(
                 "type: unknown variant `{other}`, expected one of `sse`, `stdio`, `builtin`, \
                  `platform`, `streamable_http`, `frontend`, `inline_python`"
@@ -291,7 +372,7 @@ impl ExtensionConfig {
 
     /// The configuration as JSON, with `type` first and defaults filled in.
     pub fn to_value(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
+        crate::json::to_value(self).unwrap_or_default()
     }
 
     /// The name as configured.

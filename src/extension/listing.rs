@@ -92,7 +92,7 @@ impl Manager {
         &self,
         extension: Option<&str>,
         cancel: &Cancel,
-        ask: impl Fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error> + Sync,
+        ask: fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error>,
     ) -> Listing<T> {
         let active = self.active(extension);
         let mut listing = Listing {
@@ -107,24 +107,9 @@ impl Manager {
         let parent = cancel.clone();
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some(extension) = active.get(n) else {
-                    return;
-                };
-                let asked = extension.client().map(|client| ask(client, &cancel));
-                let _ = answers[n].set(asked.unwrap_or_else(|| Ok(Vec::new())));
-            }
-        };
-        thread::scope(|scope| {
-            for n in 1..active.len().min(SIDE_BY_SIDE) {
-                let thread = thread::Builder::new().name(format!("list {n}"));
-                // Whoever there is does the work.
-                let _ = thread.spawn_scoped(scope, work);
-            }
-            work();
+        side_by_side(active.len(), &|n| {
+            let asked = active[n].client().map(|client| ask(client, &cancel));
+            let _ = answers[n].set(asked.unwrap_or_else(|| Ok(Vec::new())));
         });
         for (extension, answer) in active.iter().zip(answers) {
             match answer.into_inner() {
@@ -143,4 +128,25 @@ impl Manager {
         }
         listing
     }
+}
+
+/// Does the work of each number below `count`, some of them at the same time.
+fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    let next = AtomicUsize::new(0);
+    let share = || {
+        loop {
+            match next.fetch_add(1, Ordering::Relaxed) {
+                n if n < count => work(n),
+                _ => return,
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for n in 1..count.min(SIDE_BY_SIDE) {
+            let thread = thread::Builder::new().name(format!("list {n}"));
+            // Whoever there is does the work.
+            let _ = thread.spawn_scoped(scope, share);
+        }
+        share();
+    });
 }

@@ -46,7 +46,7 @@ pub fn tools() -> Vec<Tool> {
     let tools = described
         .into_iter()
         .filter_map(|(name, description, schema)| {
-            serde_json::from_str(
+            crate::json::from_str(
                 &json!({
                     "name": name, "description": description, "inputSchema": schema,
                     "annotations": {"readOnlyHint": true, "openWorldHint": false},
@@ -70,7 +70,7 @@ pub fn run(manager: &Manager, name: &str, arguments: &RawValue, cancel: &Cancel)
         extension_name: Option<String>,
         uri: Option<String>,
     }
-    let arguments: Arguments = match serde_json::from_str(arguments.get()) {
+    let arguments: Arguments = match crate::json::from_str(arguments.get()) {
         Ok(arguments) => arguments,
         Err(error) => return failure(&format!("the arguments cannot be read: {error}")),
     };

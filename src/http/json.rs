@@ -20,7 +20,11 @@ pub(super) fn decode<T: DeserializeOwned>(
             "Expected request with `Content-Type: application/json`",
         ));
     }
-    serde_json::from_slice(body).map_err(|error| {
+    let decoded = crate::json::from_slice(body).or_else(|error| match paired(body) {
+        Some(mended) => crate::json::from_slice(&mended),
+        None => Err(error),
+    });
+    decoded.map_err(|error| {
         let (status, what) = match error.classify() {
             Category::Data => (
                 422,
@@ -35,6 +39,31 @@ pub(super) fn decode<T: DeserializeOwned>(
         };
         Error::new(status, message)
     })
+}
+
+/// The body with U+FFFD for each half of a surrogate pair that stands alone; `None` if none does.
+/// JavaScript's strings may hold such halves, and its JSON escapes them.
+fn paired(body: &[u8]) -> Option<Vec<u8>> {
+    let unit = |at: usize| {
+        let digits = body.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut mended = None;
+    let mut at = 0;
+    while let Some(found) = body[at..].iter().position(|&byte| byte == b'\\') {
+        at += found;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                let mended = mended.get_or_insert_with(|| body.to_vec());
+                mended[at..at + 6].copy_from_slice(b"\\ufffd");
+                6
+            }
+            _ => 2,
+        };
+        at = at.min(body.len());
+    }
+    mended
 }
 
 /// `application/json` or `application/…+json`, with or without parameters.
@@ -89,7 +118,7 @@ fn path_at(json: &[u8], end: usize) -> String {
             b'"' => {
                 let length = string_length(&json[at..end]);
                 if let (true, Some(Step::Key(key))) = (at_key, steps.last_mut()) {
-                    *key = serde_json::from_slice(&json[at..at + length]).unwrap_or_default();
+                    *key = crate::json::from_slice(&json[at..at + length]).unwrap_or_default();
                 }
                 at += length - 1;
             }
@@ -150,6 +179,22 @@ mod tests {
     }
 
     const DATA: &str = "Failed to deserialize the JSON body into the target type: ";
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        let read = |body: &str| decode::<String>(Some("application/json"), body.as_bytes());
+        for (body, text) in [
+            (r#""a\ud83d b""#, "a\u{fffd} b"),
+            (r#""\ude00\ud83d\ude00""#, "\u{fffd}😀"),
+            (r#""\ud83d\ud83d\ude00\n""#, "\u{fffd}😀\n"),
+            (r#""\\ud83d""#, "\\ud83d"),
+        ] {
+            assert_eq!(read(body).unwrap(), text, "{body}");
+        }
+        for body in [r#""\ud83"#, r#""\ud83d"#, "\"\\", r#""\u""#] {
+            assert!(read(body).is_err(), "{body}");
+        }
+    }
 
     #[test]
     fn errors_read_as_recorded() {

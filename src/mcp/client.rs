@@ -579,7 +579,7 @@ impl Inner {
 /// Every result of MCP is an object; a derived reader would take an array for one.
 fn decode<R: DeserializeOwned>(method: &'static str, result: &RawValue) -> Result<R, Error> {
     let reason = match jsonrpc::begins_with(result.get(), '{') {
-        true => match serde_json::from_str(result.get()) {
+        true => match crate::json::from_str(result.get()) {
             Ok(decoded) => return Ok(decoded),
             // It quotes what it did not expect, whatever its length.
             Err(error) => printable(&error.to_string(), QUOTED),

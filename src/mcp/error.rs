@@ -76,7 +76,7 @@ impl Error {
         }
         if error.code == URL_ELICITATION_REQUIRED
             && let Some(data) = &error.data
-            && let Ok(Data { mut elicitations }) = serde_json::from_str(data.get())
+            && let Ok(Data { mut elicitations }) = crate::json::from_str(data.get())
         {
             elicitations.retain(|e| e.mode == ElicitMode::Url && e.check().is_ok());
             elicitations.truncate(URLS);

@@ -163,7 +163,7 @@ pub fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
     if begins_with(text, '[') {
         let parts: Vec<&RawValue> =
-            serde_json::from_str(text).map_err(|e| Malformed::NotJson(e.to_string()))?;
+            crate::json::from_str(text).map_err(|e| Malformed::NotJson(e.to_string()))?;
         if parts.is_empty() {
             return Err(not_message(None, "an empty batch"));
         }
@@ -190,7 +190,7 @@ fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
 }
 
 fn message(text: &str) -> Result<Message, Malformed> {
-    let envelope: Envelope = serde_json::from_str(text).map_err(|e| match e.classify() {
+    let envelope: Envelope = crate::json::from_str(text).map_err(|e| match e.classify() {
         serde_json::error::Category::Data if begins_with(text, '{') => {
             not_message(None, e.to_string())
         }
@@ -202,7 +202,7 @@ fn message(text: &str) -> Result<Message, Malformed> {
     }
     let id: Option<Id> = envelope
         .id
-        .and_then(|raw| serde_json::from_str(raw.get()).ok());
+        .and_then(|raw| crate::json::from_str(raw.get()).ok());
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
     }
@@ -212,7 +212,7 @@ fn message(text: &str) -> Result<Message, Malformed> {
         is_answer,
         reason,
     };
-    let error = envelope.error.map(|raw| serde_json::from_str(raw.get()));
+    let error = envelope.error.map(|raw| crate::json::from_str(raw.get()));
     let error = error
         .transpose()
         .map_err(|e| neither(id.clone(), format!("`error`: {e}")))?;

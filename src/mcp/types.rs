@@ -102,7 +102,7 @@ impl Tool {
     /// The names of its arguments, sorted, as far as the schema says.
     pub fn parameters(&self) -> Vec<String> {
         let schema: serde_json::Value =
-            serde_json::from_str(self.input_schema.get()).unwrap_or_default();
+            crate::json::from_str(self.input_schema.get()).unwrap_or_default();
         let properties = schema["properties"].as_object();
         let mut names: Vec<String> = properties
             .into_iter()
@@ -163,7 +163,8 @@ impl Content {
 
     /// Its `type`.
     pub fn kind(&self) -> String {
-        serde_json::from_str(self.0.get()).map_or_else(|_| String::new(), |shape: Shape| shape.kind)
+        crate::json::from_str(self.0.get())
+            .map_or_else(|_| String::new(), |shape: Shape| shape.kind)
     }
 }
 
@@ -176,7 +177,7 @@ struct Shape {
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(d)?;
-        serde_json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
+        crate::json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
         if !begins_with(raw.get(), '{') {
             return Err(serde::de::Error::custom("a part of content is an object"));
         }
@@ -501,8 +502,8 @@ pub enum ElicitAction {
 fn one_or_many<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Content>, D::Error> {
     let raw = RawJson::deserialize(d)?;
     let read = match begins_with(raw.get(), '[') {
-        true => serde_json::from_str(raw.get()),
-        false => serde_json::from_str(raw.get()).map(|one| vec![one]),
+        true => crate::json::from_str(raw.get()),
+        false => crate::json::from_str(raw.get()).map(|one| vec![one]),
     };
     read.map_err(serde::de::Error::custom)
 }

@@ -9,7 +9,7 @@ const MAX: usize = 500;
 
 /// The message of a JSON error of any common shape, else the head of the text.
 pub(crate) fn words(body: &[u8]) -> String {
-    let json: Option<Value> = serde_json::from_slice(body).ok();
+    let json: Option<Value> = crate::json::from_slice(body).ok();
     let message = json.as_ref().and_then(|json| {
         ["/error/message", "/error_description", "/message", "/error"]
             .iter()

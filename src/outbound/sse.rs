@@ -66,7 +66,12 @@ impl Decoder {
     ///
     /// # Errors
     /// [`TooLong`], once a line or an event outgrows the limit.
-    pub fn push(&mut self, mut piece: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+    pub fn push(&mut self, piece: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+        self.read(piece, &mut event)
+    }
+
+    // Not generic, so that it is there once.
+    fn read(&mut self, mut piece: &[u8], event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
         while !piece.is_empty() {
             if std::mem::take(&mut self.after_cr) && piece[0] == b'\n' {
                 piece = &piece[1..];
@@ -84,11 +89,11 @@ impl Decoder {
             self.after_cr = piece[end] == b'\r';
             piece = &piece[end + 1..];
             if self.line.is_empty() {
-                self.end_of_line(part, &mut event)?;
+                self.end_of_line(part, event)?;
             } else {
                 let mut line = std::mem::take(&mut self.line);
                 line.extend_from_slice(part);
-                self.end_of_line(&line, &mut event)?;
+                self.end_of_line(&line, event)?;
                 line.clear();
                 self.line = kept(line);
             }
@@ -124,7 +129,7 @@ impl Decoder {
         };
     }
 
-    fn end_of_line(&mut self, line: &[u8], event: &mut impl FnMut(&[u8])) -> Result<(), TooLong> {
+    fn end_of_line(&mut self, line: &[u8], event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
         let mut line = line;
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix(BOM).unwrap_or(line);
@@ -163,7 +168,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn dispatch(&mut self, event: &mut impl FnMut(&[u8])) {
+    fn dispatch(&mut self, event: &mut dyn FnMut(&[u8])) {
         if self.last_id != self.pending_id {
             self.last_id.clone_from(&self.pending_id);
         }

@@ -56,7 +56,7 @@ impl Protocol for Anthropic {
         let body = request::body(ask, self.stream);
         let bytes = match &ask.model.request_params {
             Some(params) if !params.is_empty() => {
-                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
                     if name == BETA {
                         let header = ("anthropic-beta".to_owned(), listed(value));
@@ -94,7 +94,7 @@ impl Protocol for Anthropic {
         struct Model {
             id: String,
         }
-        let body: Body = serde_json::from_slice(body)
+        let body: Body = crate::json::from_slice(body)
             .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }

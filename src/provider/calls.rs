@@ -63,7 +63,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         text => text,
     };
     let raw: &RawValue =
-        serde_json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
+        crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",

@@ -51,7 +51,7 @@ const BROKEN: [&str; 6] = [
 
 /// Reads the body of a response whose status is no success.
 pub(super) fn read(status: u16, body: &[u8]) -> (Class, String) {
-    let Ok(json) = serde_json::from_slice::<Value>(body) else {
+    let Ok(json) = crate::json::from_slice::<Value>(body) else {
         let words = String::from_utf8_lossy(body).into_owned();
         return (classify(status, "", &words), words);
     };

@@ -63,7 +63,7 @@ impl Protocol for Google {
         let body = request::body(ask);
         let bytes = match &ask.model.request_params {
             Some(params) if !params.is_empty() => {
-                let mut merged = serde_json::to_value(&body).map_err(unwritable)?;
+                let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
                     merge(&mut merged, name, value);
                 }
@@ -88,9 +88,9 @@ impl Protocol for Google {
         }
         // An error of the streaming method comes as a list of one. That goes first, because an array
         // can be read as a structure too.
-        let all: Option<Vec<Body<'_>>> = serde_json::from_slice(body).ok();
+        let all: Option<Vec<Body<'_>>> = crate::json::from_slice(body).ok();
         let first = all.and_then(|all| all.into_iter().next());
-        match first.or_else(|| serde_json::from_slice(body).ok()) {
+        match first.or_else(|| crate::json::from_slice(body).ok()) {
             Some(Body { error }) => (error.class(status), error.text()),
             None => failure::read(status, body),
         }
@@ -112,7 +112,7 @@ impl Protocol for Google {
             name: String,
             supported_generation_methods: Option<Vec<String>>,
         }
-        let body: Body = serde_json::from_slice(body)
+        let body: Body = crate::json::from_slice(body)
             .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
         let converses = |model: &Model| {
             let methods = model.supported_generation_methods.as_ref();

@@ -66,7 +66,7 @@ pub(super) fn everyhow(
 pub(super) fn events(lines: &[&str]) -> Vec<u8> {
     let mut stream = String::new();
     for line in lines {
-        let parsed: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        let parsed: serde_json::Value = crate::json::from_str(line).unwrap_or_default();
         if let Some(kind) = parsed["type"].as_str() {
             stream.push_str(&format!("event: {kind}\n"));
         }

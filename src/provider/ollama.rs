@@ -73,7 +73,7 @@ impl Protocol for Ollama {
             #[serde(borrow)]
             name: Str<'a>,
         }
-        let models: Models<'_> = serde_json::from_slice(body).map_err(|error| {
+        let models: Models<'_> = crate::json::from_slice(body).map_err(|error| {
             let what = format!("what came is no list of models ({error})");
             Error::new(Class::Protocol, what)
         })?;

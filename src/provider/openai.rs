@@ -89,8 +89,8 @@ impl Protocol for OpenAi {
     }
 
     fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
-        let bare = |body| serde_json::from_slice::<Vec<wire::Model<'_>>>(body);
-        let models = serde_json::from_slice::<wire::Models<'_>>(body)
+        let bare = |body| crate::json::from_slice::<Vec<wire::Model<'_>>>(body);
+        let models = crate::json::from_slice::<wire::Models<'_>>(body)
             .map(|models| models.data)
             .or_else(|error| bare(body).map_err(|_| error));
         let models = models.map_err(|error| {

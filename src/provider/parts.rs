@@ -76,7 +76,7 @@ impl Annotations<'_> {
 
 /// Whether content with these annotations is meant for the model. MCP: without an audience it is.
 pub(super) fn for_model(annotations: Option<&RawJson>) -> bool {
-    let read = |raw: &RawJson| match serde_json::from_str::<Annotations>(raw.get()) {
+    let read = |raw: &RawJson| match crate::json::from_str::<Annotations>(raw.get()) {
         Ok(annotations) => annotations.let_through(),
         // What cannot be read restricts nothing.
         Err(_) => true,
@@ -119,7 +119,7 @@ fn result_told(result: &CallToolResult) -> Told<'_> {
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
     let mut withheld = false;
     for content in &result.content {
-        let Ok(part) = serde_json::from_str::<Part>(content.as_json()) else {
+        let Ok(part) = crate::json::from_str::<Part>(content.as_json()) else {
             texts.push(content.as_json().into());
             continue;
         };

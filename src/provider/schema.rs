@@ -16,7 +16,7 @@ pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {
         properties: Option<IgnoredAny>,
     }
     let text = schema.get().trim();
-    let (missing, rest) = match (serde_json::from_str::<Head>(text), text.strip_prefix('{')) {
+    let (missing, rest) = match (crate::json::from_str::<Head>(text), text.strip_prefix('{')) {
         (Ok(head), Some(rest)) => match (head.kind, head.properties) {
             (Some(_), Some(_)) => return Cow::Borrowed(schema),
             (Some(_), None) => (r#""properties":{}"#, rest),

@@ -35,7 +35,7 @@ pub fn decode(link: &str) -> Result<Recipe, Error> {
         false => URL_SAFE_NO_PAD,
     };
     let bytes = engine.decode(text).map_err(|_| Error::Link)?;
-    serde_json::from_slice(&bytes).map_err(|_| Error::Link)
+    crate::json::from_slice(&bytes).map_err(|_| Error::Link)
 }
 
 #[cfg(test)]

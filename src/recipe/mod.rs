@@ -36,7 +36,7 @@ impl Recipe {
     /// # Errors
     /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
     pub fn from_object(given: Map<String, Value>) -> Result<Self, Error> {
-        let model = Model::deserialize(&given).map_err(|error| Error::Shape {
+        let model = crate::json::from_object(&given).map_err(|error| Error::Shape {
             reason: error.to_string(),
         })?;
         Ok(Recipe { given, model })
@@ -111,7 +111,7 @@ impl Serialize for Recipe {
 impl<'de> Deserialize<'de> for Recipe {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let given = Map::deserialize(d)?;
-        match Model::deserialize(&given) {
+        match crate::json::from_object(&given) {
             Ok(model) => Ok(Recipe { given, model }),
             Err(error) => Err(serde::de::Error::custom(error)),
         }

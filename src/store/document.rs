@@ -230,7 +230,7 @@ pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>>
     };
     if path.extension().is_some_and(|it| it == "json") {
         let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
-        return serde_json::from_slice(content)
+        return crate::json::from_slice(content)
             .map(Some)
             .map_err(|error| broken(error.line(), error.column(), error.to_string()));
     }

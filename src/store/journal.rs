@@ -459,12 +459,12 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     if line.trim_ascii().is_empty() {
         return Ok(Line::Nothing);
     }
-    let refused = match serde_json::from_slice(line) {
+    let refused = match crate::json::from_slice(line) {
         Ok(message) => return Ok(Line::Message(Box::new(message))),
         Err(refused) => refused,
     };
-    let Ok(order) = serde_json::from_slice::<AnyOrder>(line) else {
-        serde_json::from_slice::<IgnoredAny>(line)?;
+    let Ok(order) = crate::json::from_slice::<AnyOrder>(line) else {
+        crate::json::from_slice::<IgnoredAny>(line)?;
         log::warn!("a line that is no message was passed over reason={refused}");
         return Ok(Line::Nothing);
     };
@@ -472,7 +472,7 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
         .messages
         .iter()
         .filter_map(|message| {
-            serde_json::from_str(message.get())
+            crate::json::from_str(message.get())
                 .inspect_err(|e| log::warn!("what is no message was passed over reason={e}"))
                 .ok()
         })
@@ -521,7 +521,7 @@ fn mend(file: &mut File) -> io::Result<()> {
         return Ok(());
     }
     let (end, tail) = scan(file, 0, |_, _| true)?;
-    match serde_json::from_slice::<IgnoredAny>(&tail) {
+    match crate::json::from_slice::<IgnoredAny>(&tail) {
         Ok(_) => file.write_all(b"\n"),
         Err(_) => file.set_len(end),
     }

@@ -47,7 +47,7 @@ fn env_override(env: &Env, key: &str) -> Option<String> {
 /// Reads a variable's text as Goose does: JSON, else `True` and the like, else a number with
 /// white space or a sign around it, else the text itself.
 fn parse_env_value(text: &str) -> Value {
-    if let Ok(value) = serde_json::from_str(text) {
+    if let Ok(value) = crate::json::from_str(text) {
         return value;
     }
     let trimmed = text.trim();

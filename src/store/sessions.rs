@@ -476,7 +476,7 @@ fn not_found(id: &str) -> Error {
 }
 
 fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<T> {
-    serde_json::from_slice(content).map_err(|error| Error::Broken {
+    crate::json::from_slice(content).map_err(|error| Error::Broken {
         path: path.to_owned(),
         line: error.line(),
         column: error.column(),
@@ -490,7 +490,7 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
         path: path.to_owned(),
         reason: error.to_string(),
     };
-    let Value::Object(fields) = serde_json::to_value(session).map_err(unwritable)? else {
+    let Value::Object(fields) = crate::json::to_value(session).map_err(unwritable)? else {
         return Err(Error::broken(path, "a session must be a JSON object"));
     };
     stored.extend(fields);

@@ -363,3 +363,27 @@ fn images_and_structured_results_pass_unchanged() {
     assert_eq!(value["structuredContent"], result["structuredContent"]);
     assert_eq!(value["_meta"], result["_meta"]);
 }
+
+#[test]
+fn a_tool_of_the_client_is_run_by_the_client() {
+    let calls = json!({"repeat": true, "turns": [{"steps": [
+        {"call": {"id": "f", "name": "pick", "arguments": {"from": [1, 2]}}},
+        {"text": "You picked {{last_result}}."},
+    ]}]});
+    let frontend = Extension(json!({
+        "type": "frontend", "name": "front", "description": "", "instructions": "Pick.",
+        "tools": [{"name": "pick", "description": "Picks.", "inputSchema": {"type": "object"}}],
+    }));
+    let server = Server::scripted(calls).start();
+    let session = server.session([frontend]);
+    let mut turn = session.begin_turn("go");
+    let id = turn.until("request", |event| {
+        let part = &event["message"]["content"][0];
+        (part["type"] == "frontendToolRequest").then(|| part["id"].as_str().unwrap().to_owned())
+    });
+    let value = json!({"content": [{"type": "text", "text": "2"}], "isError": false});
+    let body = json!({"id": id, "result": {"status": "success", "value": value}});
+    session.post("/tool_result", body.clone()).is(200);
+    turn.rest().finishes().says("You picked 2.");
+    session.post("/tool_result", body).is(404);
+}

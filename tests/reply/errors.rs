@@ -98,10 +98,57 @@ fn an_answer_that_is_cut_off_says_so() {
 }
 
 #[test]
+fn a_configuration_that_cannot_be_read_is_named() {
+    let server = Server::scripted(json!({"turns": [{"steps": [{"text": "Fine."}]}]})).start();
+    let session = server.session([]);
+    let path = server.root().join("config/config.yaml");
+    let good = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{good}: [")).unwrap();
+    session.say("hi").fails("config.yaml");
+    std::fs::write(&path, good).unwrap();
+    session.say("hi").finishes().says("Fine.");
+}
+
+#[test]
 fn a_script_that_is_none_is_named() {
     let server = Server::scripted(json!({"turns": 5})).start();
     let session = server.session([]);
     session.say("hi").finishes().says("script.json");
     server.plays(json!({"turns": [{"steps": [{"text": "Mended."}]}]}));
     session.say("hi").finishes().says("Mended.");
+}
+
+#[test]
+fn a_key_is_never_shown() {
+    use std::io::{Read, Write};
+    const SECRET: &str = "sk-7c1b5a0e9d8f4e3a-very-secret";
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let Ok(mut socket) = socket else { return };
+            let mut head = [0; 64 << 10];
+            let length = socket.read(&mut head).unwrap_or(0);
+            let _ = tell.send(String::from_utf8_lossy(&head[..length]).into_owned());
+            let body =
+                json!({"error": {"message": format!("Incorrect API key provided: {SECRET}")}})
+                    .to_string();
+            let head = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nConnection: close\r\n";
+            let _ = write!(socket, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        }
+    });
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "gpt-4o")
+        .setting("OPENAI_HOST", format!("http://{address}"))
+        .secrets(&format!("OPENAI_API_KEY: {SECRET}\n"))
+        .start();
+    let session = server.session([]);
+    let turn = session.say("hello").finishes().never_has(SECRET);
+    assert!(told.recv().unwrap().contains(SECRET), "the key was sent");
+    assert!(!turn.text().is_empty());
+    let stored = session.stored().to_string();
+    assert!(!stored.contains(SECRET), "{stored}");
+    server.never_logs(SECRET);
 }

@@ -1,13 +1,27 @@
 //! Turns of a conversation: `/reply` on a real server, with a model that follows a script and MCP
 //! servers that misbehave.
 
+#[path = "../support/http_peer.rs"]
+#[allow(dead_code)] // Each test file uses its own part.
+mod http_peer;
+#[path = "../support/model_server.rs"]
+#[allow(dead_code)]
+mod model_server;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod asking;
 mod calls;
+mod commands;
 mod compaction;
 mod errors;
+mod frontends;
 mod hang_up;
+mod lead;
+mod models;
 mod modes;
+mod notifications;
+mod prompts;
+mod resources;
 mod streams;
 mod survival;

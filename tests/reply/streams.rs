@@ -132,7 +132,7 @@ fn a_silent_stream_shows_that_it_lives() {
     let result = turn.place(|event| event["message"]["content"][0]["type"] == "toolResponse");
     let pings = &turn.events[call + 1..result];
     assert!(pings.iter().all(|event| *event == json!({"type": "Ping"})));
-    assert!((2..=4).contains(&pings.len()), "{} pings", pings.len());
+    assert!((2..20).contains(&pings.len()), "{} pings", pings.len());
 }
 
 #[test]
@@ -237,19 +237,21 @@ fn sessions_that_talk_at_once_do_not_hear_each_other() {
 
 #[test]
 fn a_client_that_reads_late_misses_nothing_and_holds_up_nobody() {
+    // More than the buffers of any socket hold.
+    let steps = vec![json!({"text": "{{last_user}}"}); 44];
     let script = json!({"turns": [
-        {"when": {"user": "much"}, "steps": [{"text": "x".repeat(1 << 20), "chunks": 20_000}]},
-        {"steps": [{"text": "Hello."}]},
+        {"when": {"user": "much"}, "steps": steps}, {"steps": [{"text": "Hello."}]},
     ]});
     let server = Server::scripted(script).start();
     let (late, other) = (server.session([]), server.session([]));
-    let stream = late.begin_turn("much");
+    let much = "much ".repeat(60_000);
+    let stream = late.begin_turn(&much);
     std::thread::sleep(std::time::Duration::from_millis(1_200));
     assert!(late.conversation().len() < 2, "it cannot be over");
     other.say("hi").finishes().says("Hello.");
     late.say("hi").fails("busy");
     let turn = stream.rest().finishes();
-    assert_eq!(turn.text().len(), 1 << 20);
+    assert_eq!(turn.text().len(), 44 * much.len());
     assert_eq!(late.conversation().len(), 2);
 }
 

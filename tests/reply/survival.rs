@@ -171,3 +171,24 @@ fn find_journal(under: &std::path::Path, id: &str) -> std::path::PathBuf {
     }
     panic!("no journal of {id}");
 }
+
+#[test]
+fn a_name_that_a_person_chose_stays() {
+    let script = json!({"name": "By the model", "turns": [{"steps": [{"text": "Yes."}]}]});
+    let server = Server::scripted(script).start();
+    let (session, other) = (server.session([]), server.session([]));
+    let answer = server.ask(
+        "PUT",
+        &format!("/sessions/{}/name", session.id),
+        Some(crate::support::client::KEY),
+        Some(r#"{"name": "By me"}"#),
+    );
+    answer.is(200);
+    session.say("hello").finishes().says("Yes.");
+    other.say("hello").finishes();
+    until("the other has a name", || {
+        (other.stored()["name"] == "By the model").then_some(())
+    });
+    assert_eq!(session.stored()["name"], "By me");
+    assert_eq!(session.stored()["user_set_name"], true);
+}

@@ -110,6 +110,30 @@ impl Session<'_> {
         self.conversation().iter().map(shown).collect()
     }
 
+    /// What is stored for the model, as [`transcript`](Session::transcript).
+    #[track_caller]
+    pub fn seen_by_model(&self) -> Vec<String> {
+        let mut messages = self.conversation();
+        messages.retain(|message| message["metadata"]["agentVisible"] == true);
+        messages.iter().map(shown).collect()
+    }
+
+    /// Sends what the user filled in for an elicitation; that begins no turn.
+    #[track_caller]
+    pub fn fills_in(&self, id: &str, data: Value) {
+        let data = json!({"actionType": "elicitationResponse", "id": id, "user_data": data});
+        let turn = self.sends(json!([{"type": "actionRequired", "data": data}]));
+        assert_eq!(turn.finishes().events.len(), 1, "only the end");
+    }
+
+    /// Sends a message of these parts and waits for the end of the turn.
+    #[track_caller]
+    pub fn sends(&self, content: Value) -> Turn {
+        let mut message = user("");
+        message["content"] = content;
+        self.reply(json!({"user_message": message})).rest()
+    }
+
     /// Makes this model answer.
     #[track_caller]
     pub fn uses(&self, mut choice: Value) -> Answer {
@@ -190,7 +214,7 @@ impl Stream {
     /// Reads more; false at the end of the connection.
     #[track_caller]
     fn fill(&mut self) -> bool {
-        let mut buffer = [0; 16 << 10];
+        let mut buffer = vec![0; 256 << 10];
         match self.socket.read(&mut buffer) {
             Ok(0) => false,
             Ok(n) => {
@@ -300,6 +324,30 @@ impl Stream {
             let part = parts(event).find(|part| part["type"] == "actionRequired")?;
             assert_eq!(part["data"]["actionType"], "toolConfirmation");
             Some(part["data"]["id"].as_str()?.to_owned())
+        })
+    }
+
+    /// Reads on until a server asks the user; gives the question's id, and the question.
+    #[track_caller]
+    pub fn elicits(&mut self) -> (String, Value) {
+        self.until("elicitation", |event| {
+            let part = parts(event).find(|part| part["type"] == "actionRequired")?;
+            assert_eq!(part["data"]["actionType"], "elicitation");
+            assert_eq!(event["message"]["metadata"]["agentVisible"], false);
+            Some((
+                part["data"]["id"].as_str()?.to_owned(),
+                part["data"].clone(),
+            ))
+        })
+    }
+
+    /// Reads on until the client is to run one of its tools; gives the call's id, and the call.
+    #[track_caller]
+    pub fn delegates(&mut self) -> (String, Value) {
+        self.until("call of the client's tool", |event| {
+            let part = parts(event).find(|part| part["type"] == "frontendToolRequest")?;
+            assert_eq!(event["message"]["metadata"]["agentVisible"], false);
+            Some((part["id"].as_str()?.to_owned(), part["toolCall"].clone()))
         })
     }
 

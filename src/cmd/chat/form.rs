@@ -16,7 +16,7 @@ pub(super) struct Field {
 
 /// The fields that the schema asks for, in its order.
 pub(super) fn fields(schema: &str) -> Vec<Field> {
-    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let schema: Value = crate::json::from_str(schema).unwrap_or_default();
     let required = |name: &str| {
         let names = schema["required"].as_array();
         names.is_some_and(|names| names.iter().any(|n| n == name))

@@ -379,7 +379,7 @@ fn result(response: &ToolResponse) -> String {
         Outcome::Success { value } => value,
     };
     let parts = value.content.iter().map(|part| {
-        let part: Value = serde_json::from_str(part.as_json()).unwrap_or_default();
+        let part: Value = crate::json::from_str(part.as_json()).unwrap_or_default();
         part["text"].as_str().map(str::to_owned)
     });
     let (texts, others): (Vec<_>, Vec<_>) = parts.partition(Option::is_some);
@@ -396,7 +396,7 @@ fn result(response: &ToolResponse) -> String {
 
 /// What a running call says of itself, in one line.
 fn notification(message: &RawJson) -> Option<String> {
-    let message: Value = serde_json::from_str(message.get()).ok()?;
+    let message: Value = crate::json::from_str(message.get()).ok()?;
     let params = &message["params"];
     let line = match message["method"].as_str()? {
         "notifications/progress" => {

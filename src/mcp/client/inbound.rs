@@ -82,7 +82,7 @@ impl Inner {
 
     /// A sign of life extends the deadline of the request whose id is the progress token.
     fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
-        let progress: Progress = serde_json::from_str(params?.get()).ok()?;
+        let progress: Progress = crate::json::from_str(params?.get()).ok()?;
         match progress.progress_token {
             Id::Number(id) if self.pending.extend(id) => Some(id),
             _ => None,
@@ -182,7 +182,7 @@ fn withdrawn(params: Option<&RawValue>) -> Option<Id> {
         #[serde(rename = "requestId")]
         request: Id,
     }
-    let cancelled: Cancelled = serde_json::from_str(params?.get()).ok()?;
+    let cancelled: Cancelled = crate::json::from_str(params?.get()).ok()?;
     Some(cancelled.request)
 }
 
@@ -193,7 +193,7 @@ fn completed(params: Option<&RawValue>) -> Option<String> {
     struct Complete {
         elicitation_id: String,
     }
-    let complete: Complete = serde_json::from_str(params?.get()).ok()?;
+    let complete: Complete = crate::json::from_str(params?.get()).ok()?;
     Some(complete.elicitation_id)
 }
 
@@ -241,7 +241,7 @@ impl Receiver for Inner {
     fn closed(&self, error: TransportError) {
         let name = &self.options.name;
         match &error {
-            TransportError::Closed => log::debug!("connection closed extension={name:?}"),
+            TransportError::Closed => log::info!("connection closed extension={name:?}"),
             error => log::warn!(
                 "connection lost extension={name:?} reason={:?}",
                 error.to_string()

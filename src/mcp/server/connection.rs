@@ -415,7 +415,7 @@ fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<
     if !begins_with(text, '{') {
         return Err(wrong("not an object".to_owned()));
     }
-    serde_json::from_str(text).map_err(|e| wrong(reason(&e)))
+    crate::json::from_str(text).map_err(|e| wrong(reason(&e)))
 }
 
 fn broke_off(label: &str) -> ErrorObject {

@@ -1,7 +1,7 @@
 //! What a handler knows about the request that it works for, and can say to the client meanwhile.
 
 use super::reply::Sink;
-use crate::mcp::jsonrpc::{self, Id};
+use crate::mcp::jsonrpc;
 use crate::mcp::types::Progress;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -56,7 +56,7 @@ impl Context {
             sink: sink.clone(),
             cancel: cancel.clone(),
             meta: meta
-                .and_then(|meta| serde_json::from_str(meta.get()).ok())
+                .and_then(|meta| crate::json::from_str(meta.get()).ok())
                 .unwrap_or_default(),
             logger: logger.to_owned(),
             level,
@@ -88,7 +88,7 @@ impl Context {
         let token = self
             .meta
             .get("progressToken")
-            .and_then(|t| Id::deserialize(t).ok());
+            .and_then(|t| crate::json::from_value(t).ok());
         if let Some(progress_token) = token {
             self.notify(
                 "notifications/progress",

@@ -33,7 +33,7 @@ impl Prompt {
             },
             quick: false,
             handler: Box::new(move |values, context| {
-                let arguments = serde_json::from_value(values)
+                let arguments = crate::json::from_value(&values)
                     .map_err(|e| invalid(format!("The arguments do not fit: {}", reason(&e))))?;
                 handler(arguments, context).map_err(invalid)
             }),

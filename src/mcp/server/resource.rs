@@ -115,8 +115,8 @@ impl ResourceTemplate {
             },
             quick: false,
             handler: Box::new(move |variables, context| {
-                let variables = serde_json::from_value(Value::Object(variables))
-                    .map_err(|_| ResourceError::NotFound)?;
+                let variables =
+                    crate::json::from_object(&variables).map_err(|_| ResourceError::NotFound)?;
                 handler(variables, context)
             }),
         }

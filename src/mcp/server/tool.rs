@@ -46,7 +46,7 @@ impl Tool {
             },
             quick: false,
             handler: Box::new(move |arguments, context| {
-                let arguments = serde_json::from_str(arguments).map_err(|e| {
+                let arguments = crate::json::from_str(arguments).map_err(|e| {
                     ToolError::Failed(format!("The arguments do not fit: {}.", reason(&e)))
                 })?;
                 handler(arguments, context)

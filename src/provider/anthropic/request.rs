@@ -233,7 +233,7 @@ fn media<'a>(media_type: Cow<'a, str>, data: Cow<'a, str>) -> Block<'a> {
 fn tool_use(request: &ToolRequest) -> Block<'_> {
     let (name, arguments) = retold(request);
     let input = match arguments {
-        Cow::Borrowed(text) => serde_json::from_str(text).map(Cow::Borrowed),
+        Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
         Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
     };
     Block::ToolUse {

@@ -248,7 +248,7 @@ struct Assembly {
 
 impl Assembly {
     fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
-        let event: Event<'_> = match serde_json::from_slice(data) {
+        let event: Event<'_> = match crate::json::from_slice(data) {
             Ok(event) => event,
             Err(_) if is_unknown(data) => return Ok(()),
             Err(error) => return Err(nonsense(&format!("an event cannot be read: {error}"))),
@@ -284,7 +284,7 @@ impl Assembly {
     }
 
     fn message(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
-        let message: Message<'_> = serde_json::from_slice(data)
+        let message: Message<'_> = crate::json::from_slice(data)
             .map_err(|error| nonsense(&format!("the message cannot be read: {error}")))?;
         if let Some(fault) = message.error {
             return Err(fault.error());
@@ -440,7 +440,7 @@ fn is_unknown(data: &[u8]) -> bool {
     let known = |kind: &str| {
         kind == "error" || kind.starts_with("message_") || kind.starts_with("content_block_")
     };
-    serde_json::from_slice::<Kind<'_>>(data).is_ok_and(|event| !known(&event.kind))
+    crate::json::from_slice::<Kind<'_>>(data).is_ok_and(|event| !known(&event.kind))
 }
 
 fn nonsense(what: &str) -> Error {

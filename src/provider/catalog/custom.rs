@@ -66,7 +66,7 @@ fn usual_context() -> u64 {
 
 impl Custom {
     fn parse(text: &[u8]) -> Result<Self, String> {
-        let custom: Custom = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let custom: Custom = crate::json::from_slice(text).map_err(|error| error.to_string())?;
         let name_fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if custom.name.is_empty()
             || custom.name.len() > MAX_NAME

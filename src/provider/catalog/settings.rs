@@ -252,7 +252,7 @@ pub(super) fn bounded_timeout(seconds: u64) -> Duration {
 /// Headers as users write them: a JSON object, or `A=b` separated by commas or on lines of their own.
 /// A comma inside a value is kept where what follows it is no further `A=`.
 pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
-    if let Ok(Value::Object(fields)) = serde_json::from_str(text) {
+    if let Ok(Value::Object(fields)) = crate::json::from_str(text) {
         let pairs = fields.into_iter().filter_map(|(name, value)| {
             let value = as_text(value)?;
             Some((name, value))

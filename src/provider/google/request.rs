@@ -239,7 +239,7 @@ fn kept<'a>(request: &'a ToolRequest, name: &str) -> Option<&'a str> {
 fn call(request: &ToolRequest) -> Part<'_> {
     let (name, arguments) = retold(request);
     let args = match arguments {
-        Cow::Borrowed(text) => serde_json::from_str(text).map(Cow::Borrowed),
+        Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
         Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
     };
     let call = Kind::FunctionCall(Call {

@@ -29,7 +29,7 @@ const OLD_REFERENCE: &str = "#/definitions/";
 
 /// The schema of a function's parameters; `None` if it has none.
 pub(super) fn parameters(schema: &str) -> Option<Value> {
-    let schema: Value = serde_json::from_str(schema).ok()?;
+    let schema: Value = crate::json::from_str(schema).ok()?;
     let mut cleaned = clean(schema);
     let fields = cleaned.as_object_mut()?;
     let has = |name: &str| {

@@ -173,7 +173,7 @@ struct Assembly {
 
 impl Assembly {
     fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
-        let event: Event<'_> = serde_json::from_slice(data)
+        let event: Event<'_> = crate::json::from_slice(data)
             .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
         if let Some(fault) = &event.error {
             return Err(Error::new(fault.class(0), fault.text()));

@@ -92,13 +92,13 @@ impl Decoder for Reader {
 
 impl Reader {
     fn line(&mut self, json: &str, listener: &mut dyn Listener) -> Result<(), Error> {
-        let line: Line<'_> = serde_json::from_str(json).map_err(|e| {
+        let line: Line<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
             let what = format!("what came is no line of a chat ({e}): {head}");
             Error::new(Class::Protocol, what)
         })?;
         if line.error.is_some() {
-            let error: Value = serde_json::from_str(json).unwrap_or_default();
+            let error: Value = crate::json::from_str(json).unwrap_or_default();
             return Err(failure::in_stream(&error));
         }
         if !self.begun {

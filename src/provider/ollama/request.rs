@@ -215,7 +215,7 @@ fn assistant<'a>(
 
 fn object(json: Cow<'_, str>) -> Cow<'_, RawValue> {
     match json {
-        Cow::Borrowed(text) => match serde_json::from_str::<&RawValue>(text) {
+        Cow::Borrowed(text) => match crate::json::from_str::<&RawValue>(text) {
             Ok(raw) => Cow::Borrowed(raw),
             Err(_) => Cow::Owned(Box::default()),
         },

@@ -171,13 +171,13 @@ impl Heard {
     }
 
     fn chunk(&mut self, json: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
-        let chunk: Chunk<'_> = serde_json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
+        let chunk: Chunk<'_> = crate::json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
         if let Some(error) = chunk.error {
-            let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+            let error: Value = crate::json::from_str(error.get()).unwrap_or_default();
             return Err(failure::in_stream(&json!({"error": error})));
         }
         if chunk.object.is_some_and(|object| object.0 == "error") {
-            let error: Value = serde_json::from_slice(json).unwrap_or_default();
+            let error: Value = crate::json::from_slice(json).unwrap_or_default();
             return Err(failure::in_stream(&error));
         }
         if !self.begun {
@@ -351,7 +351,7 @@ impl Heard {
 impl Call {
     /// Whether a piece with this name begins another call, although nothing else tells them apart.
     fn is_over(&self, name: Option<&str>) -> bool {
-        let complete = || serde_json::from_str::<IgnoredAny>(&self.arguments).is_ok();
+        let complete = || crate::json::from_str::<IgnoredAny>(&self.arguments).is_ok();
         name.is_some_and(|name| !self.arguments.is_empty() && (name != self.name || complete()))
     }
 }

@@ -221,7 +221,7 @@ impl Script {
     /// # Errors
     /// With line and column.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        crate::json::from_str(text)
     }
 
     /// What comes next in this conversation, if anything, and how many answers came before.

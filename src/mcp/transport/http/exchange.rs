@@ -375,7 +375,7 @@ fn may_be_repeated(message: &[u8]) -> bool {
         #[serde(borrow, default)]
         method: Option<Cow<'a, str>>,
     }
-    serde_json::from_slice(message)
+    crate::json::from_slice(message)
         .is_ok_and(|call: Call| call.method.is_none_or(|method| method != "tools/call"))
 }
 
@@ -393,9 +393,9 @@ fn answers(bytes: &[u8], id: i64) -> Option<bool> {
         |head: &Head| head.method.is_none() && head.id.is_some_and(|given| given.get() == id);
     let text = std::str::from_utf8(bytes).ok()?.trim_start();
     match text.as_bytes().first()? {
-        b'{' => Some(is_it(&serde_json::from_str(text).ok()?)),
+        b'{' => Some(is_it(&crate::json::from_str(text).ok()?)),
         b'[' => {
-            let heads: Vec<Head> = serde_json::from_str(text).ok()?;
+            let heads: Vec<Head> = crate::json::from_str(text).ok()?;
             Some(heads.iter().any(is_it))
         }
         _ => None,

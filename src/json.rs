@@ -1,0 +1,297 @@
+//! JSON as typed values. There is one way in, so that each type's reading is compiled once.
+
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// As `serde_json::from_slice`, except that what is a struct has to be an object: serde takes an
+/// array too, which nobody sends, and half of the code for a struct is for that.
+pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let read = T::deserialize(Objects(&mut reader))?;
+    reader.end()?;
+    Ok(read)
+}
+
+/// As [`from_slice`].
+pub fn from_str<'de, T: Deserialize<'de>>(json: &'de str) -> serde_json::Result<T> {
+    from_slice(json.as_bytes())
+}
+
+/// Reads what was taken apart already, by way of its text, so that no other reading of `T` is needed;
+/// an error does not say where in that text it is.
+pub fn from_value<T: DeserializeOwned>(json: &Value) -> serde_json::Result<T> {
+    from_text_of(json.to_string())
+}
+
+/// As [`from_value`].
+pub fn from_object<T: DeserializeOwned>(json: &Map<String, Value>) -> serde_json::Result<T> {
+    from_text_of(serde_json::to_string(json)?)
+}
+
+fn from_text_of<T: DeserializeOwned>(json: String) -> serde_json::Result<T> {
+    from_str(&json).map_err(without_place)
+}
+
+fn without_place(error: serde_json::Error) -> serde_json::Error {
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = error.to_string();
+    serde_json::Error::custom(text.strip_suffix(&place).unwrap_or(&text))
+}
+
+/// As `serde_json::to_value`, by way of the text that `value` is written as elsewhere.
+pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
+    from_slice(&serde_json::to_vec(value)?)
+}
+
+/// What is passed on as it is, apart from structs, which are asked for as maps; and so is whatever
+/// is inside.
+struct Objects<T>(T);
+
+macro_rules! ask {
+    ($($method:ident)*) => {
+        $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+            self.0.$method(visitor)
+        })*
+    };
+}
+
+macro_rules! ask_inside {
+    ($($method:ident($($name:ident: $kind:ty),*))*) => {
+        $(fn $method<V: Visitor<'de>>(
+            self,
+            $($name: $kind,)*
+            visitor: V,
+        ) -> Result<V::Value, D::Error> {
+            self.0.$method($($name,)* Objects(visitor))
+        })*
+    };
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
+    type Error = D::Error;
+
+    ask! {
+        deserialize_bool deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_i128 deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_u128 deserialize_f32 deserialize_f64 deserialize_char deserialize_str
+        deserialize_string deserialize_bytes deserialize_byte_buf deserialize_unit
+        deserialize_identifier deserialize_ignored_any
+    }
+
+    ask_inside! {
+        deserialize_any()
+        deserialize_option()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_seq()
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+        deserialize_map()
+        deserialize_enum(name: &'static str, variants: &'static [&'static str])
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_map(Objects(visitor))
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.0.is_human_readable()
+    }
+}
+
+macro_rules! tell {
+    ($($method:ident($kind:ty))*) => {
+        $(fn $method<E: serde::de::Error>(self, value: $kind) -> Result<V::Value, E> {
+            self.0.$method(value)
+        })*
+    };
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
+    type Value = V::Value;
+
+    tell! {
+        visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128)
+        visit_u8(u8) visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32)
+        visit_f64(f64) visit_char(char) visit_str(&str) visit_borrowed_str(&'de str)
+        visit_string(String) visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8])
+        visit_byte_buf(Vec<u8>)
+    }
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<V::Value, E> {
+        self.0.visit_unit()
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {
+        self.0.visit_none()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
+        self.0.visit_some(Objects(d))
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
+        self.0.visit_newtype_struct(Objects(d))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
+        self.0.visit_seq(Objects(seq))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.0.visit_map(Objects(map))
+    }
+
+    fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
+        self.0.visit_enum(Objects(data))
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
+        self.0.deserialize(Objects(d))
+    }
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
+    type Error = A::Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_element_seed(Objects(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, A::Error> {
+        self.0.next_key_seed(seed)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.next_value_seed(Objects(seed))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint()
+    }
+}
+
+impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Objects<A> {
+    type Error = A::Error;
+    type Variant = Objects<A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(
+        self,
+        seed: S,
+    ) -> Result<(S::Value, Self::Variant), A::Error> {
+        let (name, content) = self.0.variant_seed(seed)?;
+        Ok((name, Objects(content)))
+    }
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
+    type Error = A::Error;
+
+    fn unit_variant(self) -> Result<(), A::Error> {
+        self.0.unit_variant()
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
+        self.0.newtype_variant_seed(Objects(seed))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
+        self.0.tuple_variant(len, Objects(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, A::Error> {
+        self.0.struct_variant(fields, Objects(visitor))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use serde_json::value::RawValue;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Point {
+        x: u8,
+        next: Option<Box<Point>>,
+        #[serde(default)]
+        many: Vec<Point>,
+    }
+
+    #[test]
+    fn an_object_is_a_struct_and_an_array_is_none_at_any_depth() {
+        let read: Point = from_str(r#"{"x":1,"next":{"x":2},"many":[{"x":3}]}"#).unwrap();
+        assert_eq!((read.next.unwrap().x, read.many[0].x), (2, 3));
+        for wrong in [
+            json!([1, null, []]),
+            json!({"x": 1, "next": [2, null, []]}),
+            json!({"x": 1, "many": [[2, null, []]]}),
+        ] {
+            let text = wrong.to_string();
+            let error = from_str::<Point>(&text).unwrap_err().to_string();
+            assert!(error.contains("sequence, expected struct Point"), "{error}");
+            let error = from_value::<Point>(&wrong).unwrap_err().to_string();
+            assert!(
+                error.ends_with("sequence, expected struct Point"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let error = from_str::<Point>("{\n\"x\": \"a\"}").unwrap_err();
+        assert_eq!((error.line(), error.column()), (2, 8));
+        assert!(from_slice::<Value>(b"\"\xff\"").unwrap_err().is_syntax());
+        assert!(from_str::<Value>("1 2").unwrap_err().is_syntax());
+    }
+
+    #[test]
+    fn raw_json_and_whole_values_come_through() {
+        #[derive(Deserialize)]
+        struct Held<'a> {
+            #[serde(borrow)]
+            raw: &'a RawValue,
+            value: Value,
+        }
+        let read: Held = from_str(r#"{"raw":[1, {"a":2.50}],"value":{"b":[1,"c"]}}"#).unwrap();
+        assert_eq!(read.raw.get(), r#"[1, {"a":2.50}]"#);
+        assert_eq!(read.value, json!({"b": [1, "c"]}));
+    }
+}

@@ -1,0 +1,102 @@
+//! Two models that share a session: a strong one leads, and helps out when the other fails.
+
+use crate::support::server::{Server, Session};
+use serde_json::{Value, json};
+
+fn script() -> Value {
+    json!({"repeat": true, "turns": [
+        {"when": {"user": "trouble"}, "steps": [{"call": {"name": "one__nothing"}}, {"text": "{{model}}"}]},
+        {"when": {"user": "down"}, "steps": [{"error": {"class": "server", "message": "down"}}]},
+        {"steps": [{"text": "{{model}}"}]},
+    ]})
+}
+
+fn leading() -> Server {
+    Server::scripted(script())
+        .env("GOOSE_MODEL", "cheap")
+        .setting("GOOSE_LEAD_MODEL", "strong")
+        .setting("GOOSE_LEAD_TURNS", 2)
+}
+
+/// Who answers each of these messages, and what the client is told about it.
+fn run(session: &Session<'_>, messages: &[&str]) -> Vec<String> {
+    let answered = messages.iter().map(|message| {
+        let turn = session.say(message).finishes();
+        let changes = turn.events_of("ModelChange");
+        let changes = changes.iter().map(|change| {
+            let text = |key: &str| change[key].as_str().expect("a text").to_owned();
+            format!(" ({} {})", text("mode"), text("model"))
+        });
+        format!("{}{}", turn.text(), changes.collect::<String>())
+    });
+    answered.collect()
+}
+
+#[test]
+fn the_strong_model_begins_and_the_other_goes_on() {
+    let server = leading().start();
+    let session = server.session([]);
+    let all = [
+        "strong (lead strong)",
+        "strong",
+        "cheap (worker cheap)",
+        "cheap",
+    ];
+    assert_eq!(run(&session, &["a", "b", "c", "d"]), all);
+    let stored = session.stored();
+    assert_eq!(stored["model_config"]["model_name"], "cheap", "its own");
+    let id = session.id.clone();
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(run(&session, &["e"]), ["cheap (worker cheap)"]);
+    let other = server.session([]);
+    assert_eq!(run(&other, &["a"]), ["strong (lead strong)"]);
+    assert_eq!(other.stored()["model_config"]["model_name"], "cheap");
+}
+
+#[test]
+fn the_strong_model_helps_out_after_failures_and_leaves_again() {
+    let server = leading().start();
+    let session = server.session([]);
+    let said = run(&session, &["a", "b", "trouble", "trouble", "c", "d", "e"]);
+    let all = [
+        "strong (lead strong)",
+        "strong",
+        "cheap (worker cheap)",
+        "cheap",
+        "strong (lead strong)",
+        "strong",
+        "cheap (worker cheap)",
+    ];
+    assert_eq!(said, all);
+}
+
+#[test]
+fn a_provider_that_is_down_says_nothing_about_a_model() {
+    let server = leading().start();
+    let session = server.session([]);
+    session.say("down").finishes().says("down");
+    session.say("down").finishes().says("down");
+    assert_eq!(
+        run(&session, &["a", "b", "c"]),
+        ["strong", "strong", "cheap (worker cheap)"]
+    );
+}
+
+#[test]
+fn without_a_strong_model_nobody_changes() {
+    let server = Server::scripted(script()).start();
+    let session = server.session([]);
+    assert_eq!(run(&session, &["a"]), ["script"]);
+    session.uses(json!({"model": "other"})).is(200);
+    assert_eq!(run(&session, &["b"]), ["other"]);
+}
+
+#[test]
+fn a_strong_model_nobody_knows_is_an_error_that_names_it() {
+    let server = leading().setting("GOOSE_LEAD_PROVIDER", "nobody").start();
+    let session = server.session([]);
+    session.say("a").fails("nobody");
+    server.set("GOOSE_LEAD_PROVIDER", "scripted");
+    session.say("a").finishes().says("strong");
+}

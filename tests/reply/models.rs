@@ -1,0 +1,243 @@
+//! Turns with a model behind HTTP: what it is sent, how it fails, and what the user learns of that.
+
+use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Live, Record, Server};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const KEY: &str = "sk-nobody-may-see-this";
+
+/// A model that answers turns and other questions with these replies, one after the other, and names
+/// sessions on the side.
+fn model(replies: Vec<Reply>) -> ModelServer {
+    let next = AtomicUsize::new(0);
+    ModelServer::with(move |seen| {
+        if seen.body.contains("You name chats") {
+            return Reply::stream(says(&["A name"]));
+        }
+        let reply = replies.get(next.fetch_add(1, Ordering::SeqCst));
+        reply
+            .cloned()
+            .unwrap_or_else(|| Reply::new("400 Nothing Left", ""))
+    })
+}
+
+fn said(text: &str) -> Reply {
+    Reply::stream(says(&[text]))
+}
+
+/// What was asked, apart from names.
+fn asked(model: &ModelServer) -> Vec<Value> {
+    let mut bodies = model.bodies();
+    bodies.retain(|body| !body.to_string().contains("You name chats"));
+    bodies
+}
+
+fn with(model: &ModelServer) -> Live {
+    Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "m")
+        .setting("OPENAI_HOST", model.url.as_str())
+        .env("OPENAI_API_KEY", KEY)
+        .start()
+}
+
+#[test]
+fn calls_side_by_side_are_answered_together() {
+    let begin = |index: usize, text: &str| {
+        let call = json!({"index": index, "id": format!("c{index}"), "type": "function", "function":
+            {"name": "one__echo", "arguments": ""}});
+        let rest = json!({"index": index, "function":
+            {"arguments": json!({"message": text}).to_string()}});
+        [call, rest]
+            .map(|call| delta(&json!({"tool_calls": [call]}).to_string()))
+            .concat()
+    };
+    let calls = [
+        delta(r#"{"role":"assistant","content":"Let me see."}"#),
+        begin(0, "first"),
+        begin(1, "second"),
+        finish("tool_calls"),
+        DONE.to_owned(),
+    ];
+    let model = model(vec![Reply::stream(calls.concat()), said("Both are there.")]);
+    let server = with(&model);
+    let session = server.session([Extension::scripted("one", &Script::new())]);
+    let turn = session.say("go").finishes().gives(&["first", "second"]);
+    assert_eq!(turn.text(), "Let me see.Both are there.");
+    let asked = asked(&model);
+    assert_eq!(asked[0]["tools"][0]["function"]["name"], "one__echo");
+    let messages = asked[1]["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages
+        .iter()
+        .map(|m| m["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
+    assert_eq!(messages[2]["tool_calls"][1]["id"], "c1");
+    let results = [&messages[3], &messages[4]].map(|m| (&m["tool_call_id"], &m["content"]));
+    assert_eq!(json!(results), json!([["c0", "first"], ["c1", "second"]]));
+    let authorization = format!("Bearer {KEY}");
+    let seen = model.seen();
+    assert_eq!(
+        seen[0].header("authorization"),
+        Some(authorization.as_str())
+    );
+}
+
+#[test]
+fn a_model_that_wants_a_pause_gets_it_and_the_user_knows() {
+    let slow = r#"{"error": {"message": "slow down"}}"#;
+    let limited = "429 Too Many Requests\r\nContent-Type: application/json\r\nRetry-After: 1";
+    let model = model(vec![Reply::new(limited, slow), said("Here I am.")]);
+    let server = with(&model);
+    let session = server.session([]);
+    let begin = Instant::now();
+    let turn = session.say("go").finishes().says("Here I am.");
+    assert!(begin.elapsed() >= Duration::from_secs(1));
+    let notices = turn.notices("thinkingMessage");
+    assert!(notices[0].contains("slow down"), "{notices:?}");
+    assert!(notices[0].contains("Trying again in 1.0 s"), "{notices:?}");
+    let before = |event: &Value| event["message"]["content"][0]["text"] == "Here I am.";
+    let notice = |event: &Value| event["message"]["content"][0]["type"] == "systemNotification";
+    assert!(turn.place(notice) < turn.place(before));
+    assert_eq!(session.conversation().len(), 2, "the pause is not kept");
+}
+
+#[test]
+fn a_key_that_is_refused_is_named_and_never_shown() {
+    let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}.")}});
+    let model = model(vec![
+        Reply::json("401 Unauthorized", &body.to_string()),
+        said("Better."),
+    ]);
+    let server = with(&model);
+    let session = server.session([]);
+    let turn = session
+        .say("go")
+        .finishes()
+        .says("OPENAI_API_KEY")
+        .never_has(KEY);
+    let message = &turn.events_of("Message")[0]["message"];
+    assert_eq!(message["metadata"]["agentVisible"], false);
+    server.logs("model failed");
+    server.never_logs(KEY);
+    assert!(!session.stored().to_string().contains(KEY));
+    session.say("and now?").finishes().says("Better.");
+    assert!(!asked(&model)[1].to_string().contains("OPENAI_API_KEY"));
+}
+
+#[test]
+fn what_was_said_before_the_line_broke_is_kept() {
+    let broken = Reply::events()
+        .chunk(&delta(r#"{"content":"Half a sen"}"#))
+        .close();
+    let model = model(vec![broken, said("tence.")]);
+    let server = with(&model);
+    let session = server.session([]);
+    session
+        .say("go")
+        .finishes()
+        .says("Half a sen")
+        .says("broke");
+    session.say("go on").finishes().says("tence.");
+    let sent = asked(&model)[1]["messages"].clone();
+    assert_eq!(sent[2]["content"], "Half a sen");
+    assert_eq!(sent.as_array().unwrap().len(), 4, "{sent}");
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_summed_up_and_goes_on() {
+    let body = json!({"error": {"code": "context_length_exceeded", "message": "too long"}});
+    let too_long = Reply::json("400 Bad Request", &body.to_string());
+    let replies = vec![
+        said("Hello."),
+        too_long,
+        said("They said hello."),
+        said("Here it is."),
+    ];
+    let model = model(replies);
+    let server = with(&model);
+    let session = server.session([]);
+    session.say("hello").finishes().says("Hello.");
+    let turn = session.say("and the rest?").finishes().says("Here it is.");
+    assert_eq!(turn.events_of("UpdateConversation").len(), 1);
+    let asked = asked(&model);
+    assert!(
+        asked[2].to_string().contains("You write summaries"),
+        "{}",
+        asked[2]
+    );
+    let sent = asked[3]["messages"].as_array().unwrap();
+    let [_, messages @ ..] = sent.as_slice() else {
+        panic!("{sent:?}")
+    };
+    let all = Value::from(messages).to_string();
+    assert!(
+        all.contains("They said hello.") && all.contains("and the rest?"),
+        "{all}"
+    );
+    assert!(!all.contains("Hello."), "{all}");
+}
+
+#[test]
+fn hanging_up_hangs_up_on_the_model() {
+    let held = Reply::events()
+        .chunk(&delta(r#"{"content":"Once upon"}"#))
+        .hold();
+    let model = model(vec![held, said("The end.")]);
+    let server = with(&model);
+    let session = server.session([]);
+    let mut turn = session.begin_turn("a story");
+    turn.hears("Once upon");
+    drop(turn);
+    let took = model.wait_left();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    session.say("and?").finishes().says("The end.");
+    assert_eq!(session.transcript()[1], "assistant: Once upon");
+}
+
+#[test]
+fn a_server_gets_no_more_of_the_model_than_is_fit() {
+    let record = Record::new();
+    let call = json!({"tool_calls": [{"index": 0, "id": "c", "type": "function",
+        "function": {"name": "one__ask", "arguments": "{}"}}]});
+    let calls = [
+        delta(&call.to_string()),
+        finish("tool_calls"),
+        DONE.to_owned(),
+    ]
+    .concat();
+    let params = json!({
+        "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "what is it?"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+        ]}],
+        "systemPrompt": "You see.", "maxTokens": 1_000_000, "temperature": 0.5,
+    });
+    let model = model(vec![Reply::stream(calls), said("A pixel."), said("Done.")]);
+    let server = with(&model);
+    let method = "sampling/createMessage".to_owned();
+    let script = Script::new().recorded(&record.path());
+    let script = script.tool("ask", [Action::AskWith(method, params), Action::Told]);
+    let session = server.session([Extension::scripted("one", &script)]);
+    session.say("go").finishes().says("Done.");
+    let answer = record.answer("ask sampling/createMessage 0");
+    assert_eq!(answer["result"]["content"]["text"], "A pixel.", "{answer}");
+    let sent = &asked(&model)[1];
+    let most = sent.get("max_tokens").or(sent.get("max_completion_tokens"));
+    assert_eq!(most, Some(&json!(4096)), "{sent}");
+    assert_eq!(sent["temperature"], 0.5);
+    assert_eq!(
+        sent["messages"][0],
+        json!({"role": "system", "content": "You see."})
+    );
+    assert!(
+        sent["messages"][1]
+            .to_string()
+            .contains("data:image/png;base64,AAAA"),
+        "{sent}"
+    );
+    assert!(sent.get("tools").is_none(), "{sent}");
+}
