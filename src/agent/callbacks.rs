@@ -4,17 +4,17 @@
 use super::desk::Silence;
 use super::floor::{Floor, Note};
 use super::turn::random_id;
-use crate::conversation::{Action, ActionRequired, Content, Image, Message, Metadata, Role};
+use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
 use crate::extension::{Callbacks, Origin};
 use crate::mcp::form;
-use crate::mcp::jsonrpc::{self, ErrorObject, RawJson};
+use crate::mcp::jsonrpc::{self, ErrorObject};
 use crate::mcp::types::{
     Content as Part, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
     ElicitParams, ElicitResult, SamplingMessage,
 };
 use crate::provider::{Ask, Purpose, Stop, Unheard};
 use crate::sys::cancel::Cancel;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -98,17 +98,17 @@ impl Callbacks for Answers {
             let why = "`messages` is empty";
             return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
         }
-        let _one = One::of(&self.asking)
-            .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
-        if mode.asks() {
-            self.may_sample(from, &params, cancel)?;
-        }
         let messages = params
             .messages
             .iter()
             .map(message)
             .collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
+        let _one = One::of(&self.asking)
+            .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
+        if mode.asks() {
+            self.may_sample(from, &params, cancel)?;
+        }
         let mut config = model.config.clone();
         let most = config.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
         config.max_tokens = Some(params.max_tokens.clamp(1, most));
@@ -152,11 +152,8 @@ impl Callbacks for Answers {
         };
         let mut message = params.message.clone();
         if params.mode == ElicitMode::Url {
+            // That it is http or https was checked when it was read.
             let url = params.url.as_deref().unwrap_or_default();
-            if !(url.starts_with("https://") || url.starts_with("http://")) {
-                let why = "`url` is not an address that a browser can be sent to";
-                return Err(ErrorObject::new(jsonrpc::INVALID_PARAMS, why));
-            }
             message = format!("{message}\n\nOpen this address, if you trust it: {url}");
         }
         let id = random_id("elicitation_");
@@ -259,15 +256,11 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
 
 /// A part of our message as one for a server.
 fn part(content: &Content) -> Option<Part> {
-    let json: RawJson = match content {
-        Content::Text(text) => to_raw_value(&json!({"type": "text", "text": text.text})).ok()?,
-        Content::Image(Image {
-            data, mime_type, ..
-        }) => to_raw_value(&json!({"type": "image", "data": data, "mimeType": mime_type})).ok()?,
-        _ => return None,
-    };
-    let json: &RawValue = &json;
-    crate::json::from_str(json.get()).ok()
+    match content {
+        Content::Text(text) => Some(Part::text(&text.text)),
+        Content::Image(image) => Some(Part::image(&image.data, &image.mime_type)),
+        _ => None,
+    }
 }
 
 /// One of those who are asking.

@@ -37,6 +37,12 @@ impl Turn<'_> {
         self.compacted == 0 || self.work.journal.messages().len() >= self.compacted + AGAIN
     }
 
+    /// What the model reads at most, in tokens. A limit of nothing would sum up all that is ever said.
+    fn context_limit(&self) -> u64 {
+        let limit = self.model.config.context_limit;
+        limit.filter(|limit| *limit > 0).unwrap_or(CONTEXT)
+    }
+
     /// Compacts the conversation if it fills more of the model's context than the setting
     /// `GOOSE_AUTO_COMPACT_THRESHOLD` allows.
     pub(super) fn make_room(&mut self, system: &str, tools: &[ToolSpec]) -> Result<(), Error> {
@@ -46,7 +52,7 @@ impl Turn<'_> {
         if !is_on || !self.may_compact() {
             return Ok(());
         }
-        let limit = self.model.config.context_limit.unwrap_or(CONTEXT);
+        let limit = self.context_limit();
         let visible = self.work.journal.messages().iter();
         let visible = visible.filter(|m| m.metadata.agent_visible);
         let size = context::size(system, visible.map(AsRef::as_ref), tools);
@@ -112,7 +118,7 @@ impl Turn<'_> {
         if told.is_empty() {
             return Ok("Nothing was said before.".to_owned());
         }
-        let limit = self.model.config.context_limit.unwrap_or(CONTEXT);
+        let limit = self.context_limit();
         let mut budget = self.work.ratio.size((limit as f64 * DIGEST) as u64);
         for tries in 1.. {
             let digest = context::digest(told.iter().map(AsRef::as_ref), budget);

@@ -153,10 +153,7 @@ fn disarmed(text: &str, mark: &str) -> String {
 
 /// At most `limit` bytes of the beginning of `text`, and whether that is not all of it.
 fn start(text: &str, limit: usize) -> (&str, bool) {
-    let mut end = text.len().min(limit);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = text.floor_char_boundary(limit);
     (&text[..end], end < text.len())
 }
 

@@ -13,11 +13,11 @@ use crate::conversation::{
 use crate::extension::{ListedTool, resources};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::pending::Call;
-use crate::mcp::text::printable;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{is_for_model, text_of};
 use crate::store::{Level, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
+use crate::text::printable;
 use crossbeam_channel::{Sender, bounded, select};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};

@@ -1,9 +1,9 @@
 //! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
 
-use crate::mcp::text::printable;
 use crate::store::Paths;
 use crate::sys::fs::private;
 use crate::sys::{clock, lock};
+use crate::text::printable;
 use log::{LevelFilter, Log, Metadata, Record};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};

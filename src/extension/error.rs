@@ -53,7 +53,7 @@ pub struct Error {
 impl Error {
     pub(super) fn new(extension: &str, phase: Phase, message: impl Into<String>) -> Self {
         Error {
-            extension: mcp::text::printable(extension, 100),
+            extension: crate::text::printable(extension, 100),
             phase,
             message: message.into(),
         }

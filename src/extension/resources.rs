@@ -1,9 +1,9 @@
 //! The tools with which a model reads the resources of the session's servers.
 
 use super::{Manager, Of};
-use crate::mcp::text::printable;
 use crate::mcp::types::{CallToolResult, Content, ResourceContents, Tool};
 use crate::sys::cancel::Cancel;
+use crate::text::printable;
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;

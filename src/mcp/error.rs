@@ -1,9 +1,9 @@
 //! What can go wrong between an MCP client and its server.
 
 use super::jsonrpc::{ErrorObject, URL_ELICITATION_REQUIRED};
-use super::text::{printable, redact};
 use super::transport::TransportError;
 use super::types::{ElicitMode, ElicitParams};
+use crate::text::{printable, redact};
 use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! The forms of an elicitation: what their flat schema fills in, and whether an answer fits it. Pure.
 //! MCP 2025-11-25, client/elicitation, requested schema.
 
-use super::text::printable;
+use crate::text::printable;
 use serde_json::{Map, Value};
 
 /// How much of a name or value is quoted, in characters.

@@ -3,7 +3,7 @@
 //!
 //! [`jsonrpc`] turns bytes into messages, [`types`] are the shapes they carry, [`transport`] moves
 //! them, [`pending`] is the table of requests under way, [`client`] puts these together.
-//! [`server`] is the side that offers tools, [`text`] makes what they say fit to be shown.
+//! [`server`] is the side that offers tools.
 
 pub mod client;
 pub mod error;
@@ -14,6 +14,5 @@ pub mod server;
 pub mod transport;
 pub mod types;
 
-pub use crate::text;
 pub use client::Client;
 pub use error::Error;

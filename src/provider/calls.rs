@@ -37,8 +37,9 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
             (Outcome::Success { value }, None)
         }
         Err(why) => {
-            let error = format!("The arguments of the call to {name} are unusable: {why}");
-            let metadata = json!({"name": name, "arguments": head(&arguments)});
+            let error = format!("The arguments of the call to {name} are not a JSON object: {why}");
+            let head = &arguments[..arguments.floor_char_boundary(KEPT)];
+            let metadata = json!({"name": name, "arguments": head});
             (Outcome::Error { error }, Some(metadata))
         }
     };
@@ -61,7 +62,8 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         "" => "{}",
         text => text,
     };
-    let raw: &RawValue = crate::json::from_str(text).map_err(|e| format!("not JSON ({e})"))?;
+    let raw: &RawValue =
+        crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",
@@ -70,15 +72,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
         Some(b't' | b'f') => "a boolean",
         _ => "a number",
     };
-    Err(format!("{kind} instead of a JSON object"))
-}
-
-fn head(text: &str) -> &str {
-    let mut end = text.len().min(KEPT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
+    Err(format!("they are {kind}"))
 }
 
 /// The name and the arguments (the JSON text of an object) under which an earlier request is told to

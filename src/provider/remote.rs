@@ -30,6 +30,8 @@ const IDLE_LINES: usize = 8;
 /// How long the end of a body may take once the answer in it is complete. A connection that is read to
 /// its end can be used again.
 const LEFTOVER: Duration = Duration::from_millis(25);
+/// How long a list of models may take: whoever wants it looks at a form meanwhile.
+const LISTING: Duration = Duration::from_secs(30);
 /// How long the body of an error may take.
 const EXPLAINING: Duration = Duration::from_secs(5);
 const EXPLANATION: u64 = 64 << 10;
@@ -179,7 +181,10 @@ impl Provider for Remote {
         let outgoing = self.protocol.list_models();
         let target = self.target(&outgoing)?;
         let bytes = Exchange::begin(self, &target, cancel)
-            .and_then(|exchange| exchange.fetch(&outgoing))
+            .and_then(|mut exchange| {
+                exchange.until = Some(Instant::now() + LISTING);
+                exchange.fetch(&outgoing)
+            })
             .map_err(|failure| failure.error)?;
         let names = self.protocol.read_models(&bytes);
         names.map_err(|error| self.worded(&target, error, None))
@@ -193,6 +198,8 @@ struct Exchange<'a> {
     line: Line,
     cancel: &'a Cancel,
     hook: Option<HookGuard>,
+    /// When it has to be over; it may take its time if absent.
+    until: Option<Instant>,
 }
 
 impl<'a> Exchange<'a> {
@@ -208,6 +215,7 @@ impl<'a> Exchange<'a> {
             line,
             cancel,
             hook: Some(cancel.on_cancel(move || agent.shutdown())),
+            until: None,
         })
     }
 
@@ -250,6 +258,9 @@ impl<'a> Exchange<'a> {
         let response = loop {
             self.checked()?;
             wire.begin();
+            if let Some(until) = self.until {
+                wire.read_until(until);
+            }
             let accept = (
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
@@ -377,10 +388,17 @@ impl<'a> Exchange<'a> {
         let RemoteOptions { title, timeout, .. } = &self.remote.options;
         let (origin, way) = (&self.target.origin, &self.target.way);
         if let ureq::Error::Timeout(Timeout::PerRead) = error {
-            let message = format!(
-                "{title} at {origin}{way} said nothing for {} seconds; try again, or allow it more time",
-                timeout.as_secs_f32()
-            );
+            let message = match self.until {
+                Some(_) => {
+                    let seconds = LISTING.as_secs();
+                    format!("{title} at {origin}{way} did not answer within {seconds} seconds")
+                }
+                None => format!(
+                    "{title} at {origin}{way} said nothing for {} seconds; try again, or allow it \
+                     more time",
+                    timeout.as_secs_f32()
+                ),
+            };
             return Error::new(Class::Timeout, message).into();
         }
         let cause = shown(&self.target.mask(&cause(error)));

@@ -41,15 +41,15 @@
 
 mod script;
 
+use super::calls::tool_request;
 use super::{Answer, Ask, Class, Error, Listener, Own, Provider, Purpose};
-use crate::conversation::{Content, Image, Outcome, Reasoning, ToolCall, ToolRequest};
+use crate::conversation::{Content, Image, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
 use crossbeam_channel::{RecvTimeoutError, bounded};
 use script::{Call, Scene, Script, Step};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -292,26 +292,7 @@ impl Actor<'_> {
             (None, Some(arguments)) => self.fill_all(arguments).to_string(),
             (None, None) => "{}".to_owned(),
         };
-        let is_object = crate::json::from_str::<Value>(&arguments).is_ok_and(|v| v.is_object());
-        let raw = RawValue::from_string(arguments.clone()).ok();
-        let (tool_call, metadata) = match raw.filter(|_| is_object) {
-            Some(arguments) => {
-                let name = call.name.clone();
-                let value = ToolCall { name, arguments };
-                (Outcome::Success { value }, None)
-            }
-            None => {
-                let error = "the arguments are not a JSON object".to_owned();
-                let spelled = json!({"name": call.name, "arguments": arguments});
-                (Outcome::Error { error }, Some(spelled))
-            }
-        };
-        ToolRequest {
-            id,
-            tool_call,
-            metadata,
-            meta: None,
-        }
+        tool_request(Some(id), call.name.clone(), arguments)
     }
 
     /// Waits, unless nobody listens any more.

@@ -1,6 +1,6 @@
 //! A flat JSON Schema as questions, one field at a time. No I/O.
 
-use crate::mcp::text::printable;
+use crate::text::printable;
 use serde_json::{Map, Number, Value};
 
 /// The longest name, description or choice that is shown, in characters.

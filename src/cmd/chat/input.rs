@@ -1,7 +1,7 @@
 //! Lines of stdin: what the user says, and what the user answers.
 
-use crate::mcp::text::legible;
 use crate::sys::cancel::Cancel;
+use crate::text::legible;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};

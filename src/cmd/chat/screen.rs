@@ -5,9 +5,9 @@ use super::input::Input;
 use crate::agent::{Confirmation, Event, Events, Registry};
 use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
-use crate::mcp::text::{legible, printable};
 use crate::provider;
 use crate::sys::cancel::Cancel;
+use crate::text::{legible, printable};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
@@ -15,6 +15,8 @@ use std::io::{self, Write};
 const WIDTH: usize = 100;
 /// The longest sentence of a server or a provider that is shown, in characters.
 const SENTENCE: usize = 1_000;
+/// The longest arguments that are shown with the question whether a tool may be called, likewise.
+const ARGUMENTS: usize = 10_000;
 
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
@@ -181,13 +183,17 @@ impl Screen<'_> {
             Action::ToolConfirmation {
                 id,
                 tool_name,
+                arguments,
                 prompt,
-                ..
             } => {
                 if let Some(prompt) = prompt {
                     self.note(&printable(prompt, SENTENCE));
                 }
                 let tool = printable(tool_name, WIDTH);
+                // Nobody should agree to what they could not see.
+                if self.input.is_terminal() && arguments.get().len() > WIDTH / 2 {
+                    self.note(&printable(arguments.get(), ARGUMENTS));
+                }
                 // A turn that was cancelled waits for no answer.
                 if let Some(answer) = self.approve(&tool) {
                     if !self.desk.confirm(id, answer) {

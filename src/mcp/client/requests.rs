@@ -3,10 +3,10 @@
 
 use super::{Inner, QUOTED};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, RawJson};
-use crate::mcp::text::{printable, redact};
 use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
+use crate::text::{printable, redact};
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::HashMap;

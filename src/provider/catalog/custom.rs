@@ -23,8 +23,8 @@ const MAX_HEADERS: usize = 64;
 const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
 
-/// A provider as its file describes it.
-#[derive(Clone, Debug, Deserialize)]
+/// A provider as its file describes it. There is no `Debug`, because headers may hold the key.
+#[derive(Clone, Deserialize)]
 pub(super) struct Custom {
     pub(super) name: String,
     engine: String,

@@ -194,24 +194,17 @@ fn assistant<'a>(
     let mut texts = Vec::new();
     let mut tool_calls = Vec::new();
     for content in &message.content {
-        let (id, name, arguments) = match content {
-            Content::Text(text) => {
-                texts.push(text.text.as_str());
-                continue;
-            }
+        match content {
+            Content::Text(text) => texts.push(text.text.as_str()),
             Content::ToolRequest(request) => {
                 let (name, arguments) = retold(request);
-                (&request.id, name, object(arguments))
+                called.insert(&*request.id, name);
+                let arguments = object(arguments);
+                let function = Called { name, arguments };
+                tool_calls.push(Call { function });
             }
-            Content::FrontendToolRequest(request) => match request.tool_call.value() {
-                Some(call) => (&request.id, &*call.name, Cow::Borrowed(&*call.arguments)),
-                None => (&request.id, "unknown", object("{}".into())),
-            },
-            _ => continue,
-        };
-        called.insert(id, name);
-        let function = Called { name, arguments };
-        tool_calls.push(Call { function });
+            _ => {}
+        }
     }
     let text = joined(&texts);
     (!text.is_empty() || !tool_calls.is_empty()).then(|| Outward {

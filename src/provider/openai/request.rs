@@ -255,17 +255,6 @@ fn assistant<'a>(options: &OpenAiOptions, message: &'a Message) -> Option<Outwar
             Content::Reasoning(thought) => thoughts.push(&thought.text),
             Content::Thinking(thought) => thoughts.push(&thought.thinking),
             Content::ToolRequest(request) => out.tool_calls.push(call(request)),
-            Content::FrontendToolRequest(request) => {
-                let value = request.tool_call.value();
-                out.tool_calls.push(Call {
-                    id: &request.id,
-                    kind: "function",
-                    function: Called {
-                        name: value.map_or("unknown".into(), |call| outward(&call.name)),
-                        arguments: value.map_or("{}", |call| call.arguments.get()).into(),
-                    },
-                });
-            }
             _ => {}
         }
     }

@@ -270,7 +270,7 @@ fn arguments_that_are_no_object_are_an_error_with_what_came() {
     let answer = yields(
         &[&call.to_string()],
         &[
-            "x The arguments of the call to f are unusable: not JSON (expected value at line 1 column 7)",
+            "x The arguments of the call to f are not a JSON object: they are not JSON (expected value at line 1 column 7)",
         ],
     );
     let Content::ToolRequest(request) = &answer.content[0] else {

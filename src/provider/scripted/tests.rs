@@ -1,8 +1,9 @@
 use super::*;
-use crate::conversation::{Message, Role, ToolResponse};
+use crate::conversation::{Message, Outcome, Role, ToolResponse};
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{ModelConfig, Stop, Unheard};
 use crate::sys;
+use serde_json::json;
 use std::fs;
 use std::thread;
 

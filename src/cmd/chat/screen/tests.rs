@@ -95,10 +95,14 @@ fn thought(text: &str) -> Content {
 }
 
 fn confirm() -> Vec<Message> {
+    confirm_with(RawJson::default())
+}
+
+fn confirm_with(arguments: RawJson) -> Vec<Message> {
     let data = Action::ToolConfirmation {
         id: "call_1".to_owned(),
         tool_name: "demo__add\x1b".to_owned(),
-        arguments: RawJson::default(),
+        arguments,
         prompt: None,
     };
     said([Content::ActionRequired(ActionRequired { data })])
@@ -189,6 +193,14 @@ fn an_approval_is_asked_for_until_the_answer_makes_sense() {
         let cancelled = err.contains("(cancelled)");
         assert_eq!(cancelled, answer == Confirmation::Cancel, "{err}");
     }
+}
+
+#[test]
+fn who_is_asked_sees_all_of_what_is_asked() {
+    let long = json!({"command": format!("echo {} && rm -rf /", "x".repeat(200))}).to_string();
+    let turn = confirm_with(RawValue::from_string(long.clone()).unwrap());
+    let (_, err) = shown(turn, true, Input::typed("n\n"), &Answers::default());
+    assert!(err.contains(&long), "{err}");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use super::StdioOptions;
 use super::incoming::Incoming;
-use crate::mcp::text::{printable, redact};
 use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::ExitWatch;
+use crate::text::{printable, redact};
 use crossbeam_channel::Sender;
 use std::collections::VecDeque;
 use std::io::Read;
