@@ -12,7 +12,7 @@ use requests::Requests;
 
 use super::error::Error;
 use super::jsonrpc::{self, Id, RawJson};
-use super::pending::{Outcome, Patience, Pending, Slot};
+use super::pending::{Outcome, Patience, Pending};
 use super::transport::{Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
@@ -328,7 +328,6 @@ impl Client {
         }
         self.require(self.server().capabilities.tools.is_some(), "tools")?;
         const METHOD: &str = "tools/call";
-        let register = |pending: &Pending, patience| pending.register_call(patience, call);
         let params = |id| {
             Some(CallParams {
                 name,
@@ -339,7 +338,7 @@ impl Client {
                 },
             })
         };
-        let answer: Answer = decode(METHOD, &self.exchange(METHOD, register, params, cancel)?)?;
+        let answer: Answer = decode(METHOD, &self.exchange(METHOD, Some(call), params, cancel)?)?;
         if answer.content.is_none() && answer.structured_content.is_none() {
             return Err(Error::Protocol {
                 method: METHOD,
@@ -427,6 +426,22 @@ impl Client {
         method: &'static str,
         cancel: &Cancel,
     ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        self.pages(method, cancel, &mut |page| {
+            let page: Page<T> = decode(method, page)?;
+            all.extend(page.items);
+            Ok(page.next)
+        })?;
+        Ok(all)
+    }
+
+    /// Hands each page of a listing to `take`, which tells the cursor that it has.
+    fn pages(
+        &self,
+        method: &'static str,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(&RawValue) -> Result<Option<String>, Error>,
+    ) -> Result<(), Error> {
         #[derive(Serialize)]
         struct Own<'a> {
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -435,7 +450,7 @@ impl Client {
         let wrong = |reason| Error::Protocol { method, reason };
         let after = self.inner.options.patience.total;
         let (begin, mut size) = (Instant::now(), 0);
-        let (mut all, mut seen, mut cursor) = (Vec::new(), HashSet::new(), None::<String>);
+        let (mut seen, mut cursor) = (HashSet::new(), None::<String>);
         for _ in 0..MAX_PAGES {
             let own = Own {
                 cursor: cursor.as_deref(),
@@ -449,11 +464,9 @@ impl Client {
             if begin.elapsed() > after {
                 return Err(Error::TimedOut { method, after });
             }
-            let page: Page<T> = decode(method, &page)?;
-            all.extend(page.items);
             // An empty cursor is how some servers say that there is no more.
-            let Some(next) = page.next.filter(|next| !next.is_empty()) else {
-                return Ok(all);
+            let Some(next) = take(&page)?.filter(|next| !next.is_empty()) else {
+                return Ok(());
             };
             if !seen.insert(next.clone()) {
                 let next = printable(&next, 64);
@@ -468,7 +481,7 @@ impl Client {
     fn request<P: Serialize, R: DeserializeOwned>(
         &self,
         method: &'static str,
-        params: impl FnOnce(i64) -> Option<P>,
+        params: impl Fn(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<R, Error> {
         decode(method, &self.ask(method, params, cancel)?)
@@ -477,10 +490,10 @@ impl Client {
     fn ask<P: Serialize>(
         &self,
         method: &'static str,
-        params: impl FnOnce(i64) -> Option<P>,
+        params: impl Fn(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
-        self.exchange(method, Pending::register, params, cancel)
+        self.exchange(method, None, params, cancel)
     }
 
     /// Sends one request and waits for its answer. `params` may depend on the id, because a
@@ -488,8 +501,19 @@ impl Client {
     fn exchange<P: Serialize>(
         &self,
         method: &'static str,
-        register: impl FnOnce(&Pending, Patience) -> Result<(i64, Arc<Slot>), Outcome>,
-        params: impl FnOnce(i64) -> Option<P>,
+        call: Option<Call<'_>>,
+        params: impl Fn(i64) -> Option<P>,
+        cancel: &Cancel,
+    ) -> Result<RawJson, Error> {
+        let message = |id| jsonrpc::request(&Id::Number(id), method, params(id).as_ref());
+        self.send(method, call, &message, cancel)
+    }
+
+    fn send(
+        &self,
+        method: &'static str,
+        call: Option<Call<'_>>,
+        message: &dyn Fn(i64) -> serde_json::Result<Vec<u8>>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
         let inner = &self.inner;
@@ -497,10 +521,14 @@ impl Client {
             return Err(Error::Cancelled { method });
         }
         let patience = inner.options.patience;
-        let outcome = match register(&inner.pending, patience) {
+        let registered = match call {
+            Some(call) => inner.pending.register_call(patience, call),
+            None => inner.pending.register(patience),
+        };
+        let outcome = match registered {
             Err(over) => over,
             Ok((id, slot)) => {
-                let sent = jsonrpc::request(&Id::Number(id), method, params(id).as_ref())
+                let sent = message(id)
                     .map_err(|e| Outcome::Broken(e.to_string()))
                     .and_then(|bytes| {
                         let sent = inner.transport.send(bytes, Some(id));
