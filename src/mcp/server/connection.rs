@@ -10,7 +10,9 @@ use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, begins_with,
 };
-use crate::mcp::types::{Implementation, InitializeResult, VERSIONS};
+use crate::mcp::types::{
+    CallToolResult, GetPromptResult, Implementation, InitializeResult, ReadResourceResult, VERSIONS,
+};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde::de::DeserializeOwned;
@@ -280,7 +282,10 @@ impl Connection {
             &call.name,
             call.meta,
             tool.quick,
-            move |context| tool.call(arguments.as_deref().map_or("{}", RawValue::get), context),
+            Box::new(move |context| {
+                let arguments = arguments.as_deref().map_or("{}", RawValue::get);
+                tool.call(arguments, context).map(Produced::Call)
+            }),
         );
     }
 
@@ -297,9 +302,9 @@ impl Connection {
         };
         if let Some(resource) = self.server.resources.iter().find(|r| r.wire.uri == uri) {
             let resource = resource.clone();
-            return self.run(exchange, &uri, meta, resource.quick, move |context| {
-                resource.read(context)
-            });
+            let quick = resource.quick;
+            let read = move |context: &Context| resource.read(context).map(Produced::Resource);
+            return self.run(exchange, &uri, meta, quick, Box::new(read));
         }
         let matching =
             |template: &Arc<ResourceTemplate>| Some((template.clone(), template.variables(&uri)?));
@@ -307,9 +312,11 @@ impl Connection {
             None => exchange.refuse(not_found(&uri)),
             Some((template, variables)) => {
                 let label = template.wire.name.clone();
-                self.run(exchange, &label, meta, template.quick, move |context| {
-                    template.read(&uri, variables, context)
-                });
+                let quick = template.quick;
+                let read = move |context: &Context| {
+                    (template.read(&uri, variables, context)).map(Produced::Resource)
+                };
+                self.run(exchange, &label, meta, quick, Box::new(read));
             }
         }
     }
@@ -336,19 +343,22 @@ impl Connection {
             &get.name,
             get.meta,
             prompt.quick,
-            move |context| prompt.get(get.arguments.unwrap_or_default(), context),
+            Box::new(move |context| {
+                let arguments = get.arguments.unwrap_or_default();
+                prompt.get(arguments, context).map(Produced::Prompt)
+            }),
         );
     }
 
     /// Runs a handler, here if it is quick, else on a thread of its own, and answers with what
     /// comes of it unless the request was cancelled meanwhile.
-    fn run<R: Serialize>(
+    fn run(
         &self,
         exchange: Exchange,
         label: &str,
         meta: Option<RawJson>,
         quick: bool,
-        handler: impl FnOnce(&Context) -> Result<R, ErrorObject> + Send + 'static,
+        handler: Handler,
     ) {
         let ticket = match self.calls.begin(&exchange.id) {
             Ok(ticket) => ticket,
@@ -391,6 +401,17 @@ impl Drop for Connection {
 #[derive(Serialize)]
 struct Empty {}
 
+type Handler = Box<dyn FnOnce(&Context) -> Result<Produced, ErrorObject> + Send>;
+
+/// What a handler gives.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Produced {
+    Call(CallToolResult),
+    Resource(ReadResourceResult),
+    Prompt(GetPromptResult),
+}
+
 fn refuse(malformed: Malformed, outlet: &Outlet) {
     let (id, code, text) = match malformed {
         Malformed::NotJson(reason) => (None, PARSE_ERROR, format!("Not JSON: {reason}")),
@@ -405,17 +426,17 @@ fn refuse(malformed: Malformed, outlet: &Outlet) {
 
 /// Reads what a method takes. Unknown members are ignored.
 fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorObject> {
-    let text = params.map_or("{}", RawValue::get);
-    let wrong = |what: String| {
-        ErrorObject::new(
-            INVALID_PARAMS,
-            format!("Invalid `params` of `{method}`: {what}"),
-        )
+    crate::json::from_str(params.map_or("{}", RawValue::get))
+        .map_err(|e| misfit(method, params, &e))
+}
+
+fn misfit(method: &str, params: Option<&RawValue>, error: &serde_json::Error) -> ErrorObject {
+    let what = match params.is_none_or(|params| begins_with(params.get(), '{')) {
+        true => reason(error),
+        false => "not an object".to_owned(),
     };
-    if !begins_with(text, '{') {
-        return Err(wrong("not an object".to_owned()));
-    }
-    crate::json::from_str(text).map_err(|e| wrong(reason(&e)))
+    let text = format!("Invalid `params` of `{method}`: {what}");
+    ErrorObject::new(INVALID_PARAMS, text)
 }
 
 fn broke_off(label: &str) -> ErrorObject {
