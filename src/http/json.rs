@@ -14,31 +14,38 @@ pub(super) fn decode<T: DeserializeOwned>(
     content_type: Option<&str>,
     body: &[u8],
 ) -> Result<T, Error> {
-    if !content_type.is_some_and(is_json) {
-        return Err(Error::new(
-            415,
-            "Expected request with `Content-Type: application/json`",
-        ));
-    }
+    check_type(content_type)?;
     let decoded = crate::json::from_slice(body).or_else(|error| match paired(body) {
         Some(mended) => crate::json::from_slice(&mended),
         None => Err(error),
     });
-    decoded.map_err(|error| {
-        let (status, what) = match error.classify() {
-            Category::Data => (
-                422,
-                "Failed to deserialize the JSON body into the target type",
-            ),
-            _ => (400, "Failed to parse the request body as JSON"),
-        };
-        let path = path_at(body, offset(body, error.line(), error.column()));
-        let message = match path.as_str() {
-            "" => format!("{what}: {error}"),
-            path => format!("{what}: {path}: {error}"),
-        };
-        Error::new(status, message)
-    })
+    decoded.map_err(|error| refused(body, &error))
+}
+
+fn check_type(content_type: Option<&str>) -> Result<(), Error> {
+    match content_type.is_some_and(is_json) {
+        true => Ok(()),
+        false => Err(Error::new(
+            415,
+            "Expected request with `Content-Type: application/json`",
+        )),
+    }
+}
+
+fn refused(body: &[u8], error: &serde_json::Error) -> Error {
+    let (status, what) = match error.classify() {
+        Category::Data => (
+            422,
+            "Failed to deserialize the JSON body into the target type",
+        ),
+        _ => (400, "Failed to parse the request body as JSON"),
+    };
+    let path = path_at(body, offset(body, error.line(), error.column()));
+    let message = match path.as_str() {
+        "" => format!("{what}: {error}"),
+        path => format!("{what}: {path}: {error}"),
+    };
+    Error::new(status, message)
 }
 
 /// The body with U+FFFD for each half of a surrogate pair that stands alone; `None` if none does.
