@@ -8,6 +8,7 @@ use super::turn::Work;
 use crate::extension::{Context, ExtensionConfig, ListedTool, Manager};
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, RecvTimeoutError, bounded};
@@ -139,7 +140,7 @@ impl Agent {
         });
         let this = agent.clone();
         let mut slot = lock(&agent.activation);
-        let thread = thread::Builder::new().name(name).spawn(move || {
+        let thread = sys::spawn(name, None, move || {
             if let Some(before) = before {
                 before.close();
             }
@@ -317,8 +318,7 @@ impl Agent {
 
     /// Makes the session's name in a thread that ends with the agent.
     pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
-        let thread = thread::Builder::new().name(format!("{name} {}", self.session_id));
-        match thread.spawn(work) {
+        match sys::spawn(format!("{name} {}", self.session_id), None, work) {
             Ok(thread) => *lock(&self.naming) = Some(thread),
             Err(error) => log::warn!("nothing done in the background reason={error}"),
         }

@@ -11,7 +11,7 @@ use lexopt::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{env, fs, io, process, thread};
+use std::{env, fs, io, process};
 
 const HELP: &str = "\
 usage: gosling agent [OPTIONS]
@@ -136,17 +136,18 @@ fn serve(options: Options) -> Result<(), Failure> {
 
 /// Ends everything within the time that a supervisor gives; a second signal ends it at once.
 fn stop(server: Server, registry: Arc<Registry>) {
-    let thread = |name: &str| thread::Builder::new().name(name.to_owned());
     // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
-    let _ = thread("second signal").spawn(|| process::exit(128 + signal::wait()));
+    let _ = sys::spawn("second signal".into(), None, || {
+        process::exit(128 + signal::wait())
+    });
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
     let extensions = done.clone();
-    let _ = thread("stop extensions").spawn(move || {
+    let _ = sys::spawn("stop extensions".into(), None, move || {
         registry.close();
         drop(extensions);
     });
-    let _ = thread("stop server").spawn(move || {
+    let _ = sys::spawn("stop server".into(), None, move || {
         server.stop(FINISH);
         drop(done);
     });

@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::thread;
 use std::time::Duration;
 use std::{env, fs, io};
 use ureq::http::{Request, Response};
@@ -214,7 +213,7 @@ fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
         Box::new(move || drain(&mut stderr)) as Box<dyn FnOnce() + Send>,
         Box::new(move || drain(&mut stdout)),
     ] {
-        thread::Builder::new().name("drain".into()).spawn(drain)?;
+        sys::spawn("drain".into(), None, drain)?;
     }
     Ok((base, pipes.stdin))
 }

@@ -7,12 +7,13 @@
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use serde::Serialize;
 
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
 
@@ -78,9 +79,7 @@ impl EventStream {
         let (end, ended) = bounded(0);
         let beating = Arc::clone(&shared);
         // Without it, a client that left is noticed at the next write.
-        let pulse = thread::Builder::new()
-            .name(format!("pulse {peer}"))
-            .spawn(move || beating.beat(&ended));
+        let pulse = sys::spawn(format!("pulse {peer}"), None, move || beating.beat(&ended));
         EventStream {
             shared,
             pulse: pulse.ok().map(|thread| (end, thread)),

@@ -77,10 +77,8 @@ impl Server {
         });
         let acceptor = {
             let (listener, shared) = (Arc::clone(&listener), Arc::clone(&shared));
-            thread::Builder::new()
-                .name(format!("http {address} acceptor"))
-                .stack_size(STACK)
-                .spawn(move || accept(&listener, &shared))?
+            let name = format!("http {address} acceptor");
+            sys::spawn(name, Some(STACK), move || accept(&listener, &shared))?
         };
         Ok(Server {
             shared,
@@ -176,19 +174,16 @@ fn admit(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) -> io::Resul
     let slot = Arc::new(Slot::new(stream, peer, shared.age()));
     let entered = shared.registry.enter(&slot, |id| {
         let (shared, slot) = (Arc::clone(shared), Arc::clone(&slot));
-        thread::Builder::new()
-            .name(format!("http {peer}"))
-            .stack_size(STACK)
-            .spawn(move || {
-                let leaving = Leaving {
-                    shared: &shared,
-                    id,
-                };
-                connection::serve(&shared, &slot);
-                // The socket closes before the connection counts as gone.
-                drop(slot);
-                drop(leaving);
-            })
+        sys::spawn(format!("http {peer}"), Some(STACK), move || {
+            let leaving = Leaving {
+                shared: &shared,
+                id,
+            };
+            connection::serve(&shared, &slot);
+            // The socket closes before the connection counts as gone.
+            drop(slot);
+            drop(leaving);
+        })
     });
     entered.inspect_err(|_| turn_away(&slot.stream))
 }

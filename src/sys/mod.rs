@@ -14,9 +14,28 @@ mod unix;
 use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 
 /// The stack of threads that only move bytes: touched pages count, not this.
 pub const SMALL_STACK: usize = 256 * 1024;
+
+/// Starts a thread with a name, on a stack of so many bytes or of the usual size. std's own way is
+/// compiled anew for each kind of work; this one is there once.
+///
+/// # Errors
+/// When there is no thread to be had.
+pub fn spawn(
+    name: String,
+    stack: Option<usize>,
+    work: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let work: Box<dyn FnOnce() + Send> = Box::new(work);
+    let thread = thread::Builder::new().name(name);
+    match stack {
+        Some(bytes) => thread.stack_size(bytes).spawn(work),
+        None => thread.spawn(work),
+    }
+}
 
 /// Locks, whatever became of the last holder: no invariant here outlives a panic half-made.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

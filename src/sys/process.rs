@@ -17,7 +17,6 @@ use std::io;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
@@ -221,13 +220,10 @@ impl Spawner {
             return Ok(spawner.clone());
         }
         let (jobs, inbox) = unbounded();
-        thread::Builder::new()
-            .name("spawner".into())
-            .stack_size(super::SMALL_STACK)
-            .spawn({
-                let jobs = jobs.clone();
-                move || spawn_children(&inbox, &jobs)
-            })?;
+        super::spawn("spawner".into(), Some(super::SMALL_STACK), {
+            let jobs = jobs.clone();
+            move || spawn_children(&inbox, &jobs)
+        })?;
         Ok(spawner.insert(Arc::new(Spawner { jobs })).clone())
     }
 }
@@ -300,13 +296,14 @@ fn ensure(guardian: &mut Option<Guardian>, groups: &[i32], own: &Sender<Job>) {
         groups.iter().for_each(|group| guardian.learn(*group));
         let (watch, own) = (ExitWatch(unix::PidFd::open(guardian.pid())), own.clone());
         // Without a thread it is missed at the next child.
-        let _ = thread::Builder::new()
-            .name("guardian watch".into())
-            .stack_size(super::SMALL_STACK)
-            .spawn(move || {
+        let _ = super::spawn(
+            "guardian watch".into(),
+            Some(super::SMALL_STACK),
+            move || {
                 if watch.wait(None) {
                     let _ = own.send(Job::Unguarded);
                 }
-            });
+            },
+        );
     }
 }

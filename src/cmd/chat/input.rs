@@ -1,11 +1,11 @@
 //! Lines of stdin: what the user says, and what the user answers.
 
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::legible;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
-use std::thread;
 use std::time::Instant;
 
 /// The longest line, in bytes.
@@ -92,9 +92,7 @@ impl Input {
             let (send, lines) = bounded(AHEAD);
             let reader = move || read(&mut io::stdin().lock(), &send);
             // Without a thread the channel is closed, which is the end of the input.
-            let _ = thread::Builder::new()
-                .name("stdin".to_owned())
-                .spawn(reader);
+            let _ = sys::spawn("stdin".to_owned(), None, reader);
             lines
         })
     }
@@ -145,6 +143,7 @@ fn line(from: &mut impl BufRead) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::thread;
 
     #[test]
     fn lines_end_as_they_do_everywhere() {

@@ -1,13 +1,14 @@
 //! What Ctrl-C and the other ending signals do to a chat.
 
 use crate::agent::Registry;
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, signal};
 use crossbeam_channel::bounded;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use std::{io, process, thread};
+use std::{io, process};
 
 /// A second Ctrl-C within this time ends the chat.
 const TWICE: Duration = Duration::from_secs(2);
@@ -44,8 +45,7 @@ impl Interrupts {
     pub(super) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let watched = shared.clone();
-        let thread = thread::Builder::new().name("signals".to_owned());
-        thread.spawn(move || {
+        sys::spawn("signals".to_owned(), None, move || {
             let mut presses = Presses::default();
             loop {
                 let signal = signal::wait();
@@ -121,10 +121,11 @@ fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
     shared.farewell();
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
-    let thread = |name: &str| thread::Builder::new().name(name.to_owned());
     // Where no thread is to be had, the guardian ends what is left.
-    let _ = thread("one more signal").spawn(|| process::exit(128 + signal::wait()));
-    let _ = thread("stop extensions").spawn(move || {
+    let _ = sys::spawn("one more signal".into(), None, || {
+        process::exit(128 + signal::wait())
+    });
+    let _ = sys::spawn("stop extensions".into(), None, move || {
         registry.close();
         drop(done);
     });

@@ -4,6 +4,7 @@
 use super::{Inner, QUOTED};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, RawJson};
 use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::{printable, redact};
@@ -242,8 +243,8 @@ impl Requests {
         drop(table);
         job.inner.pending.stand_still();
         let name = job.inner.options.name.replace('\0', "");
-        let thread = thread::Builder::new().name(format!("mcp {name} {}", asked.name()));
-        let spawned = thread.spawn(move || {
+        let name = format!("mcp {name} {}", asked.name());
+        let spawned = sys::spawn(name, None, move || {
             let outcome = asked.put(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });

@@ -3,12 +3,13 @@
 
 use super::MAX_CALLS;
 use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How many calls may be alive, counting those that are cancelled but still run and those whose
@@ -104,7 +105,7 @@ impl Calls {
     ) -> io::Result<()> {
         // std panics over a name with a NUL in it.
         let name = name.replace('\0', "");
-        let thread = Builder::new().name(name).spawn(work)?;
+        let thread = sys::spawn(name, None, work)?;
         let mut state = lock(&self.state);
         state.threads.retain(|thread| !thread.is_finished());
         state.threads.push(thread);

@@ -4,6 +4,7 @@ use super::reply::{Outlet, Sink};
 use super::{Connection, GRACE, MAX_LINE, Server};
 use crate::mcp::jsonrpc::{ErrorObject, PARSE_ERROR};
 use crate::mcp::transport::memory;
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -50,8 +51,7 @@ fn end_process_soon() {
         thread::sleep(GRACE);
         std::process::exit(0);
     };
-    let named = thread::Builder::new().name("mcp stdout gone".to_owned());
-    if named.spawn(end).is_err() {
+    if sys::spawn("mcp stdout gone".to_owned(), None, end).is_err() {
         std::process::exit(0);
     }
 }

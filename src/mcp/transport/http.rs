@@ -21,6 +21,7 @@ mod events;
 mod exchange;
 use super::{Receiver, Transport, TransportError};
 use crate::outbound::{Addresses, Line, Place, Target};
+use crate::sys;
 use crate::sys::lock;
 use exchange::{Exchange, explanation};
 use std::collections::VecDeque;
@@ -232,18 +233,17 @@ impl Shared {
         let line = work.idle.pop().unwrap_or_else(|| self.target.line());
         let exchange = Arc::new(Exchange::new(request, line));
         let (shared, running) = (self.clone(), exchange.clone());
-        let thread = thread::Builder::new()
-            .name(format!("mcp {} {role}", self.name))
-            .spawn(move || {
-                let running = Running {
-                    shared,
-                    exchange: running,
-                };
-                // Nobody else sets it.
-                let _ = running.exchange.thread.set(thread::current().id());
-                job(&running.shared, &running.exchange);
-            })
-            .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
+        let name = format!("mcp {} {role}", self.name);
+        let thread = sys::spawn(name, None, move || {
+            let running = Running {
+                shared,
+                exchange: running,
+            };
+            // Nobody else sets it.
+            let _ = running.exchange.thread.set(thread::current().id());
+            job(&running.shared, &running.exchange);
+        })
+        .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
         work.running.push(exchange);
         work.threads.push(thread);
         Ok(())

@@ -12,6 +12,7 @@ mod outgoing;
 mod stderr;
 
 use super::{Receiver, Transport, TransportError};
+use crate::sys;
 use crate::sys::pipe::{PipeReader, PipeWriter};
 use crate::sys::process::{Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
@@ -87,10 +88,8 @@ impl StdioTransport {
         what: &str,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(), TransportError> {
-        let handle = thread::Builder::new()
-            .name(format!("mcp {} {what}", self.options.name))
-            .stack_size(SMALL_STACK)
-            .spawn(work)
+        let name = format!("mcp {} {what}", self.options.name);
+        let handle = sys::spawn(name, Some(SMALL_STACK), work)
             .map_err(|e| TransportError::Io(format!("no thread to read the server with: {e}")))?;
         lock(&self.threads).push(handle);
         Ok(())

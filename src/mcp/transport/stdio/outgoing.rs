@@ -2,12 +2,12 @@
 //! server does not keep up.
 
 use crate::mcp::transport::TransportError;
+use crate::sys;
 use crate::sys::pipe::PipeWriter;
 use crate::sys::process::{Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 /// How much may wait for a server that does not read, in bytes.
@@ -74,10 +74,8 @@ impl Outgoing {
         state.backlog.extend(&line[written..]);
         if !state.backlog.is_empty() && !state.draining {
             let drained = this.clone();
-            thread::Builder::new()
-                .name(format!("mcp {name} writer"))
-                .stack_size(SMALL_STACK)
-                .spawn(move || drained.drain())
+            let name = format!("mcp {name} writer");
+            sys::spawn(name, Some(SMALL_STACK), move || drained.drain())
                 .map_err(|e| TransportError::Io(format!("no thread to write with: {e}")))?;
             state.draining = true;
         }
