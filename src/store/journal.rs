@@ -187,7 +187,10 @@ impl Journal {
             }
         }
         lines.push(b'\n');
-        Ok(())
+        match lines.len() - start > LINE {
+            true => Err(Error::io("write", &self.path)(too_long())),
+            false => Ok(()),
+        }
     }
 
     fn write(&mut self, lines: &[u8]) -> Result<()> {
@@ -297,6 +300,9 @@ struct Place {
 }
 
 const SEAM: usize = 64;
+/// The longest line. The largest that comes about is a conversation in one order, whose size the
+/// largest request bounds; a longer one is no journal, and reading it would take all memory.
+const LINE: usize = 256 << 20;
 
 impl Place {
     /// The place `end` in `file`, where `last` was written.
@@ -499,13 +505,21 @@ fn scan(
     let (mut at, mut line) = (start, Vec::new());
     loop {
         line.clear();
-        let len = reader.read_until(b'\n', &mut line)?;
+        let len = (Read::by_ref(&mut reader).take(LINE as u64 + 1)).read_until(b'\n', &mut line)?;
+        if len > LINE {
+            return Err(too_long());
+        }
         match line.split_last() {
             Some((b'\n', whole)) if each(whole, at) => at += len as u64,
             Some((b'\n', _)) => return Ok((at, Vec::new())),
             _ => return Ok((at, line)),
         }
     }
+}
+
+fn too_long() -> io::Error {
+    let reason = format!("a line is longer than {} MiB", LINE >> 20);
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 /// Makes `file` end with a whole line.

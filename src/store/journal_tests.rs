@@ -288,3 +288,15 @@ fn a_deleted_session_does_not_come_back() {
         assert_eq!(texts(&read(&dir.join("m")).unwrap()), ["another"]);
     }
 }
+
+#[test]
+fn a_line_without_end_is_not_read_and_stays() {
+    let folder = Folder::new();
+    let size = 8 << 30;
+    fs::File::create(folder.file())
+        .and_then(|file| file.set_len(size))
+        .unwrap();
+    let error = folder.journal().unwrap_err();
+    assert!(error.to_string().contains("longer than 256 MiB"), "{error}");
+    assert_eq!(fs::metadata(folder.file()).unwrap().len(), size);
+}
