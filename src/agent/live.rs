@@ -306,6 +306,18 @@ impl Agent {
         Ok(Working { agent: self, work })
     }
 
+    /// Gives away what turns work with, unless one runs. The next one makes it anew.
+    pub(super) fn let_go(&self) -> Option<Box<Work>> {
+        let mut place = lock(&self.work);
+        match std::mem::take(&mut *place) {
+            Place::Here(work) => Some(work),
+            other => {
+                *place = other;
+                None
+            }
+        }
+    }
+
     /// Cancelled when the agent ends.
     pub(super) fn cancel(&self) -> &Cancel {
         &self.cancel

@@ -15,6 +15,7 @@ mod mode;
 mod models;
 mod naming;
 pub mod prompt;
+mod recent;
 mod registry;
 mod schema;
 mod sessions;

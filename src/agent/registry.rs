@@ -3,6 +3,7 @@
 
 use super::hints::Hints;
 use super::{Agent, Error, ExtensionResult, callbacks};
+use super::recent::Recent;
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::provider::{self, Catalog};
@@ -72,6 +73,7 @@ pub struct Registry {
     offline: bool,
     cancel: Cancel,
     live: Mutex<HashMap<String, Arc<Agent>>>,
+    pub(super) recent: Recent,
 }
 
 impl Registry {
@@ -84,6 +86,7 @@ impl Registry {
             offline,
             cancel: Cancel::new(),
             live: Mutex::default(),
+            recent: Recent::default(),
         }
     }
 

@@ -198,6 +198,7 @@ impl Registry {
         // The turn before may have changed it while this one waited.
         let session = self.session(id)?;
         speaker.tokens = TokenState::of(&session);
+        self.recent.touch(&agent);
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();

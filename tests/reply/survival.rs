@@ -1,5 +1,6 @@
 //! What is left when the server ends, however it ends.
 
+use crate::support::process::census;
 use crate::support::scripted::Script;
 use crate::support::server::{Extension, Server};
 use crate::support::until;
@@ -155,6 +156,29 @@ fn a_torn_last_line_costs_only_that_line() {
     assert_eq!(session.transcript(), TURN[..5]);
     session.say("go").finishes();
     assert_eq!(session.transcript()[5], TURN[0]);
+}
+
+#[test]
+fn any_number_of_sessions_keeps_few_files_open_and_each_goes_on() {
+    let server = Server::scripted(json!({"repeat": true, "turns": [{"steps": [{"text": "yes"}]}]}));
+    let server = server.start();
+    let sessions: Vec<_> = (0..60).map(|_| server.session([])).collect();
+    let before = census(server.pid()).fds;
+    for session in &sessions {
+        session.say("go").finishes();
+    }
+    let more = census(server.pid()).fds.saturating_sub(before);
+    assert!(more < 80, "{more} more files are open");
+    for session in [&sessions[0], &sessions[59]] {
+        session.say("again").finishes();
+        let said = [
+            "user: go",
+            "assistant: yes",
+            "user: again",
+            "assistant: yes",
+        ];
+        assert_eq!(session.transcript(), said);
+    }
 }
 
 fn find_journal(under: &std::path::Path, id: &str) -> std::path::PathBuf {
