@@ -48,6 +48,26 @@ pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
     from_slice(&serde_json::to_vec(value)?)
 }
 
+/// How deep JSON text is nested. What is passed on unread can be of any depth, and who reads it later
+/// may break on it.
+pub fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
 /// What is passed on as it is, apart from structs, which are asked for as maps; and so is whatever
 /// is inside.
 struct Objects<T>(T);
@@ -271,6 +291,18 @@ mod tests {
                 error.ends_with("sequence, expected struct Point"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn brackets_in_strings_are_not_depth() {
+        for (text, deep) in [
+            ("1", 0),
+            ("[]", 1),
+            (r#"{"a":[1,{"b":2}],"c":"[[[["}"#, 3),
+            (r#"["\"[","\\",[]]"#, 2),
+        ] {
+            assert_eq!(depth(text), deep, "{text}");
         }
     }
 

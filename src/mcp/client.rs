@@ -34,6 +34,8 @@ pub const MAX_LISTING: usize = 64 << 20;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How deep an answer may be nested. It is passed on as it is, and clients break on more.
+const DEPTH: usize = 110;
 /// How much of a bad line or answer is quoted, in characters.
 const QUOTED: usize = 200;
 
@@ -607,6 +609,9 @@ impl Inner {
 /// Every result of MCP is an object; a derived reader would take an array for one.
 fn decode<R: DeserializeOwned>(method: &'static str, result: &RawValue) -> Result<R, Error> {
     let reason = match jsonrpc::begins_with(result.get(), '{') {
+        true if crate::json::depth(result.get()) > DEPTH => {
+            format!("it is nested more than {DEPTH} levels deep")
+        }
         true => match crate::json::from_str(result.get()) {
             Ok(decoded) => return Ok(decoded),
             // It quotes what it did not expect, whatever its length.

@@ -9,6 +9,9 @@ use std::borrow::Cow;
 
 /// The most of arguments that are none that is kept to show what they were.
 const KEPT: usize = 64 * 1024;
+/// How deep arguments may be nested. Servers and clients that read them give up, or break, beyond
+/// their own limits, of which serde's 128 is one of the lowest; the message around them takes some.
+const DEPTH: usize = 100;
 
 /// The most calls in one answer.
 const MOST: usize = 1000;
@@ -65,6 +68,9 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
+        Some(b'{') if crate::json::depth(text) > DEPTH => {
+            return Err(format!("they are nested more than {DEPTH} levels deep"));
+        }
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",
         Some(b'"') => "a string",
@@ -144,6 +150,26 @@ mod tests {
             assert!(error.contains(said), "{error}");
             let metadata = request.metadata.clone().unwrap();
             assert_eq!(metadata, json!({"name": "a__b", "arguments": text}));
+            assert_eq!(retold(&request), ("a__b", "{}".into()));
+        }
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_for_others_is_refused_and_brackets_in_words_do_not_count() {
+        let nested = |depth: usize| {
+            let (open, close) = ("[".repeat(depth - 1), "]".repeat(depth - 1));
+            format!("{{\"a\": {open}{close}}}")
+        };
+        let fits = request(&nested(DEPTH));
+        assert!(fits.tool_call.value().is_some());
+        let words = format!("{{\"a\": \"\\\"{}\"}}", "[{".repeat(DEPTH));
+        assert!(request(&words).tool_call.value().is_some());
+        for depth in [DEPTH + 1, 10_000] {
+            let request = request(&nested(depth));
+            let Outcome::Error { error } = &request.tool_call else {
+                panic!("{depth} levels were taken");
+            };
+            assert!(error.contains("nested more than 100 levels"), "{error}");
             assert_eq!(retold(&request), ("a__b", "{}".into()));
         }
     }
