@@ -2,8 +2,8 @@
 //! stored session and the running one never drift apart.
 
 use super::hints::Hints;
-use super::{Agent, Error, ExtensionResult, callbacks};
 use super::recent::Recent;
+use super::{Agent, Error, ExtensionResult, callbacks};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Context, ExtensionConfig, config};
 use crate::provider::{self, Catalog};

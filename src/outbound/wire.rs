@@ -6,6 +6,7 @@
 
 use crate::sys::lock;
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use ureq::http::Uri;
@@ -48,6 +49,8 @@ struct Facts {
     answered: bool,
     over: bool,
     read_until: Option<Instant>,
+    /// How many bytes may still come.
+    allowance: Option<usize>,
 }
 
 impl Wire {
@@ -77,6 +80,12 @@ impl Wire {
     /// From now on no read lasts beyond this moment.
     pub(crate) fn read_until(&self, moment: Instant) {
         lock(&self.facts).read_until = Some(moment);
+    }
+
+    /// From now on at most this many bytes are read, whatever they are. ureq counts those of a body,
+    /// but not interim responses and trailers, of which there may be any number.
+    pub(crate) fn allow(&self, bytes: usize) {
+        lock(&self.facts).allowance = Some(bytes);
     }
 
     /// Waits until the request is written or will never be, at most until `deadline`.
@@ -114,8 +123,15 @@ impl Wire {
         Some(until.saturating_duration_since(Instant::now()))
     }
 
-    fn answered(&self) {
-        lock(&self.facts).answered = true;
+    /// Whether these bytes, which came, may.
+    fn answered(&self, bytes: usize) -> bool {
+        let mut facts = lock(&self.facts);
+        facts.answered = true;
+        let Some(allowance) = facts.allowance else {
+            return true;
+        };
+        facts.allowance = Some(allowance.saturating_sub(bytes));
+        bytes <= allowance
     }
 }
 
@@ -155,9 +171,11 @@ impl<T: Transport> Transport for Watched<T> {
         if let Some(left) = self.wire.reads() {
             timeout.per_read = Some(left.into());
         }
+        let before = self.inner.buffers().input().len();
         let progress = self.inner.await_input(timeout)?;
-        if progress {
-            self.wire.answered();
+        let came = self.inner.buffers().input().len().saturating_sub(before);
+        if progress && !self.wire.answered(came) {
+            return Err(ureq::Error::Io(io::Error::other("it sends without end")));
         }
         Ok(progress)
     }

@@ -37,6 +37,8 @@ const EXPLAINING: Duration = Duration::from_secs(5);
 const EXPLANATION: u64 = 64 << 10;
 const MODELS: u64 = 4 << 20;
 const ANSWER: u64 = 64 << 20;
+/// The most bytes of one exchange: an answer in small chunks has about as much around it.
+const EXCHANGE: usize = 192 << 20;
 const CHUNK: usize = 16 << 10;
 
 /// How a provider is called and treated, whatever it speaks.
@@ -261,6 +263,7 @@ impl<'a> Exchange<'a> {
             if let Some(until) = self.until {
                 wire.read_until(until);
             }
+            wire.allow(EXCHANGE);
             let accept = (
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
