@@ -599,6 +599,16 @@ fn the_users_parameters_win() {
 }
 
 #[test]
+fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
+    let counts = r#"{"prompt_tokens":7,"completion_tokens":-5,"total_tokens":1e300}"#;
+    let usage = format!("data: {{\"choices\":[],\"usage\":{counts}}}\n\n");
+    let stream = chunk(r#"{"content":"hi"}"#) + &usage + &finish("stop") + "data: [DONE]\n\n";
+    let answer = everyhow(&stream).0.unwrap();
+    assert_eq!(brief(&answer), ["text hi"]);
+    assert_eq!((answer.usage.input, answer.usage.output), (Some(7), None));
+}
+
+#[test]
 fn the_list_of_models_is_read_in_its_common_shapes() {
     let openai = OpenAi::new(OpenAiOptions::new("http://a", "http://b"));
     for list in [

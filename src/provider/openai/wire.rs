@@ -87,12 +87,17 @@ pub(super) struct Url<'a> {
 
 #[derive(Clone, Copy, Default, Deserialize)]
 pub(super) struct Counted {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counter")]
     pub(super) prompt_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counter")]
     pub(super) completion_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "counter")]
     pub(super) total_tokens: Option<u64>,
+}
+
+/// A number of tokens, if it can be one. An answer is not lost because its price is odd.
+fn counter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Ok(serde_json::Value::deserialize(deserializer)?.as_u64())
 }
 
 /// The list of models.
