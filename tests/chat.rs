@@ -397,6 +397,7 @@ fn a_wrong_command_line_is_exit_code_2() {
     for (arguments, reason) in [
         (&["--nonsense"][..], "--nonsense"),
         (&["stray"], "stray"),
+        (&["-m", " "], "--message: it is empty"),
         (&["--with-extension", "'open"], "quote"),
         (&["--with-extension", "A=1"], "no command"),
         (&["--with-builtin", "nonsense"], "\"nonsense\""),

@@ -90,7 +90,13 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
                 let names = text(parser.value()?)?;
                 options.extensions.extend(extensions::builtins(&names)?);
             }
-            Short('m') | Long("message") => options.message = Some(text(parser.value()?)?),
+            Short('m') | Long("message") => {
+                let message = text(parser.value()?)?;
+                if message.trim().is_empty() {
+                    return Err(Failure::Usage("--message: it is empty".to_owned()));
+                }
+                options.message = Some(message);
+            }
             Long("offline") => options.offline = true,
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
