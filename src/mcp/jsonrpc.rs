@@ -4,6 +4,7 @@
 //! was received, so nothing is rebuilt on its way through.
 //! MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
+use serde::de::{Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -30,13 +31,42 @@ pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 
 /// A request's id. MCP forbids `null`; JSON-RPC discourages fractions, so neither is an id here.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Id {
     /// A number, as this client draws them.
     Number(i64),
     /// A string, as some servers and clients do.
     String(String),
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl Visitor<'_> for Reader {
+            type Value = Id;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number or a string")
+            }
+
+            fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Id, E> {
+                Ok(Id::Number(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Id, E> {
+                let wrong = |_| E::invalid_value(Unexpected::Unsigned(number), &self);
+                number.try_into().map(Id::Number).map_err(wrong)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Id, E> {
+                Ok(Id::String(text.to_owned()))
+            }
+        }
+
+        d.deserialize_any(Reader)
+    }
 }
 
 impl fmt::Display for Id {

@@ -166,14 +166,36 @@ pub struct Retry {
 
 /// What has to be so for a success.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(tag = "type")]
+#[serde(from = "Check")]
 pub enum SuccessCheck {
     /// A shell command that exits with 0.
-    #[serde(alias = "shell")]
     Shell {
         /// The command.
         command: String,
     },
+}
+
+/// A [`SuccessCheck`] as it is written.
+#[derive(Deserialize)]
+struct Check {
+    #[serde(rename = "type")]
+    kind: CheckType,
+    command: String,
+}
+
+#[derive(Deserialize)]
+enum CheckType {
+    #[serde(alias = "shell")]
+    Shell,
+}
+
+impl From<Check> for SuccessCheck {
+    fn from(check: Check) -> Self {
+        let CheckType::Shell = check.kind;
+        SuccessCheck::Shell {
+            command: check.command,
+        }
+    }
 }
 
 impl fmt::Display for InputType {
