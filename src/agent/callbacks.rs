@@ -2,8 +2,8 @@
 //! client/sampling and client/elicitation.
 
 use super::desk::Silence;
-use super::floor::{Floor, Note};
-use super::turn::random_id;
+use super::floor::{Floor, Note, SAMPLES};
+use super::voice::random_id;
 use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
 use crate::extension::{Callbacks, Origin};
 use crate::mcp::form;
@@ -106,6 +106,10 @@ impl Callbacks for Answers {
         let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
         let _one = One::of(&self.asking)
             .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
+        if !self.floor.sample() {
+            let why = format!("servers have had {SAMPLES} answers of the model in this turn");
+            return Err(refused(why));
+        }
         if mode.asks() {
             self.may_sample(from, &params, cancel)?;
         }

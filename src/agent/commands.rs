@@ -2,7 +2,8 @@
 //! configuration gives to recipes. SERVER §5.3; CORE §10.
 
 use super::Error;
-use super::turn::{Turn, random_id};
+use super::turn::Turn;
+use super::voice::random_id;
 use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::Of;
 use crate::mcp::types::{Prompt, PromptMessage};

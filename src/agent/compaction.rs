@@ -2,7 +2,8 @@
 //! stay in the journal and on the screen; the model no longer sees them.
 
 use super::context;
-use super::turn::{Turn, number, random_id};
+use super::turn::{Turn, number};
+use super::voice::random_id;
 use super::{Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
 use crate::provider::{Ask, Class, Purpose, ToolSpec, Unheard};

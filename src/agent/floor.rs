@@ -16,6 +16,10 @@ use std::sync::{Arc, Mutex};
 /// How many notes may wait for the turn; more are dropped, and counted.
 const NOTES: usize = 1_024;
 
+/// How many answers of the model servers get in one turn, and after it: they cost, and a server may ask
+/// without end.
+pub(super) const SAMPLES: usize = 100;
+
 /// A word to the running turn, from another thread.
 pub(super) enum Note {
     /// What an MCP server says about a call, as `{method, params}`.
@@ -56,6 +60,8 @@ struct State {
     notes: Option<Sender<Note>>,
     model: Option<Model>,
     mode: Mode,
+    /// Answers of the model for servers since the last turn began.
+    sampled: usize,
 }
 
 /// Listens for as long as it is there.
@@ -70,6 +76,15 @@ impl Floor {
         let mut state = lock(&self.state);
         state.model = Some(model.clone());
         state.mode = mode;
+        state.sampled = 0;
+    }
+
+    /// Counts one more answer of the model for a server; false if there were too many since the last turn
+    /// began.
+    pub(super) fn sample(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.sampled += 1;
+        state.sampled <= SAMPLES
     }
 
     /// The model of the last turn, and its mode.

@@ -21,6 +21,7 @@ mod schema;
 mod sessions;
 mod tools;
 mod turn;
+mod voice;
 
 pub use error::Error;
 pub use event::{Event, Events};

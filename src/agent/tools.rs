@@ -4,7 +4,8 @@
 use super::floor::Note;
 use super::live::Agent;
 use super::mode::Verdict;
-use super::turn::{Turn, random_id};
+use super::turn::Turn;
+use super::voice::random_id;
 use super::{Confirmation, Error, Event, Mode, desk, schema};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,

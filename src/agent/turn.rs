@@ -8,25 +8,22 @@ use super::context::{self, Ratio};
 use super::floor::{Floor, Model};
 use super::live::Agent;
 use super::mode::Mode;
+use super::voice::{Hearing, Speaker, random_id};
 use super::{Error, Event, Events, Registry, history, naming, prompt};
 use crate::conversation::{
-    Content, Message, Metadata, NotificationType, Outcome, Role, Session, SystemNotification,
-    TokenState, ToolRequest,
+    Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
 };
 use crate::extension::resources;
 use crate::mcp::types::Tool;
-use crate::provider::{
-    self, Answer, Ask, Class, LeadWorker, Listener, Progress, Purpose, Stop, ToolSpec, Usage,
-};
+use crate::provider::{self, Answer, Ask, Class, LeadWorker, Progress, Purpose, Stop, ToolSpec};
 use crate::recipe;
 use crate::store::Journal;
 use crate::sys::cancel::Cancel;
-use crate::sys::{self, clock};
+use crate::sys::clock;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// How often the model is asked in one turn, where nothing else is set.
 const MAX_TURNS: u64 = 1_000;
@@ -78,66 +75,6 @@ pub(super) struct Turn<'t> {
     answered: bool,
     /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
     pub(super) compacted: usize,
-}
-
-/// Where events go, and the count of tokens that goes with them.
-pub(super) struct Speaker<'t> {
-    events: &'t mut dyn Events,
-    pub(super) tokens: TokenState,
-}
-
-impl Speaker<'_> {
-    /// Sends the message, or the piece of one.
-    pub(super) fn say(&mut self, message: &Message) {
-        let token_state = self.tokens;
-        self.events.event(Event::Message {
-            message,
-            token_state,
-        });
-    }
-
-    /// Sends any event.
-    pub(super) fn event(&mut self, event: Event<'_>) {
-        self.events.event(event);
-    }
-
-    /// What was sent goes out.
-    pub(super) fn flush(&mut self) {
-        self.events.flush();
-    }
-
-    /// A word of the program to the user, which is not stored.
-    pub(super) fn notify(&mut self, kind: NotificationType, msg: impl Into<String>) {
-        let notification = SystemNotification {
-            notification_type: kind,
-            msg: msg.into(),
-            data: None,
-        };
-        let content = vec![Content::SystemNotification(notification)];
-        self.say(&Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY));
-        self.flush();
-    }
-
-    /// Another exchange with the model has cost this.
-    pub(super) fn used(&mut self, usage: Usage) {
-        let [input, output, total] = counts(usage);
-        if (input, output, total) != (0, 0, 0) {
-            self.tokens.add(input, output, total);
-        }
-    }
-
-    /// An exchange with the model that is no part of the conversation has cost this.
-    pub(super) fn spent(&mut self, usage: Usage) {
-        let [input, output, total] = counts(usage);
-        self.tokens.spend(input, output, total);
-    }
-}
-
-/// Input, output and total, of which a provider may leave out any.
-fn counts(usage: Usage) -> [i64; 3] {
-    let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
-    let total = usage.total.unwrap_or(input.saturating_add(output));
-    [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }
 
 /// Why a turn ends.
@@ -598,98 +535,9 @@ impl Turn<'_> {
             return (limit.max(1), "the recipe");
         }
         let setting = self.registry.setting("GOOSE_MAX_TURNS");
-        let limit = setting.and_then(|setting| setting.as_u64());
+        let limit = number(setting.as_ref()).map(|limit| limit as u64);
         (limit.unwrap_or(MAX_TURNS).max(1), "GOOSE_MAX_TURNS")
     }
-}
-
-/// Passes on what a model says while it says it, and keeps it in case it does not come to an end.
-struct Hearing<'h, 's> {
-    speaker: &'h mut Speaker<'s>,
-    /// The event under way: the id of the answer with one piece of it.
-    piece: Message,
-    heard: Vec<Content>,
-}
-
-impl<'h, 's> Hearing<'h, 's> {
-    fn new(speaker: &'h mut Speaker<'s>) -> Self {
-        Hearing {
-            speaker,
-            piece: Message::new(Role::Assistant, Vec::new()),
-            heard: Vec::new(),
-        }
-    }
-
-    /// What was heard, as a message.
-    fn end(mut self) -> Message {
-        if self.piece.id.is_none() {
-            self.piece.id = Some(random_id("msg_"));
-        }
-        Message {
-            content: self.heard,
-            ..self.piece
-        }
-    }
-
-    fn say(&mut self) {
-        if self.piece.id.is_none() {
-            self.piece.id = Some(random_id("msg_"));
-        }
-        self.speaker.say(&self.piece);
-    }
-}
-
-impl Listener for Hearing<'_, '_> {
-    fn begin(&mut self, id: Option<&str>) {
-        self.piece.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-        self.piece.created = clock::unix_seconds();
-    }
-
-    fn text(&mut self, text: &str) {
-        match self.piece.content.as_mut_slice() {
-            [Content::Text(piece)] => {
-                piece.text.clear();
-                piece.text.push_str(text);
-            }
-            _ => self.piece.content = vec![Content::text(text)],
-        }
-        match self.heard.last_mut() {
-            Some(Content::Text(heard)) => heard.text.push_str(text),
-            _ => self.heard.push(Content::text(text)),
-        }
-        self.say();
-    }
-
-    fn reasoning(&mut self, text: &str) {
-        let thought = |text: &str| {
-            Content::Reasoning(crate::conversation::Reasoning {
-                text: text.to_owned(),
-            })
-        };
-        self.piece.content = vec![thought(text)];
-        match self.heard.last_mut() {
-            Some(Content::Reasoning(heard)) => heard.text.push_str(text),
-            _ => self.heard.push(thought(text)),
-        }
-        self.say();
-    }
-
-    fn idle(&mut self) {
-        self.speaker.flush();
-    }
-
-    fn retry(&mut self, attempt: u32, wait: Duration, reason: &provider::Error) {
-        let seconds = wait.as_secs_f32();
-        let msg = format!("{reason} Trying again in {seconds:.1} s (attempt {attempt}).");
-        self.speaker.notify(NotificationType::ThinkingMessage, msg);
-    }
-}
-
-/// An id that no other message has.
-pub(super) fn random_id(prefix: &str) -> String {
-    // Without random numbers, which no system we know lacks, the clock has to do.
-    let random = sys::random_hex(16).unwrap_or_else(|_| format!("{:?}", std::time::Instant::now()));
-    format!("{prefix}{random}")
 }
 
 /// What a setting says, if it can be read.

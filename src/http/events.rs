@@ -102,14 +102,15 @@ impl EventStream {
                 log::error!("an event has no JSON form reason={error}");
             }
         }
-        if out.buffer.len() >= ENOUGH {
-            self.shared.flush(&mut out);
-        }
+        let sent = out.buffer.len() < ENOUGH || self.shared.flush(&mut out);
+        drop(out);
+        self.shared.notice(sent);
     }
 
     /// Sends what is queued.
     pub fn flush(&mut self) {
-        self.shared.flush(&mut lock(&self.shared.out));
+        let sent = self.shared.flush(&mut lock(&self.shared.out));
+        self.shared.notice(sent);
     }
 
     /// Cancelled when the client has left: it hung up, or takes nothing any more.
@@ -122,7 +123,8 @@ impl EventStream {
         self.flush();
         self.stop();
         if self.shared.chunked {
-            self.shared.write(b"0\r\n\r\n");
+            let sent = self.shared.write(b"0\r\n\r\n");
+            self.shared.notice(sent);
         }
         self.shared.chunked && !self.shared.gone.is_cancelled()
     }
@@ -159,42 +161,53 @@ impl Shared {
                 self.gone.cancel();
                 return;
             }
-            let mut out = lock(&self.out);
-            if out.last.elapsed() >= SILENCE {
-                if out.buffer.len() == SIZE {
-                    for part in ["data: ", self.keep_alive, "\n\n"] {
-                        out.buffer.extend_from_slice(part.as_bytes());
-                    }
-                }
-                self.flush(&mut out);
-            }
+            let sent = self.keep_alive(&mut lock(&self.out));
+            self.notice(sent);
         }
     }
 
-    /// Sends what is queued, with one write. Held under the lock, because a frame must not be
-    /// interrupted by another; whoever waits for it would have to wait for the socket anyway.
-    fn flush(&self, out: &mut Out) {
+    fn keep_alive(&self, out: &mut Out) -> bool {
+        if out.last.elapsed() < SILENCE {
+            return true;
+        }
+        if out.buffer.len() == SIZE {
+            for part in ["data: ", self.keep_alive, "\n\n"] {
+                out.buffer.extend_from_slice(part.as_bytes());
+            }
+        }
+        self.flush(out)
+    }
+
+    /// To be called without the lock, because what hangs on the token may want it.
+    fn notice(&self, sent: bool) {
+        if !sent {
+            self.gone.cancel();
+        }
+    }
+
+    /// Sends what is queued, with one write; false if that failed. Done under the lock, because a frame
+    /// must not be interrupted by another; whoever waits for it would have to wait for the socket anyway.
+    fn flush(&self, out: &mut Out) -> bool {
         let length = out.buffer.len() - SIZE;
         if length == 0 {
-            return;
+            return true;
         }
-        if self.chunked {
+        let sent = if self.chunked {
             let size = format!("{length:08x}\r\n");
             out.buffer[..SIZE].copy_from_slice(size.as_bytes());
             out.buffer.extend_from_slice(b"\r\n");
-            self.write(&out.buffer);
+            self.write(&out.buffer)
         } else {
-            self.write(&out.buffer[SIZE..]);
-        }
+            self.write(&out.buffer[SIZE..])
+        };
         out.buffer.truncate(SIZE);
         out.buffer.shrink_to(KEEP);
         out.last = Instant::now();
+        sent
     }
 
-    fn write(&self, bytes: &[u8]) {
-        if !self.gone.is_cancelled() && self.write_all(bytes).is_err() {
-            self.gone.cancel();
-        }
+    fn write(&self, bytes: &[u8]) -> bool {
+        self.gone.is_cancelled() || self.write_all(bytes).is_ok()
     }
 
     fn write_all(&self, mut bytes: &[u8]) -> io::Result<()> {

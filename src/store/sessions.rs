@@ -269,8 +269,7 @@ impl Sessions {
             .chars()
             .filter(|c| c.is_ascii_alphanumeric() || "_-".contains(*c));
         let label: String = label.take(64).collect();
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        let unique = now.unwrap_or_default().as_nanos();
+        let unique = crate::sys::random_hex(8).map_err(Error::io("name a file in", &dir))?;
         let path = dir.join(format!("{unique}-{label}.txt"));
         files::replace(&path, text.as_bytes(), || Ok(()))?;
         Ok(path)
