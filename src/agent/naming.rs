@@ -62,7 +62,7 @@ impl Registry {
             let name = match model.provider.ask(&ask, &cancel, &mut Unheard) {
                 Ok(answer) => tidy(&Message::new(Role::Assistant, answer.content).concat_text()),
                 Err(error) => {
-                    log::info!("session not named by its model session={id} reason={error}");
+                    log::debug!("session not named by its model session={id} reason={error}");
                     String::new()
                 }
             };
@@ -80,7 +80,7 @@ impl Registry {
                 }
             });
             if let Err(error) = stored {
-                log::info!("name of a session not stored session={id} reason={error}");
+                log::debug!("name of a session not stored session={id} reason={error}");
             }
         };
         agent.in_background("name", named);

@@ -241,7 +241,7 @@ impl Receiver for Inner {
     fn closed(&self, error: TransportError) {
         let name = &self.options.name;
         match &error {
-            TransportError::Closed => log::info!("connection closed extension={name:?}"),
+            TransportError::Closed => log::debug!("connection closed extension={name:?}"),
             error => log::warn!(
                 "connection lost extension={name:?} reason={:?}",
                 error.to_string()
