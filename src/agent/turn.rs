@@ -476,9 +476,12 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The tools that the model may call; none in chat mode.
+    /// The tools that the model may call; none in chat mode, unless the conversation has calls already.
     fn tools(&self) -> Result<Vec<ToolSpec>, Error> {
-        if self.mode == Mode::Chat {
+        // Some providers refuse a history with calls where no tools are offered.
+        let calls =
+            |m: &Arc<Message>| m.metadata.agent_visible && m.tool_requests().next().is_some();
+        if self.mode == Mode::Chat && !self.work.journal.messages().iter().any(calls) {
             return Ok(Vec::new());
         }
         let listed = self.agent.tools(None, &self.cancel)?;

@@ -214,3 +214,25 @@ fn a_file_of_permissions_that_cannot_be_read_is_no_leave_to_call() {
     server.set("GOOSE_MODE", "approve");
     assert!(say_and_answer(&session, "allow_once").contains("It says done."));
 }
+
+#[test]
+fn chat_mode_offers_tools_only_where_the_conversation_has_calls_and_runs_none() {
+    let record = Record::new();
+    let server = Server::scripted(json!({"repeat": true, "turns": [
+        {"when": {"user": "call"}, "steps": [
+            {"call": {"name": "one__act", "arguments": {}}},
+            {"text": "It says {{last_result}}."},
+        ]},
+        {"when": {"user": "list"}, "steps": [{"text": "I have: {{tools}}."}]},
+    ]}))
+    .setting("GOOSE_MODE", "chat")
+    .start();
+    let session = server.session([tool(&record)]);
+    session.say("list").says("I have: .");
+    server.set("GOOSE_MODE", json!("auto"));
+    session.say("call").says("It says done.");
+    server.set("GOOSE_MODE", json!("chat"));
+    session.say("list").says("I have: one__act");
+    session.say("call").never_says("It says done.");
+    assert_eq!(record.all("tools/call").len(), 1);
+}
