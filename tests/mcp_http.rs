@@ -8,32 +8,12 @@ mod http_peer;
 
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
-use http_client::{Client, threads, wait_until};
-use http_peer::{
-    PATIENCE, Peer, Seen, Then, accepted, answer, begin_events, chunk, json, send, silence,
-};
-use std::net::TcpStream;
+use http_client::{Client, event, result, threads, usual, wait_until};
+use http_peer::{PATIENCE, Peer, Then, accepted, answer, begin_events, chunk, json, send, silence};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-
-fn result(id: impl std::fmt::Display) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
-}
-
-fn event(data: &str) -> String {
-    format!("event: message\ndata: {data}\n\n")
-}
-
-/// Answers as most servers do: 405 to GET, 202 to what needs no answer, a result to the rest.
-fn usual(seen: &Seen, stream: &mut TcpStream) -> Then {
-    match (seen.method.as_str(), seen.id().as_str()) {
-        ("POST", "null") => accepted(stream),
-        ("POST", id) => json(stream, &result(id)),
-        _ => answer(stream, "405 Method Not Allowed", ""),
-    }
-}
 
 #[test]
 fn a_json_answer_is_delivered_and_the_request_is_as_it_should_be() {
@@ -624,56 +604,5 @@ fn any_success_will_do_for_what_needs_no_answer() {
         client.initialize();
         assert_eq!(client.call(1, "ping"), result(1), "{head}");
         assert_eq!(client.log.messages().len(), 2, "{head}");
-    }
-}
-
-#[test]
-fn the_servers_own_stream_is_opened_and_resumed_until_it_is_not_offered_any_more() {
-    let peer = Peer::new(|seen, stream| {
-        if seen.method != "GET" {
-            return usual(seen, stream);
-        }
-        match seen.header("last-event-id") {
-            None => {
-                begin_events(stream);
-                chunk(stream, "id: 5\nretry: 120\ndata: {\"n\":1}\n\ndata: torn");
-                chunk(stream, "")
-            }
-            Some("5") => {
-                begin_events(stream);
-                chunk(stream, "id: 6\ndata: {\"n\":2}\n\n");
-                Then::Close
-            }
-            Some(_) => answer(stream, "405 Method Not Allowed", ""),
-        }
-    });
-    let client = Client::of(&peer, "events");
-    client.initialize();
-    client.log.message("\"n\":1");
-    client.log.message("\"n\":2");
-    peer.wait_for("last GET", |seen| seen.header("last-event-id") == Some("6"));
-    wait_until("no thread left", || threads("mcp events") == 0);
-    assert_eq!(client.log.messages().len(), 3);
-    assert_eq!(client.log.failures(), 0);
-}
-
-#[test]
-fn a_server_that_does_not_offer_its_own_stream_is_not_asked_again() {
-    for status in [
-        "405 Method Not Allowed",
-        "404 Not Found",
-        "400 Bad Request",
-        "501 No",
-    ] {
-        let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
-            "GET" => answer(stream, status, "no"),
-            _ => usual(seen, stream),
-        });
-        let client = Client::of(&peer, "notoffer");
-        client.initialize();
-        peer.wait_for("GET", |seen| seen.method == "GET");
-        wait_until("no thread left", || threads("mcp notoffer") == 0);
-        assert_eq!(client.call(1, "ping"), result(1));
-        assert_eq!(client.log.failures(), 0);
     }
 }

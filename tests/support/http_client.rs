@@ -1,8 +1,9 @@
 //! A client's end of the HTTP transport for tests: keeps what is reported and waits for it.
 
-use super::http_peer::{PATIENCE, Peer};
+use super::http_peer::{PATIENCE, Peer, Seen, Then, accepted, answer, json};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
+use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -141,5 +142,24 @@ pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not come true");
         thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// An empty result.
+pub fn result(id: impl std::fmt::Display) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+}
+
+/// An event with this data.
+pub fn event(data: &str) -> String {
+    format!("event: message\ndata: {data}\n\n")
+}
+
+/// Answers as most servers do: 405 to GET, 202 to what needs no answer, a result to the rest.
+pub fn usual(seen: &Seen, stream: &mut TcpStream) -> Then {
+    match (seen.method.as_str(), seen.id().as_str()) {
+        ("POST", "null") => accepted(stream),
+        ("POST", id) => json(stream, &result(id)),
+        _ => answer(stream, "405 Method Not Allowed", ""),
     }
 }

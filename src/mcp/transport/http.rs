@@ -10,6 +10,9 @@
 //!   `notifications/cancelled` finds the request that it cancels;
 //! - requests wait until the server has accepted `notifications/initialized`.
 //!
+//! An event stream that ends before the answer came is resumed where it ended, as long as the server
+//! gives its events ids. An answer counts on whichever stream it comes.
+//!
 //! A request has no deadline of its own but those for connecting and writing: how long to wait for
 //! an answer is up to the client. What needs no answer is given up after ten seconds, silently: if
 //! it mattered, the requests that follow say so.
@@ -189,15 +192,7 @@ impl Transport for HttpTransport {
     }
 
     fn forget(&self, request: i64) {
-        let exchange = {
-            let work = lock(&self.shared.work);
-            let mut running = work.running.iter();
-            running.find(|e| e.request == Some(request)).cloned()
-        };
-        if let Some(exchange) = exchange {
-            exchange.abort();
-            self.shared.wake();
-        }
+        self.shared.forget(request);
     }
 
     fn negotiated(&self, version: &str) {
@@ -259,6 +254,19 @@ impl Shared {
         };
         if let Some(receiver) = self.receiver() {
             receiver.failed(id, error);
+        }
+    }
+
+    /// Ends the exchange of this request, if there is one, without a word to the receiver.
+    fn forget(&self, request: i64) {
+        let exchange = {
+            let work = lock(&self.work);
+            let mut running = work.running.iter();
+            running.find(|e| e.request == Some(request)).cloned()
+        };
+        if let Some(exchange) = exchange {
+            exchange.abort();
+            self.wake();
         }
     }
 

@@ -1,9 +1,12 @@
-//! The stream of what the server says on its own account: a GET that stays open.
+//! Event streams that outlive their connections: that of what the server says on its own account, a
+//! GET that stays open, and that of a request's answer. Both are resumed with a GET that names the
+//! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
 use super::exchange::{Exchange, LAST_EVENT_ID, explanation};
 use super::{Shared, lock};
 use crate::mcp::transport::TransportError;
 use crate::outbound::media_type;
+use crate::outbound::said::shown;
 use crate::outbound::sse::Decoder;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -11,13 +14,21 @@ use ureq::Body;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, Response, StatusCode};
 
-/// After so many connections in a row that brought nothing the stream is given up.
+/// After so many attempts in a row that failed, or streams of the server's own that brought nothing
+/// and ended soon, the stream is given up.
 const ATTEMPTS: u32 = 5;
-/// The first wait, if the server names none; it doubles with each attempt in vain.
+/// After so many connections in a row that brought nothing an answer is given up: servers that end
+/// them while they are at work, so as not to hold them open, mean the client to come back.
+const EMPTY: u32 = 20;
+/// A stream that stayed open for so long was not in vain: whoever is between ends idle ones.
+const LASTING: Duration = Duration::from_secs(5);
+/// The first wait, if the server names none; it doubles with each failure in a row.
 const WAIT: Duration = Duration::from_secs(1);
-/// A server may ask for less or more than this, but does not get it.
-const SHORTEST: Duration = Duration::from_millis(100);
+/// Doubled waits end here.
 const LONGEST: Duration = Duration::from_secs(60);
+/// A server may ask for less or more than this, but does not get it.
+const SHORTEST_ASKED: Duration = Duration::from_millis(100);
+const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 impl Shared {
     /// Listens until the server does not offer the stream (any more) or the transport closes.
@@ -26,12 +37,13 @@ impl Shared {
     pub(super) fn listen(&self, exchange: &Exchange) {
         let mut decoder = Decoder::new(self.limit);
         let mut offered = false;
-        let mut in_vain = 0;
-        while in_vain < ATTEMPTS && !exchange.is_aborted() {
+        let (mut empty, mut failed) = (0, 0);
+        while empty.max(failed) < ATTEMPTS && !exchange.is_aborted() {
             match self.open(exchange, &decoder) {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
-                    let before = decoder.delivered();
+                    failed = 0;
+                    let (begin, before) = (Instant::now(), Place::of(&decoder));
                     let body = response.into_body();
                     if let Err(TransportError::TooLarge { .. }) =
                         self.read_events(exchange, body, None, &mut decoder)
@@ -39,10 +51,8 @@ impl Shared {
                         return;
                     }
                     decoder.reconnected();
-                    in_vain = match decoder.delivered() > before {
-                        true => 0,
-                        false => in_vain + 1,
-                    };
+                    let useful = begin.elapsed() >= LASTING || before != Place::of(&decoder);
+                    empty = if useful { 0 } else { empty + 1 };
                 }
                 Ok(response) => {
                     let passing = is_passing(response.status());
@@ -50,16 +60,87 @@ impl Shared {
                     if !(offered && passing) {
                         return;
                     }
-                    in_vain += 1;
+                    failed += 1;
                 }
-                Err(_) => in_vain += 1,
+                Err(_) => failed += 1,
             }
-            let wait = match decoder.retry() {
-                Some(wait) => wait,
-                None => WAIT * 2u32.pow(in_vain),
-            };
-            self.pause(exchange, wait.clamp(SHORTEST, LONGEST));
+            self.pause(exchange, wait(decoder.retry(), failed));
         }
+    }
+
+    /// Delivers what the stream brings, the answer to this request included, over as many
+    /// connections as it takes. How long it may take is up to whoever waits for the answer.
+    pub(super) fn follow(
+        &self,
+        exchange: &Exchange,
+        id: i64,
+        body: Body,
+    ) -> Result<(), TransportError> {
+        let mut decoder = Decoder::new(self.limit);
+        let mut connection = Ok(body);
+        let (mut empty, mut failed) = (0, 0);
+        loop {
+            let ended = match connection {
+                Ok(body) => {
+                    let before = Place::of(&decoder);
+                    let ended = match self.read_events(exchange, body, Some(id), &mut decoder) {
+                        Ok(true) => return Ok(()),
+                        Ok(false) => self.unanswered(""),
+                        Err(error @ TransportError::TooLarge { .. }) => return Err(error),
+                        Err(error) => error,
+                    };
+                    decoder.reconnected();
+                    failed = 0;
+                    empty = match before == Place::of(&decoder) {
+                        true => empty + 1,
+                        false => 0,
+                    };
+                    ended
+                }
+                Err(error) => {
+                    failed += 1;
+                    error
+                }
+            };
+            if exchange.is_aborted() {
+                return Err(TransportError::Closed);
+            }
+            if last_id(&decoder).is_none() || failed >= ATTEMPTS || empty >= EMPTY {
+                return Err(ended);
+            }
+            self.pause(exchange, wait(decoder.retry(), failed));
+            connection = match self.open(exchange, &decoder) {
+                Ok(response) if is_stream(&response) => Ok(response.into_body()),
+                Ok(response) => {
+                    let status = response.status();
+                    let error = self.not_resumed(exchange, response);
+                    if !is_passing(status) {
+                        return Err(error);
+                    }
+                    Err(error)
+                }
+                Err(error) => Err(self.unanswered(&format!(", and {error}"))),
+            };
+        }
+    }
+
+    /// It is never told as a status or as unreachable: the request itself did reach the server.
+    fn unanswered(&self, more: &str) -> TransportError {
+        let origin = &self.target.origin;
+        TransportError::Io(format!(
+            "{origin} ended its event stream without an answer{more}"
+        ))
+    }
+
+    fn not_resumed(&self, exchange: &Exchange, response: Response<Body>) -> TransportError {
+        let status = response.status().as_u16();
+        let body = explanation(exchange, response.into_body());
+        let mut reason = format!(", and it does not let it be resumed (HTTP {status})");
+        let words = self.words(&body);
+        if !words.is_empty() {
+            reason = format!("{reason}: {}", shown(&words));
+        }
+        self.unanswered(&reason)
     }
 
     fn open(
@@ -71,12 +152,11 @@ impl Shared {
             header::ACCEPT,
             HeaderValue::from_static("text/event-stream"),
         )];
-        let last_id = decoder.last_id().map(HeaderValue::from_str);
-        headers.extend(last_id.and_then(Result::ok).map(|id| (LAST_EVENT_ID, id)));
+        headers.extend(last_id(decoder).map(|id| (LAST_EVENT_ID, id)));
         self.run(exchange, Method::GET, &headers, (), None, || true)
     }
 
-    /// Waits, or until the transport closes.
+    /// Waits, or until the exchange is aborted.
     fn pause(&self, exchange: &Exchange, wait: Duration) {
         let until = Instant::now() + wait;
         let mut work = lock(&self.work);
@@ -92,11 +172,64 @@ impl Shared {
     }
 }
 
+/// How far a stream has come. A priming event, which has no data, brings it on too.
+#[derive(PartialEq, Eq)]
+struct Place {
+    delivered: u64,
+    last_id: Option<String>,
+}
+
+impl Place {
+    fn of(decoder: &Decoder) -> Self {
+        Place {
+            delivered: decoder.delivered(),
+            last_id: decoder.last_id().map(str::to_owned),
+        }
+    }
+}
+
+/// Where to resume; none if that cannot be said in a header.
+fn last_id(decoder: &Decoder) -> Option<HeaderValue> {
+    HeaderValue::from_bytes(decoder.last_id()?.as_bytes()).ok()
+}
+
+/// How long to wait before the next connection: what the server asks for, longer and longer while
+/// connections fail.
+fn wait(asked: Option<Duration>, failed: u32) -> Duration {
+    let first = asked.unwrap_or(WAIT).clamp(SHORTEST_ASKED, LONGEST_ASKED);
+    first.max((first * 2u32.pow(failed.min(ATTEMPTS))).min(LONGEST))
+}
+
 fn is_stream(response: &Response<Body>) -> bool {
     response.status() == StatusCode::OK && media_type(response.headers()) == "text/event-stream"
 }
 
 /// Whether the server may think differently of it in a moment.
 fn is_passing(status: StatusCode) -> bool {
-    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+    status == StatusCode::TOO_MANY_REQUESTS
+        || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_server_says_how_long_to_wait_and_failures_make_it_longer() {
+        let millis = Duration::from_millis;
+        for (asked, failed, expected) in [
+            (None, 0, millis(1000)),
+            (None, 1, millis(2000)),
+            (None, 4, millis(16_000)),
+            (None, u32::MAX, millis(32_000)),
+            (Some(millis(0)), 0, millis(100)),
+            (Some(millis(500)), 0, millis(500)),
+            (Some(millis(500)), 2, millis(2000)),
+            (Some(millis(50_000)), 1, LONGEST),
+            (Some(millis(90_000)), 3, millis(90_000)),
+            (Some(Duration::from_millis(u64::MAX)), 9, LONGEST_ASKED),
+        ] {
+            assert_eq!(wait(asked, failed), expected, "{asked:?} {failed}");
+        }
+    }
 }

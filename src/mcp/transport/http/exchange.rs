@@ -84,16 +84,7 @@ impl Shared {
         self.learn_session(&head.headers)?;
         match self.content(&head)? {
             Content::Json => self.read_answer(exchange, id, body),
-            Content::Events => {
-                let mut decoder = Decoder::new(self.limit);
-                match self.read_events(exchange, body, Some(id), &mut decoder)? {
-                    true => Ok(()),
-                    false => Err(TransportError::Io(format!(
-                        "{} ended its event stream without an answer",
-                        self.target.origin
-                    ))),
-                }
-            }
+            Content::Events => self.follow(exchange, id, body),
         }
     }
 
@@ -232,22 +223,16 @@ impl Shared {
         if bytes.len() > self.limit {
             return Err(TransportError::TooLarge { limit: self.limit });
         }
-        let answers = answers(&bytes, id);
-        if answers.is_some() {
-            self.deliver(&bytes, Some(id));
-        }
-        match answers {
-            Some(true) => Ok(()),
-            Some(false) => Err(TransportError::Io(format!(
-                "{} answered with a message that is no answer to the request: {}",
-                self.target.origin,
-                self.words(&bytes)
-            ))),
-            None => Err(TransportError::Io(format!(
-                "{} answered with something that is not JSON-RPC: {}",
-                self.target.origin,
-                self.words(&bytes)
-            ))),
+        let wrong = |what| {
+            let (origin, words) = (&self.target.origin, self.words(&bytes));
+            TransportError::Io(format!("{origin} answered with {what}: {words}"))
+        };
+        match answers(&bytes) {
+            None => Err(wrong("something that is not JSON-RPC")),
+            Some(answered) => match self.deliver(&bytes, Some(id), &answered) {
+                true => Ok(()),
+                false => Err(wrong("a message that is no answer to the request")),
+            },
         }
     }
 
@@ -275,8 +260,8 @@ impl Shared {
                 if exchange.is_aborted() {
                     return;
                 }
-                self.deliver(data, awaited);
-                answered |= awaited.is_some_and(|id| answers(data, id) == Some(true));
+                // What is no message is the receiver's to judge, too.
+                answered |= self.deliver(data, awaited, &answers(data).unwrap_or_default());
             });
             match fits {
                 Err(_) if answered => return Ok(true),
@@ -301,8 +286,12 @@ impl Shared {
         let body = explanation(exchange, body);
         let has_session = lock(&self.session).id.is_some();
         let forgotten = status == StatusCode::NOT_FOUND && has_session;
-        if !forgotten && !status.is_redirection() && answers(&body, id) == Some(true) {
-            self.deliver(&body, Some(id));
+        if !forgotten
+            && !status.is_redirection()
+            && let Some(answered) = answers(&body)
+            && answered.contains(&id)
+        {
+            self.deliver(&body, Some(id), &answered);
             return Ok(());
         }
         let hint = match status {
@@ -347,14 +336,21 @@ impl Shared {
     }
 
     /// What the server says in a body, without what it may have repeated of our headers.
-    fn words(&self, body: &[u8]) -> String {
+    pub(super) fn words(&self, body: &[u8]) -> String {
         words(self.target.mask(&String::from_utf8_lossy(body)).as_bytes())
     }
 
-    fn deliver(&self, message: &[u8], request: Option<i64>) {
+    /// Hands over what came on the stream of this request, or on none, and says whether it is among
+    /// those that are answered by it. An answer to another, which may come on any stream, ends that
+    /// one's exchange: it has nothing more to bring.
+    fn deliver(&self, message: &[u8], request: Option<i64>, answered: &[i64]) -> bool {
         if let Some(receiver) = self.receiver() {
             receiver.message(message, request.map_or(Stream::Aside, Stream::Of));
         }
+        for id in answered.iter().filter(|id| Some(**id) != request) {
+            self.forget(*id);
+        }
+        request.is_some_and(|id| answered.contains(&id))
     }
 }
 
@@ -379,8 +375,8 @@ fn may_be_repeated(message: &[u8]) -> bool {
         .is_ok_and(|call: Call| call.method.is_none_or(|method| method != "tools/call"))
 }
 
-/// Whether a message or batch holds the response with this id; none if it is not JSON-RPC.
-fn answers(bytes: &[u8], id: i64) -> Option<bool> {
+/// The requests that a message or batch answers; none if it is not JSON-RPC.
+fn answers(bytes: &[u8]) -> Option<Vec<i64>> {
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(borrow, default)]
@@ -388,15 +384,19 @@ fn answers(bytes: &[u8], id: i64) -> Option<bool> {
         #[serde(default)]
         method: Option<IgnoredAny>,
     }
-    let id = id.to_string();
-    let is_it =
-        |head: &Head| head.method.is_none() && head.id.is_some_and(|given| given.get() == id);
+    let answered = |head: &Head| match head.method {
+        Some(_) => None,
+        None => head.id?.get().parse().ok(),
+    };
     let text = std::str::from_utf8(bytes).ok()?.trim_start();
     match text.as_bytes().first()? {
-        b'{' => Some(is_it(&crate::json::from_str(text).ok()?)),
+        b'{' => {
+            let head = crate::json::from_str(text).ok()?;
+            Some(answered(&head).into_iter().collect())
+        }
         b'[' => {
             let heads: Vec<Head> = crate::json::from_str(text).ok()?;
-            Some(heads.iter().any(is_it))
+            Some(heads.iter().filter_map(answered).collect())
         }
         _ => None,
     }
@@ -408,21 +408,25 @@ mod tests {
 
     #[test]
     fn an_answer_is_told_from_other_messages() {
+        let none: &[i64] = &[];
         for (text, expected) in [
-            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some(true)),
-            (r#" {"result":{"id":1},"id":7}"#, Some(true)),
-            (r#"{"id":7,"error":{"code":1,"message":""}}"#, Some(true)),
-            (r#"{"id":70,"result":{}}"#, Some(false)),
-            (r#"{"id":"7","result":{}}"#, Some(false)),
-            (r#"{"id":null,"error":{}}"#, Some(false)),
-            (r#"{"id":7,"method":"ping"}"#, Some(false)),
-            (r#"[{"method":"a"},{"id":7,"result":1}]"#, Some(true)),
-            (r#"[{"method":"a"}]"#, Some(false)),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, Some(&[7][..])),
+            (r#" {"result":{"id":1},"id":7}"#, Some(&[7])),
+            (r#"{"id":7,"error":{"code":1,"message":""}}"#, Some(&[7])),
+            (r#"{"id":"7","result":{}}"#, Some(none)),
+            (r#"{"id":null,"error":{}}"#, Some(none)),
+            (r#"{"id":7.5,"result":{}}"#, Some(none)),
+            (r#"{"id":7,"method":"ping"}"#, Some(none)),
+            (
+                r#"[{"method":"a"},{"id":7,"result":1},{"id":8,"result":1}]"#,
+                Some(&[7, 8]),
+            ),
+            (r#"[{"method":"a"}]"#, Some(none)),
             (r#"{"id":7,"result":"#, None),
             ("7", None),
             ("", None),
         ] {
-            assert_eq!(answers(text.as_bytes(), 7), expected, "{text}");
+            assert_eq!(answers(text.as_bytes()).as_deref(), expected, "{text}");
         }
     }
 
