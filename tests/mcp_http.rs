@@ -131,13 +131,14 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"https://a.b/c\"",
             r#"{"error":"invalid_token","error_description":"expired"}"#,
-            "HTTP 401: it needs a sign-in, or a header that lets this client in \
-             (WWW-Authenticate: Bearer resource_metadata=\"https://a.b/c\"): expired",
+            "HTTP 401: the server needs a sign-in (Bearer, resource_metadata https://a.b/c); set a \
+             header such as `Authorization: Bearer …` in the extension's `headers`; signing in by \
+             OAuth is not supported yet; it says: expired",
         ),
         (
             "403 Forbidden",
             "",
-            "HTTP 403: it needs a sign-in, or a header that lets this client in",
+            "HTTP 403: the server needs a sign-in, or does not let this client in; set a header",
         ),
         (
             "302 Found\r\nLocation: https://other.example:8443/x?token=1",
@@ -214,8 +215,10 @@ fn a_server_that_repeats_a_secret_does_not_get_it_shown() {
     client.request(1, "ping");
     assert_eq!(
         client.log.failure(1).to_string(),
-        "the server answered HTTP 401: it needs a sign-in, or a header that lets this client in \
-         (WWW-Authenticate: Bearer error=\"Bearer ***\"): bad key Bearer *** for /mcp?key=***"
+        "the server answered HTTP 401: the server needs a sign-in and refused the `Authorization` \
+         header that it got (Bearer, error \"Bearer ***\"); set one that it accepts in the \
+         extension's `headers`; signing in by OAuth is not supported yet; it says: bad key Bearer \
+         *** for /mcp?key=***"
     );
 }
 

@@ -142,6 +142,11 @@ impl Target {
         request
     }
 
+    /// Whether every request says who sends it.
+    pub(crate) fn authorizes(&self) -> bool {
+        self.headers.contains_key(header::AUTHORIZATION)
+    }
+
     /// The text without what may be secret in the user's headers and in the URI's query.
     pub(crate) fn mask(&self, text: &str) -> String {
         (self.secrets.iter()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))

@@ -1,5 +1,6 @@
 //! How extensions come up: in the background, side by side, once; and which types cannot.
 
+use crate::http_peer::{Peer, answer};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use crate::support::until;
@@ -269,4 +270,39 @@ fn sessions_do_not_share_their_servers() {
     until("both are recorded", || {
         (record.all("initialize").len() == 2).then_some(())
     });
+}
+
+#[test]
+fn a_server_that_wants_a_sign_in_says_where_and_what_to_do() {
+    let peer = Peer::new(|seen, stream| {
+        let error = match seen.header("authorization") {
+            Some(_) => ", error=\"invalid_token\"",
+            None => "",
+        };
+        let head = format!(
+            "401 Unauthorized\r\nWWW-Authenticate: Bearer resource_metadata=\"https://a.b/m\"{error}"
+        );
+        answer(stream, &head, "")
+    });
+    let extension = |headers: Value| {
+        Extension(json!({
+            "type": "streamable_http", "name": "shut", "description": "", "uri": peer.url,
+            "headers": headers,
+        }))
+    };
+    let server = Server::new().start();
+    assert_eq!(
+        server.refuses(extension(json!({}))),
+        "extension \"shut\", initialize: the server answered HTTP 401: the server needs a sign-in \
+         (Bearer, resource_metadata https://a.b/m); set a header such as `Authorization: Bearer …` in \
+         the extension's `headers`; signing in by OAuth is not supported yet"
+    );
+    let refused = server.refuses(extension(json!({"Authorization": "Bearer hunter2hunter2"})));
+    for expected in [
+        "refused the `Authorization` header",
+        "error \"invalid_token\"",
+    ] {
+        assert!(refused.contains(expected), "{refused}");
+    }
+    assert!(!refused.contains("hunter2"), "{refused}");
 }

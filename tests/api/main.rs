@@ -1,5 +1,8 @@
 //! Goose's HTTP API, spoken with a real server that runs real MCP servers.
 
+#[path = "../support/http_peer.rs"]
+#[allow(dead_code)] // Each test file uses its own part.
+mod http_peer;
 #[path = "../support/mod.rs"]
 mod support;
 

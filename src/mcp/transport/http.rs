@@ -20,6 +20,7 @@
 //! Proxies are taken from the environment (`ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`),
 //! except for loopback addresses.
 
+pub mod challenge;
 mod events;
 mod exchange;
 use super::{Receiver, Transport, TransportError};

@@ -7,6 +7,7 @@ pub mod http;
 pub mod memory;
 pub mod stdio;
 
+use http::challenge::Denied;
 use std::fmt;
 use std::sync::Arc;
 
@@ -99,6 +100,8 @@ pub enum TransportError {
         /// What the server said about it, shortened.
         detail: String,
     },
+    /// HTTP: the server does not let this client in (401, 403).
+    Denied(Box<Denied>),
     /// The transport cannot be made from what it was given. Nothing was sent.
     Config(String),
     /// The message certainly did not reach the server, so it may be sent again.
@@ -134,6 +137,7 @@ impl fmt::Display for TransportError {
                 "" => write!(f, "the server answered HTTP {code}"),
                 detail => write!(f, "the server answered HTTP {code}: {detail}"),
             },
+            TransportError::Denied(denied) => write!(f, "the server answered {denied}"),
             TransportError::Config(what)
             | TransportError::Unreachable(what)
             | TransportError::Io(what) => f.write_str(what),

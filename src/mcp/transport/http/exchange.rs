@@ -1,5 +1,6 @@
 //! One request to the server and what comes back, read where it comes in.
 
+use super::challenge::{CHALLENGES, Challenge, Denied, challenges};
 use super::{Shared, lock};
 use crate::mcp::transport::{Stream, TransportError};
 use crate::outbound::said::{shown, words};
@@ -286,27 +287,31 @@ impl Shared {
         let body = explanation(exchange, body);
         let has_session = lock(&self.session).id.is_some();
         let forgotten = status == StatusCode::NOT_FOUND && has_session;
-        if !forgotten
-            && !status.is_redirection()
+        let refuses = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        let challenges = self.challenges(&head.headers);
+        // A server that names ways to sign in says more than the error that comes with them.
+        let may_answer = !status.is_redirection() && (!refuses || challenges.is_empty());
+        if may_answer
+            && !forgotten
             && let Some(answered) = answers(&body)
             && answered.contains(&id)
         {
             self.deliver(&body, Some(id), &answered);
             return Ok(());
         }
+        if refuses {
+            return Err(TransportError::Denied(Box::new(Denied {
+                code: status.as_u16(),
+                challenges,
+                authorized: self.target.authorizes(),
+                detail: self.words(&body),
+            })));
+        }
         let hint = match status {
             StatusCode::NOT_FOUND if has_session => {
                 "the server forgot the session; activate the extension again".to_owned()
             }
             StatusCode::NOT_FOUND => "no MCP server is at this path; check the uri".to_owned(),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                let challenge = head.headers.get(header::WWW_AUTHENTICATE);
-                let challenge = challenge.map_or(String::new(), |value| {
-                    let value = String::from_utf8_lossy(value.as_bytes());
-                    format!(" (WWW-Authenticate: {})", shown(&self.target.mask(&value)))
-                });
-                format!("it needs a sign-in, or a header that lets this client in{challenge}")
-            }
             _ if status.is_redirection() => format!(
                 "it redirects to {}, which is not followed; set the uri to where the server is",
                 self.target.redirect(&head.headers)
@@ -323,6 +328,26 @@ impl Shared {
             code: status.as_u16(),
             detail: shown(&detail),
         })
+    }
+
+    /// The ways to sign in that an answer names, without what it repeats of our headers.
+    fn challenges(&self, headers: &HeaderMap) -> Vec<Challenge> {
+        let mut all = Vec::new();
+        for value in headers
+            .get_all(header::WWW_AUTHENTICATE)
+            .iter()
+            .take(CHALLENGES)
+        {
+            all.extend(challenges(&String::from_utf8_lossy(value.as_bytes())));
+        }
+        all.truncate(CHALLENGES);
+        for challenge in &mut all {
+            challenge.scheme = self.target.mask(&challenge.scheme);
+            for (name, value) in &mut challenge.parameters {
+                (*name, *value) = (self.target.mask(name), self.target.mask(value));
+            }
+        }
+        all
     }
 
     /// One sentence for what ureq reports.

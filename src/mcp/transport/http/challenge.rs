@@ -1,0 +1,347 @@
+//! What a server says about signing in when it lets nobody in: `WWW-Authenticate`. RFC 9110 §11.6.1,
+//! RFC 6750 §3, RFC 9728 §5.1; MCP 2025-11-25, basic/authorization.
+
+use crate::text::printable;
+use std::fmt;
+
+/// How many challenges are read, and how many parameters of each.
+pub(super) const CHALLENGES: usize = 8;
+const PARAMETERS: usize = 16;
+/// How many characters of one value are kept, and how many are shown where it is not an address.
+const VALUE: usize = 2_000;
+const SHOWN: usize = 200;
+
+/// One way to sign in that a server names. Nothing in it can be trusted but that the server said it;
+/// what it repeated of this client's own secrets is masked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Challenge {
+    /// As it was written, for example `Bearer`.
+    pub scheme: String,
+    /// Names in lower case, values without quotes; the first of each name.
+    pub parameters: Vec<(String, String)>,
+}
+
+/// Why a server did not let this client in (HTTP 401 and 403), as far as it said.
+///
+/// This is what a sign-in can begin with: the `resource_metadata` of a challenge says where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// 401 or 403.
+    pub code: u16,
+    /// The ways in that it names.
+    pub challenges: Vec<Challenge>,
+    /// The request carried an `Authorization` header.
+    pub authorized: bool,
+    /// What else the server said about it, shortened.
+    pub detail: String,
+}
+
+impl Challenge {
+    /// The value of a parameter, by its name in lower case.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let found = self.parameters.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Where the server describes how to sign in, if it is an address on the web (RFC 9728).
+    pub fn resource_metadata(&self) -> Option<&str> {
+        let url = self.parameter("resource_metadata")?;
+        let web = |scheme: &str| {
+            (url.get(..scheme.len())).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        (web("https://") || web("http://")).then_some(url)
+    }
+}
+
+/// The challenges in one header. What does not fit the grammar is passed over.
+pub fn challenges(header: &str) -> Vec<Challenge> {
+    let mut rest = Rest(header);
+    let mut all: Vec<Challenge> = Vec::new();
+    loop {
+        rest.skip(|c| c == ',' || is_space(c));
+        let word = rest.take(is_token);
+        if word.is_empty() {
+            // Something that can be neither a scheme nor a name.
+            if rest.0.is_empty() {
+                return all;
+            }
+            rest.skip_element();
+            continue;
+        }
+        let after = rest.0.trim_start_matches(is_space);
+        if let Some(value) = after.strip_prefix('=') {
+            rest.0 = value.trim_start_matches(is_space);
+            let value = rest.value();
+            let name = word.to_ascii_lowercase();
+            if let Some(challenge) = all.last_mut()
+                && challenge.parameters.len() < PARAMETERS
+                && challenge.parameter(&name).is_none()
+            {
+                challenge.parameters.push((name, value));
+            }
+            continue;
+        }
+        if all.len() == CHALLENGES {
+            return all;
+        }
+        all.push(Challenge {
+            scheme: word.chars().take(VALUE).collect(),
+            parameters: Vec::new(),
+        });
+        rest.skip_token68();
+    }
+}
+
+/// What is left of a header.
+struct Rest<'a>(&'a str);
+
+impl<'a> Rest<'a> {
+    fn skip(&mut self, what: impl Fn(char) -> bool) {
+        self.0 = self.0.trim_start_matches(what);
+    }
+
+    fn take(&mut self, what: impl Fn(char) -> bool) -> &'a str {
+        let end = self.0.find(|c| !what(c)).unwrap_or(self.0.len());
+        let (taken, rest) = self.0.split_at(end);
+        self.0 = rest;
+        taken
+    }
+
+    /// A value: in quotes, or up to the next comma or space, as some servers write addresses.
+    fn value(&mut self) -> String {
+        let Some(quoted) = self.0.strip_prefix('"') else {
+            let plain = self.take(|c| c != ',' && !is_space(c));
+            return plain.chars().take(VALUE).collect();
+        };
+        let mut value = String::new();
+        let (mut kept, mut escaped) = (0, false);
+        for (at, c) in quoted.char_indices() {
+            match c {
+                '\\' if !escaped => {
+                    escaped = true;
+                    continue;
+                }
+                '"' if !escaped => {
+                    self.0 = &quoted[at + 1..];
+                    return value;
+                }
+                c if kept < VALUE => value.push(c),
+                _ => {}
+            }
+            kept += 1;
+            escaped = false;
+        }
+        self.0 = "";
+        value
+    }
+
+    /// Credentials in place of parameters, as `Negotiate` has them. They are of no use to a reader.
+    fn skip_token68(&mut self) {
+        let mut ahead = Rest(self.0.trim_start_matches(is_space));
+        let is_68 = |c: char| c.is_ascii_alphanumeric() || "-._~+/".contains(c);
+        let any = !ahead.take(is_68).is_empty();
+        ahead.skip(|c| c == '=');
+        ahead.skip(is_space);
+        if any && (ahead.0.is_empty() || ahead.0.starts_with(',')) {
+            self.0 = ahead.0;
+        }
+    }
+
+    /// To the next comma that is not in quotes.
+    fn skip_element(&mut self) {
+        while let Some(c) = self.0.chars().next() {
+            match c {
+                ',' => return,
+                '"' => drop(self.value()),
+                c => self.0 = &self.0[c.len_utf8()..],
+            }
+        }
+    }
+}
+
+fn is_space(c: char) -> bool {
+    c == ' ' || c == '\t'
+}
+
+/// RFC 9110 §5.6.2.
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
+}
+
+impl Denied {
+    /// The challenge that says most: one that tells where to sign in, else a bearer's, else the first.
+    pub fn challenge(&self) -> Option<&Challenge> {
+        let all = &self.challenges;
+        let bearer = |c: &&Challenge| c.scheme.eq_ignore_ascii_case("bearer");
+        (all.iter().find(|c| c.resource_metadata().is_some()))
+            .or_else(|| all.iter().find(bearer))
+            .or_else(|| all.first())
+    }
+
+    /// What a token would have to allow, where the server says that this is what is missing.
+    pub fn missing_scope(&self) -> Option<&str> {
+        let lacks = |c: &&Challenge| c.parameter("error") == Some("insufficient_scope");
+        let challenge = self.challenges.iter().find(lacks)?;
+        Some(challenge.parameter("scope").unwrap_or_default())
+    }
+
+    fn advice(&self) -> (String, &'static str) {
+        let set = "set a header such as `Authorization: Bearer …` in the extension's `headers`";
+        let other = "set one that it accepts in the extension's `headers`";
+        match (self.missing_scope(), self.authorized) {
+            (Some(""), _) => (
+                "the sign-in does not allow this request".to_owned(),
+                "use a token that does in the extension's `headers`",
+            ),
+            (Some(scope), _) => (
+                format!(
+                    "the sign-in does not allow this request, which needs the scope {:?}",
+                    printable(scope, SHOWN)
+                ),
+                "use a token with this scope in the extension's `headers`",
+            ),
+            (None, true) if self.code == 401 => (
+                "the server needs a sign-in and refused the `Authorization` header that it got"
+                    .to_owned(),
+                other,
+            ),
+            (None, true) => (
+                "the server does not let in who the `Authorization` header names".to_owned(),
+                other,
+            ),
+            (None, false) if self.code == 401 => ("the server needs a sign-in".to_owned(), set),
+            (None, false) => (
+                "the server needs a sign-in, or does not let this client in".to_owned(),
+                set,
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (why, advice) = self.advice();
+        write!(f, "HTTP {}: {why}", self.code)?;
+        if let Some(challenge) = self.challenge() {
+            write!(f, " ({}", printable(&challenge.scheme, SHOWN))?;
+            for name in ["error", "error_description", "scope"] {
+                if let Some(value) = challenge.parameter(name) {
+                    write!(f, ", {name} {:?}", printable(value, SHOWN))?;
+                }
+            }
+            if let Some(url) = challenge.resource_metadata() {
+                write!(f, ", resource_metadata {}", printable(url, VALUE))?;
+            }
+            f.write_str(")")?;
+        }
+        write!(f, "; {advice}; signing in by OAuth is not supported yet")?;
+        match self.detail.as_str() {
+            "" => Ok(()),
+            detail => write!(f, "; it says: {detail}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(header: &str) -> String {
+        let shown = |c: &Challenge| {
+            let parameters = c.parameters.iter().map(|(n, v)| format!(" {n}={v}"));
+            c.scheme.clone() + &parameters.collect::<String>()
+        };
+        let all: Vec<String> = challenges(header).iter().map(shown).collect();
+        all.join(" | ")
+    }
+
+    #[test]
+    fn challenges_are_read_as_the_grammar_has_them() {
+        for (header, expected) in [
+            ("Bearer", "Bearer"),
+            (
+                r#"Bearer realm="a, b", error=x"#,
+                "Bearer realm=a, b error=x",
+            ),
+            (
+                r#"Bearer resource_metadata="https://a.b/c?d=e""#,
+                "Bearer resource_metadata=https://a.b/c?d=e",
+            ),
+            (
+                "Bearer Resource_Metadata=https://a.b/c, scope=\"r w\"",
+                "Bearer resource_metadata=https://a.b/c scope=r w",
+            ),
+            (
+                r#"Basic realm="x", Bearer error = "e" ,scope="s""#,
+                "Basic realm=x | Bearer error=e scope=s",
+            ),
+            (
+                "Negotiate, NTLM abc+/==, Digest nonce=1",
+                "Negotiate | NTLM | Digest nonce=1",
+            ),
+            (
+                r#"Bearer a="say \"hi\\\"", b=2"#,
+                r#"Bearer a=say "hi\" b=2"#,
+            ),
+            (r#"Bearer a="", a="later""#, "Bearer a="),
+        ] {
+            assert_eq!(read(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn garbage_is_passed_over() {
+        for (header, expected) in [
+            ("", ""),
+            (" ,, ,", ""),
+            ("=", ""),
+            ("a=b", ""),
+            ("\"a, Bearer\", Basic realm=x", "Basic realm=x"),
+            ("{}, Bearer error=e", "Bearer error=e"),
+            (r#"Bearer a="open, b=1"#, "Bearer a=open, b=1"),
+            (r#"Bearer a="open\"#, "Bearer a=open"),
+            ("\u{fffd}é, Bearer", "Bearer"),
+        ] {
+            assert_eq!(read(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        assert_eq!(challenges(&"a,".repeat(50_000)).len(), CHALLENGES);
+        let many: String = (0..5_000).map(|n| format!("p{n}=1,")).collect();
+        let read = challenges(&format!("Bearer {many}"));
+        assert_eq!(read[0].parameters.len(), PARAMETERS);
+        let long = challenges(&format!("Bearer a=\"{}\" ,b=c", "x".repeat(30_000)));
+        assert_eq!(long[0].parameter("a").unwrap().len(), VALUE);
+        assert_eq!(long[0].parameter("b"), Some("c"));
+    }
+
+    #[test]
+    fn only_an_address_on_the_web_is_where_to_sign_in() {
+        for (url, is_one) in [
+            ("HTTPS://a.b", true),
+            ("http://127.0.0.1/x", true),
+            ("javascript:alert(1)", false),
+            ("file:///etc/passwd", false),
+            ("httpé", false),
+        ] {
+            let read = challenges(&format!("Bearer resource_metadata=\"{url}\""));
+            assert_eq!(read[0].resource_metadata().is_some(), is_one, "{url}");
+        }
+    }
+
+    #[test]
+    fn the_error_shows_nothing_that_cannot_be_seen() {
+        let header = "Bearer error=\"\u{1b}[31m\", resource_metadata=\"https://a\u{202e}b\"";
+        let denied = Denied {
+            code: 401,
+            challenges: challenges(header),
+            authorized: false,
+            detail: String::new(),
+        };
+        let text = denied.to_string();
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+        assert!(text.contains(r"https://a\u{202e}b"), "{text}");
+    }
+}
