@@ -1,5 +1,7 @@
 //! Text from outside, made fit to be shown.
 
+use std::borrow::Cow;
+
 /// Fit for a log or an error: at most `limit` characters of the text, on one line, with control
 /// characters, terminal escapes and everything else that cannot be seen written out.
 pub fn printable(text: &str, limit: usize) -> String {
@@ -33,6 +35,72 @@ fn is_invisible(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Fit for a model: the text without characters that no person sees and a model may nevertheless read
+/// as words, or that show a person the words in another order.
+///
+/// Those are tags and the further variation selectors (U+E0000–U+E0FFF), the controls of direction
+/// (U+202A–U+202E, U+2066–U+2069), and invisible operators and annotations (U+2060–U+2064,
+/// U+206A–U+206F, U+FFF9–U+FFFB). What writing needs stays: joiners, marks of direction, the zero-width
+/// space. Flags of parts of countries are emoji made of tags: of these only the black flag is left.
+pub fn for_model(text: &str) -> Cow<'_, str> {
+    match text.contains(may_hide_words) {
+        false => Cow::Borrowed(text),
+        true => Cow::Owned(text.chars().filter(|c| !may_hide_words(*c)).collect()),
+    }
+}
+
+/// As [`for_model`], for a JSON text, in which such characters may also be written as `\u…`. The rest
+/// stays to the letter; a text that is no JSON is not harmed.
+pub fn json_for_model(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\u") {
+        return for_model(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&for_model(&rest[..at]));
+        rest = &rest[at..];
+        let (escaped, length) = escape(rest);
+        if !escaped.is_some_and(may_hide_words) {
+            out.push_str(&rest[..length]);
+        }
+        rest = &rest[length..];
+    }
+    out.push_str(&for_model(rest));
+    match out.len() == json.len() {
+        true => Cow::Borrowed(json),
+        false => Cow::Owned(out),
+    }
+}
+
+/// What the escape at the beginning of `json` stands for, if it is one of a code point, and its length
+/// in bytes.
+fn escape(json: &str) -> (Option<char>, usize) {
+    let unit = |json: &str| {
+        let digits = json.strip_prefix("\\u")?.get(..4)?;
+        let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        hex.then(|| u16::from_str_radix(digits, 16).ok())?
+    };
+    let Some(first) = unit(json) else {
+        let second = json.chars().nth(1).map_or(0, char::len_utf8);
+        return (None, 1 + second);
+    };
+    let second = unit(&json[6..]);
+    let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
+    match (char::from_u32(first.into()), pair) {
+        (Some(c), _) => (Some(c), 6),
+        (None, Some(c)) => (Some(c), 12),
+        (None, None) => (None, 6),
+    }
+}
+
+fn may_hide_words(c: char) -> bool {
+    // Most text has none of these, and what is below them is told at once.
+    c >= '\u{202a}'
+        && matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// The text without these secrets. Whatever is quoted later must be cut after this, not before: half
 /// a secret is not found.
 pub fn redact(text: &str, secrets: &[String]) -> String {
@@ -63,5 +131,51 @@ mod tests {
             legible("a\tb\r\n\x1b]0;t\x07\u{9b}é\u{202e}"),
             "a\tb\n]0;té"
         );
+    }
+
+    #[test]
+    fn a_model_reads_no_more_than_a_person_sees() {
+        for (text, read) in [
+            ("add\u{e0041}\u{e0042}\u{e007f} two", "add two"),
+            ("a\u{202e}b\u{2066}c\u{2069}", "abc"),
+            ("\u{2063}\u{fffa}\u{e0100}", ""),
+            ("\u{1f3f4}\u{e0067}\u{e007f}", "\u{1f3f4}"),
+        ] {
+            assert_eq!(for_model(text), read, "{text:?}");
+        }
+        for text in [
+            "naïve — ok\n\t\u{1b}",
+            "\u{1f468}\u{200d}\u{1f469}",
+            "می\u{200c}خواهم\u{200e}",
+            "\u{2764}\u{fe0f}\u{200b}",
+        ] {
+            assert!(matches!(for_model(text), Cow::Borrowed(same) if same == text));
+        }
+    }
+
+    #[test]
+    fn escapes_in_json_hide_nothing_either() {
+        for (json, read) in [
+            (r#"{"a":"x\udb40\udc41y"}"#, r#"{"a":"xy"}"#),
+            ("{\"a\":\"x\u{e0041}\\u202Ey\"}", r#"{"a":"xy"}"#),
+            ("\"\u{e0041}\\n\"", r#""\n""#),
+        ] {
+            assert_eq!(json_for_model(json), read, "{json}");
+        }
+        for json in [
+            r#"{"a":"\\udb40\\udc41 \u00e9 \ud83d\ude00 \ud83d"}"#,
+            r#""\\\\u202e""#,
+            r#""\udb40""#,
+            r#""\udb40\u0041""#,
+            r"\",
+            r"\u20",
+            r"\u20é",
+            r"\é\u202",
+        ] {
+            assert!(
+                matches!(json_for_model(json), Cow::Borrowed(same) if same == json),
+                "{json}"
+            );
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::mcp::types::{
 };
 use crate::provider::{Ask, Purpose, Stop, Unheard};
 use crate::sys::cancel::Cancel;
-use serde_json::value::to_raw_value;
+use crate::text::{for_model, json_for_model};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +59,10 @@ impl Answers {
         let rejected = |why: &str| ErrorObject::new(REJECTED, why);
         let question = self.floor.confirmations.ask(&id);
         let question = question.ok_or_else(|| rejected("the user could not be asked"))?;
-        let arguments = to_raw_value(params).unwrap_or_default();
+        // The user is to see what the model will.
+        let arguments = serde_json::to_string(params).unwrap_or_default();
+        let arguments = RawValue::from_string(json_for_model(&arguments).into_owned());
+        let arguments = arguments.unwrap_or_default();
         let shown = self.floor.tell(Note::Show(asking(Action::ToolConfirmation {
             id,
             tool_name: format!("{}__sampling", from.extension),
@@ -119,7 +123,7 @@ impl Callbacks for Answers {
         config.temperature = params.temperature.or(config.temperature);
         let ask = Ask {
             model: &config,
-            system: params.system_prompt.as_deref().unwrap_or_default(),
+            system: &for_model(params.system_prompt.as_deref().unwrap_or_default()),
             messages: &messages.iter().collect::<Vec<_>>(),
             tools: &[],
             purpose: Purpose::Sampling,
@@ -154,7 +158,7 @@ impl Callbacks for Answers {
             Some(schema) => crate::json::from_str(schema.get()).unwrap_or_default(),
             None => json!({"type": "object", "properties": {}}),
         };
-        let mut message = params.message.clone();
+        let mut message = for_model(&params.message).into_owned();
         if params.mode == ElicitMode::Url {
             // That it is http or https was checked when it was read.
             let url = params.url.as_deref().unwrap_or_default();
@@ -249,7 +253,8 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
         _ => return Err("a `role` is neither `user` nor `assistant`".to_owned()),
     };
     let content = from.content.iter().map(|part| {
-        let content: Content = crate::json::from_str(part.as_json()).map_err(|e| e.to_string())?;
+        let part = json_for_model(part.as_json());
+        let content: Content = crate::json::from_str(&part).map_err(|e| e.to_string())?;
         match content {
             Content::Text(_) | Content::Image(_) => Ok(content),
             _ => Err("only text and images are taken".to_owned()),

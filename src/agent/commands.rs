@@ -8,6 +8,7 @@ use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::Of;
 use crate::mcp::types::{Prompt, PromptMessage};
 use crate::recipe;
+use crate::text::json_for_model;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
@@ -202,7 +203,7 @@ fn message(from: &PromptMessage) -> Option<Message> {
         "assistant" => Role::Assistant,
         _ => Role::User,
     };
-    let part: Content = crate::json::from_str(from.content.as_json()).ok()?;
+    let part: Content = crate::json::from_str(&json_for_model(from.content.as_json())).ok()?;
     let part = match part {
         Content::Text(_) | Content::Image(_) => part,
         Content::Other(other) => {

@@ -1,6 +1,7 @@
 //! The system prompt: what the model is told of itself, of where it works and of its tools.
 
 use super::Mode;
+use crate::text::for_model;
 
 /// Extension instructions beyond this are cut, for each extension, in bytes.
 pub const MAX_EXTENSION: usize = 16 << 10;
@@ -131,7 +132,7 @@ fn quoted(mark: &str, name: &str, text: &str) -> String {
         "" => String::new(),
         name => format!(" name=\"{name}\""),
     };
-    let text = disarmed(text, mark);
+    let text = disarmed(&for_model(text), mark);
     format!("<{mark}{name}>\n{text}\n</{mark}>")
 }
 
@@ -164,7 +165,7 @@ fn line(text: &str) -> String {
         c if c.is_control() => ' ',
         c => c,
     };
-    text.chars().map(plain).collect()
+    for_model(text).chars().map(plain).collect()
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@ use crate::recipe;
 use crate::store::Journal;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
+use crate::text::{for_model, json_for_model};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -487,8 +489,12 @@ impl Turn<'_> {
         let listed = self.agent.tools(None, &self.cancel)?;
         let spec = |name: String, tool: Tool| ToolSpec {
             name,
-            description: tool.description.unwrap_or_default(),
-            input_schema: tool.input_schema,
+            description: for_model(&tool.description.unwrap_or_default()).into_owned(),
+            input_schema: match json_for_model(tool.input_schema.get()) {
+                Cow::Borrowed(_) => tool.input_schema,
+                // It still is the JSON that it was.
+                Cow::Owned(schema) => RawValue::from_string(schema).unwrap_or_default(),
+            },
         };
         let listed = listed
             .into_iter()

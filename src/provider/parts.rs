@@ -3,6 +3,7 @@
 use crate::conversation::Outcome;
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
+use crate::text::{for_model as readable, json_for_model};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -89,7 +90,7 @@ pub(super) fn told(outcome: &Outcome<CallToolResult>) -> Told<'_> {
     match outcome {
         Outcome::Success { value } => result_told(value),
         Outcome::Error { error } => Told {
-            text: format!("Error: {error}"),
+            text: format!("Error: {}", readable(error)),
             failed: true,
             ..Told::default()
         },
@@ -120,7 +121,7 @@ fn result_told(result: &CallToolResult) -> Told<'_> {
     let mut withheld = false;
     for content in &result.content {
         let Ok(part) = crate::json::from_str::<Part>(content.as_json()) else {
-            texts.push(content.as_json().into());
+            texts.push(json_for_model(content.as_json()));
             continue;
         };
         if !part
@@ -137,9 +138,12 @@ fn result_told(result: &CallToolResult) -> Told<'_> {
         && !withheld
         && let Some(data) = &result.structured_content
     {
-        texts.push(data.get().into());
+        texts.push(json_for_model(data.get()));
     }
     told.text = texts.join("\n");
+    if let Cow::Owned(text) = readable(&told.text) {
+        told.text = text;
+    }
     if told.text.trim().is_empty() {
         told.text = match (told.images.is_empty(), told.failed) {
             (false, _) => "(the result is the image that follows)",
@@ -195,7 +199,7 @@ fn take<'a>(
             let words: Vec<Cow<'_, str>> = words.into_iter().flatten().collect();
             texts.push(format!("Resource: {}", words.join(" — ")).into());
         }
-        _ => texts.push(whole.into()),
+        _ => texts.push(json_for_model(whole)),
     }
 }
 

@@ -17,6 +17,7 @@ mod compaction;
 mod errors;
 mod frontends;
 mod hang_up;
+mod hidden;
 mod lead;
 mod models;
 mod modes;
