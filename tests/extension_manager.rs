@@ -59,6 +59,7 @@ fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
         secrets: Arc::new(|_| Ok(None)),
         offline: true,
         bounds: Bounds::default(),
+        roots: false,
         callbacks,
     })
 }

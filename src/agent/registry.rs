@@ -359,6 +359,17 @@ impl Registry {
         bounds
     }
 
+    /// Whether servers are offered the working directory: the setting `GOOSE_MCP_ROOTS`.
+    fn roots(&self) -> bool {
+        let setting = self.setting("GOOSE_MCP_ROOTS");
+        setting.is_some_and(|setting| match setting {
+            Value::Bool(on) => on,
+            Value::Number(number) => number.as_u64() == Some(1),
+            Value::String(text) => matches!(text.trim(), "1" | "true"),
+            _ => false,
+        })
+    }
+
     /// How long a user may think about what a server asks.
     fn patience(&self) -> Duration {
         let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
@@ -429,6 +440,7 @@ impl Registry {
             }),
             offline: self.offline,
             bounds: self.bounds(),
+            roots: self.roots(),
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();

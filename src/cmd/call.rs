@@ -95,6 +95,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         secrets: Arc::new(|_| Ok(None)),
         offline,
         bounds: Bounds::default(),
+        roots: false,
         callbacks: None,
     });
     match manager.add(config, &Cancel::new()) {

@@ -13,7 +13,7 @@ use crate::mcp::pending::Patience;
 use crate::mcp::transport::Transport;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
-use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
+use crate::mcp::types::{CallToolResult, ReadResourceResult, Root, Tool};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::{printable, redact};
@@ -42,6 +42,8 @@ pub struct Context {
     pub offline: bool,
     /// What bounds the patience with a server and the size of what it says.
     pub bounds: Bounds,
+    /// Servers may ask for the working directory as their root (MCP client/roots).
+    pub roots: bool,
     /// Answers what servers ask; without it they are told that nobody does.
     pub callbacks: Option<Arc<dyn Callbacks>>,
 }
@@ -241,6 +243,8 @@ impl Manager {
             .into_iter()
             .collect();
         options.secrets = environment.secrets().to_vec();
+        let roots = || Root::of(&self.context.working_dir).into_iter().collect();
+        options.roots = self.context.roots.then(roots);
         options.handler = self.context.callbacks.clone().map(|callbacks| {
             let extension = config.key();
             let answering = Answering {

@@ -56,6 +56,9 @@ pub struct Options {
     pub secrets: Vec<String>,
     /// Answers the server's own requests; they are refused without it.
     pub handler: Option<Arc<dyn Handler>>,
+    /// The folders that `roots/list` gives. Not declared, and refused, if absent: some servers then
+    /// forget the folders that they were started with.
+    pub roots: Option<Vec<Root>>,
 }
 
 impl Options {
@@ -76,6 +79,7 @@ impl Options {
             meta: serde_json::Map::new(),
             secrets: Vec::new(),
             handler: None,
+            roots: None,
         }
     }
 
@@ -85,6 +89,9 @@ impl Options {
         if self.handler.is_some() {
             all.insert("sampling".to_owned(), json!({}));
             all.insert("elicitation".to_owned(), json!({"form": {}, "url": {}}));
+        }
+        if self.roots.is_some() {
+            all.insert("roots".to_owned(), json!({}));
         }
         all
     }

@@ -4,8 +4,10 @@
 //! MCP 2025-11-25, schema.
 
 use super::jsonrpc::{RawJson, begins_with};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::path::Path;
 
 /// Protocol versions that this implementation speaks, newest first: the stateful ones.
 pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
@@ -21,6 +23,37 @@ pub struct Implementation {
     /// Any text.
     #[serde(default)]
     pub version: String,
+}
+
+/// A folder that a client offers to its servers. MCP 2025-11-25, client/roots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Root {
+    /// A `file://` URI.
+    pub uri: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+impl Root {
+    /// This folder; `None` if its path is not absolute.
+    pub fn of(folder: &Path) -> Option<Self> {
+        /// What a path holds in a URI as it is: RFC 3986, unreserved characters and the slash.
+        const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+            .remove(b'/')
+            .remove(b'-')
+            .remove(b'.')
+            .remove(b'_')
+            .remove(b'~');
+        let path = percent_encode(folder.as_os_str().as_encoded_bytes(), PLAIN);
+        let name = folder
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        folder.has_root().then(|| Root {
+            uri: format!("file://{path}"),
+            name,
+        })
+    }
 }
 
 /// What a server declared in `initialize`. A method whose capability is absent is never sent.
@@ -563,5 +596,15 @@ mod tests {
         )
         .unwrap();
         assert!(c.tools.is_some() && c.resources.is_none());
+    }
+
+    #[test]
+    fn a_root_is_an_absolute_folder_as_a_uri() {
+        let root = Root::of(Path::new("/home/ada/my wörk#1%/a-b_c.d~e")).unwrap();
+        assert_eq!(root.uri, "file:///home/ada/my%20w%C3%B6rk%231%25/a-b_c.d~e");
+        assert_eq!(root.name.as_deref(), Some("a-b_c.d~e"));
+        let top = Root::of(Path::new("/")).unwrap();
+        assert_eq!((top.uri.as_str(), top.name), ("file:///", None));
+        assert_eq!(Root::of(Path::new("here")), None);
     }
 }

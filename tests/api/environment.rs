@@ -1,7 +1,7 @@
 //! What a child is given: variables, secrets, folders; and what of it never shows.
 
 use crate::support::client::KEY;
-use crate::support::scripted::Script;
+use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use serde_json::{Value, json};
 use std::fs;
@@ -144,4 +144,37 @@ fn a_secret_in_a_broken_file_is_not_quoted() {
     let error = server.refuses(one.with("env_keys", ["TOKEN"]));
     assert!(!error.contains(TOKEN), "{error}");
     server.never_logs(TOKEN);
+}
+
+/// What a server hears of roots: the capabilities it is offered, and the answer to `roots/list`.
+fn roots(server: Server) -> (Value, Value, String) {
+    let record = Record::new();
+    let script = Script::new()
+        .recorded(&record.path())
+        .tool("ask", [Action::Ask("roots/list".into()), Action::Told]);
+    let server = server.start();
+    let work = server.work().join("my work");
+    fs::create_dir(&work).unwrap();
+    let extension = Extension::scripted("one", &script).0;
+    let session = server.start(json!({"working_dir": work, "extension_overrides": [extension]}));
+    session.resume();
+    session.call("one__ask", json!({})).is(200);
+    let offered = record.heard("initialize")["params"]["capabilities"].clone();
+    let parent = server.work().to_str().unwrap().to_owned();
+    (offered, record.answer("ask roots/list"), parent)
+}
+
+#[test]
+fn roots_are_offered_only_if_that_is_wanted() {
+    let (offered, answer, _) = roots(Server::new());
+    assert!(offered.get("roots").is_none(), "{offered}");
+    assert_eq!(answer["error"]["code"], -32601, "{answer}");
+
+    let (offered, answer, parent) = roots(Server::new().env("GOOSE_MCP_ROOTS", "1"));
+    assert_eq!(offered["roots"], json!({}), "{offered}");
+    let expected = json!([{"uri": format!("file://{parent}/my%20work"), "name": "my work"}]);
+    assert_eq!(answer["result"]["roots"], expected);
+
+    let (offered, ..) = roots(Server::new().env("GOOSE_MCP_ROOTS", "0"));
+    assert!(offered.get("roots").is_none(), "{offered}");
 }

@@ -9,7 +9,8 @@ use crate::mcp::transport::{Receiver, Stream, TransportError};
 use crate::mcp::types::Progress;
 use crate::text::{printable, redact};
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many of each kind of a server's oddities are logged; the rest is only counted.
@@ -89,12 +90,18 @@ impl Inner {
         }
     }
 
-    /// Answers a request of the server: `ping`, what the handler is for, and nothing else that was not
+    /// Answers a request of the server: `ping`, `roots/list`, what the handler is for, and nothing else that was not
     /// declared.
     fn answer(&self, id: &Id, method: &str, params: Option<&RawValue>, stream: Stream) {
         if method == "ping" {
             let empty = RawValue::from_string("{}".to_owned()).unwrap_or_default();
             return self.respond(id, Ok(&empty));
+        }
+        if method == "roots/list"
+            && let Some(roots) = &self.options.roots
+            && let Ok(roots) = to_raw_value(&json!({ "roots": roots }))
+        {
+            return self.respond(id, Ok(&roots));
         }
         let certain = match stream {
             Stream::Of(request) => Some(request),
