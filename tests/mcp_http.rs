@@ -265,7 +265,7 @@ fn a_404_with_a_session_says_that_the_server_forgot_it() {
     client.initialize();
     client.request(1, "ping");
     let error = client.log.failure(1);
-    assert!(matches!(error, TransportError::Status { code: 404, .. }));
+    assert!(matches!(error, TransportError::Forgotten { code: 404, .. }));
     assert!(error.to_string().contains("forgot the session"), "{error}");
 }
 
@@ -347,7 +347,7 @@ fn nobody_there_is_an_error_that_names_the_origin() {
     let client = Client::with(HttpOptions::new("nobody", format!("{url}/secret")));
     client.request(1, "ping");
     let error = client.log.failure(1);
-    assert!(matches!(error, TransportError::Unreachable(_)), "{error:?}");
+    assert!(matches!(error, TransportError::Refused(_)), "{error:?}");
     let text = error.to_string();
     assert!(text.contains(&url) && text.contains("refused"), "{text}");
     assert!(!text.contains("secret"), "{text}");

@@ -1,17 +1,15 @@
 //! One active extension: an MCP server and what it lists, or tools that the client runs.
 
 use super::config::{ExtensionConfig, Frontend};
+use super::connect::Connection;
+use super::manager::Context;
+use super::server::Server;
 use super::{Error, Phase};
-use crate::mcp;
-use crate::mcp::client::{Client, Listener};
 use crate::mcp::types::Tool;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
 use crate::text::printable;
-use serde_json::value::RawValue;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// How many tools a frontend extension may have.
 const MAX_TOOLS: usize = 1_000;
@@ -23,17 +21,14 @@ pub(super) struct Extension {
     /// Grows with every activation of the session.
     pub(super) number: u64,
     runs: Runs,
-    tools: Mutex<Arc<Vec<Tool>>>,
 }
 
 /// Who runs its tools.
 enum Runs {
-    Server {
-        client: Client,
-        stale: Arc<AtomicBool>,
-    },
+    Server(Box<Server>),
     Frontend {
         instructions: Option<String>,
+        tools: Arc<Vec<Tool>>,
     },
 }
 
@@ -41,16 +36,15 @@ impl Extension {
     pub(super) fn server(
         config: &ExtensionConfig,
         number: u64,
-        client: Client,
-        tools: Vec<Tool>,
-        stale: Arc<AtomicBool>,
+        context: Arc<Context>,
+        connection: Connection,
     ) -> Self {
+        let server = Server::new(config, context, connection);
         Extension {
             key: config.key(),
             config: config.clone(),
             number,
-            runs: Runs::Server { client, stale },
-            tools: Mutex::new(Arc::new(without_duplicates(config.name(), tools))),
+            runs: Runs::Server(Box::new(server)),
         }
     }
 
@@ -93,8 +87,8 @@ impl Extension {
             number,
             runs: Runs::Frontend {
                 instructions: frontend.instructions.clone(),
+                tools: Arc::new(tools),
             },
-            tools: Mutex::new(Arc::new(tools)),
         })
     }
 
@@ -102,29 +96,30 @@ impl Extension {
         matches!(self.runs, Runs::Frontend { .. })
     }
 
-    /// The connection to its server, if it has one.
-    pub(super) fn client(&self) -> Option<&Client> {
+    /// Its server, if it has one.
+    pub(super) fn peer(&self) -> Option<&Server> {
         match &self.runs {
-            Runs::Server { client, .. } => Some(client),
+            Runs::Server(server) => Some(server),
             Runs::Frontend { .. } => None,
         }
     }
 
     /// How a model should use it.
-    pub(super) fn instructions(&self) -> Option<&str> {
+    pub(super) fn instructions(&self) -> Option<String> {
         match &self.runs {
-            Runs::Server { client, .. } => client.server().instructions.as_deref(),
-            Runs::Frontend { instructions } => instructions.as_deref(),
+            Runs::Server(server) => server.connection().client.server().instructions.clone(),
+            Runs::Frontend { instructions, .. } => instructions.clone(),
         }
     }
 
     pub(super) fn is_open(&self) -> bool {
-        self.client().is_none_or(Client::is_open)
+        self.peer()
+            .is_none_or(|server| server.connection().client.is_open())
     }
 
     pub(super) fn close(&self) {
-        if let Some(client) = self.client() {
-            client.close();
+        if let Some(server) = self.peer() {
+            server.close();
         }
     }
 
@@ -137,60 +132,19 @@ impl Extension {
         }
     }
 
-    pub(super) fn failed(&self, error: &mcp::Error) -> Error {
-        Error::from_mcp(self.config.name(), false, error)
-    }
-
     /// What it listed when it was last asked.
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
-        lock(&self.tools).clone()
+        match &self.runs {
+            Runs::Server(server) => server.known_tools(),
+            Runs::Frontend { tools, .. } => tools.clone(),
+        }
     }
 
-    /// What the server lists, asked again only after it said that the list has changed.
+    /// What the server lists, asked again only after it said that the list has changed, or was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
-        if let Runs::Server { client, stale } = &self.runs
-            && stale.swap(false, Ordering::SeqCst)
-        {
-            match client.list_tools(cancel) {
-                Ok(tools) => {
-                    let tools = without_duplicates(self.config.name(), tools);
-                    *lock(&self.tools) = Arc::new(tools);
-                }
-                Err(error) => {
-                    stale.store(true, Ordering::SeqCst);
-                    log::warn!("tools not listed again reason={}", self.failed(&error));
-                }
-            }
-        }
-        self.known_tools()
-    }
-}
-
-/// The first tool of each name; the others could never be called.
-fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
-    let mut seen = HashSet::new();
-    tools.retain(|tool| {
-        let first = seen.insert(tool.name.clone());
-        if !first {
-            let tool = printable(&tool.name, 100);
-            log::warn!(
-                "left out a tool that is listed twice extension={extension:?} tool={tool:?}"
-            );
-        }
-        first
-    });
-    tools
-}
-
-/// Hears that a list has changed.
-pub(super) struct Watch {
-    pub(super) stale: Arc<AtomicBool>,
-}
-
-impl Listener for Watch {
-    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
-        if method == "notifications/tools/list_changed" {
-            self.stale.store(true, Ordering::SeqCst);
+        match &self.runs {
+            Runs::Server(server) => server.tools(cancel),
+            Runs::Frontend { tools, .. } => tools.clone(),
         }
     }
 }

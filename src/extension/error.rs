@@ -1,7 +1,6 @@
 //! Why an extension does not work, worded for the person who configured it.
 
 use crate::mcp;
-use crate::mcp::transport::TransportError;
 use std::fmt;
 
 /// In which part of an extension's life it failed.
@@ -69,10 +68,8 @@ impl Error {
                 "; raise the extension's `timeout` if it needs longer",
             ),
             mcp::Error::Version { .. } => (Phase::Initialize, "; install a newer release of it"),
-            mcp::Error::Transport(_) if starting => (Phase::Initialize, ""),
-            // It says itself what to do.
-            mcp::Error::Transport(TransportError::Denied(_)) => (Phase::Transport, ""),
-            mcp::Error::Transport(_) => (Phase::Transport, "; restart the agent to start it again"),
+            mcp::Error::Transport(_) | mcp::Error::Unsent(_) if starting => (Phase::Initialize, ""),
+            mcp::Error::Transport(_) | mcp::Error::Unsent(_) => (Phase::Transport, ""),
             mcp::Error::Protocol { .. } => (Phase::Protocol, ""),
             mcp::Error::Rpc { .. } if starting => (Phase::Initialize, ""),
             mcp::Error::Rpc { .. }

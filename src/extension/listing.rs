@@ -1,6 +1,7 @@
 //! What all servers of a session offer beside tools: prompts, resources, instructions. Several are asked
 //! side by side, and one that fails leaves the others alone.
 
+use super::server::Errand;
 use super::{Error, Manager, Phase};
 use crate::mcp;
 use crate::mcp::client::Client;
@@ -41,7 +42,7 @@ impl Manager {
         let active = self.active(None);
         let said = active.iter().map(|extension| {
             let text = extension.instructions().unwrap_or_default();
-            (extension.key.clone(), text.to_owned())
+            (extension.key.clone(), text)
         });
         said.collect()
     }
@@ -49,8 +50,16 @@ impl Manager {
     /// Whether an active extension has resources.
     pub fn has_resources(&self) -> bool {
         let active = self.active(None);
-        let mut clients = active.iter().filter_map(|extension| extension.client());
-        clients.any(|client| client.server().capabilities.resources.is_some())
+        let mut clients = active.iter().filter_map(|extension| extension.peer());
+        clients.any(|server| {
+            server
+                .connection()
+                .client
+                .server()
+                .capabilities
+                .resources
+                .is_some()
+        })
     }
 
     /// The resources of all extensions, or of one.
@@ -83,7 +92,7 @@ impl Manager {
         arguments: &Map<String, Value>,
         cancel: &Cancel,
     ) -> Result<GetPromptResult, Error> {
-        self.server(extension, |client| {
+        self.server(extension, cancel, |client, cancel| {
             client.get_prompt(name, arguments, cancel)
         })
     }
@@ -108,7 +117,9 @@ impl Manager {
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
         side_by_side(active.len(), &|n| {
-            let asked = active[n].client().map(|client| ask(client, &cancel));
+            let asked = active[n]
+                .peer()
+                .map(|server| server.ask(&Errand::QUESTION, &cancel, ask));
             let _ = answers[n].set(asked.unwrap_or_else(|| Ok(Vec::new())));
         });
         for (extension, answer) in active.iter().zip(answers) {
@@ -117,12 +128,12 @@ impl Manager {
                     extension: extension.key.clone(),
                     item,
                 })),
-                Some(Err(mcp::Error::Cancelled { method })) if Instant::now() > end => {
-                    let reason = format!("{method} was not answered within {PATIENCE:?}");
+                Some(Err(error)) if error.phase == Phase::Cancelled && Instant::now() > end => {
+                    let reason = format!("the listing was not answered within {PATIENCE:?}");
                     let error = Error::new(extension.config.name(), Phase::Timeout, reason);
                     listing.errors.push(error);
                 }
-                Some(Err(error)) => listing.errors.push(extension.failed(&error)),
+                Some(Err(error)) => listing.errors.push(error),
                 None => {}
             }
         }

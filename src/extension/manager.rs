@@ -1,27 +1,21 @@
 //! The extensions of one session: activation, listing, dispatch, end. One manager for every type; an
 //! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
 
-use super::active::{Extension, Watch};
-use super::callbacks::{Answering, Callbacks};
-use super::command;
-use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
-use super::environment::Environment;
+use super::active::Extension;
+use super::callbacks::Callbacks;
+use super::config::{ExtensionConfig, key};
+use super::server::Errand;
 use super::{Error, Phase};
 use crate::mcp;
-use crate::mcp::client::{Call, Client, Handler, MAX_TIMEOUT, Options};
-use crate::mcp::pending::Patience;
-use crate::mcp::transport::Transport;
-use crate::mcp::transport::http::{HttpOptions, HttpTransport};
-use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
-use crate::mcp::types::{CallToolResult, ReadResourceResult, Root, Tool};
+use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
+use crate::mcp::transport::stdio::MAX_LINE;
+use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use crate::text::{printable, redact};
+use crate::text::printable;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -75,7 +69,7 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// The active extensions of one session.
 pub struct Manager {
-    context: Context,
+    context: Arc<Context>,
     cancel: Cancel,
     table: Mutex<Table>,
     /// A key has left `starting`.
@@ -122,7 +116,7 @@ impl Manager {
     /// A manager without extensions.
     pub fn new(context: Context) -> Self {
         Manager {
-            context,
+            context: Arc::new(context),
             cancel: Cancel::new(),
             table: Mutex::default(),
             settled: Condvar::new(),
@@ -191,136 +185,15 @@ impl Manager {
         number: u64,
         cancel: &Cancel,
     ) -> Result<Extension, Error> {
-        let name = config.name();
-        let merged = |envs, keys| {
-            let merged = Environment::merge(envs, keys, &*self.context.secrets);
-            merged.map_err(|reason| Error::new(name, Phase::Config, reason))
-        };
-        let (transport, environment): (Arc<dyn Transport>, _) = match config {
-            ExtensionConfig::Stdio(stdio) => {
-                let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                (Arc::new(self.stdio(stdio, &environment)?), environment)
-            }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = merged(&http.envs, &http.env_keys)?;
-                (Arc::new(self.http(http, &environment)?), environment)
-            }
-            ExtensionConfig::Sse(_) => {
-                let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
-                              `streamable_http` and `uri` to the server's MCP endpoint";
-                return Err(Error::new(name, Phase::Config, reason));
-            }
-            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension")),
-            ExtensionConfig::Frontend(frontend) => {
-                let extension = Extension::frontend(config, number, frontend)?;
-                let tools = frontend.tools.len();
-                log::info!("extension active name={name:?} frontend=true tools={tools}");
-                return Ok(extension);
-            }
-            ExtensionConfig::InlinePython(_) => {
-                return Err(missing(name, "inline Python extension"));
-            }
-            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension")),
-        };
-        let stale = Arc::new(AtomicBool::new(false));
-        let listener = Arc::new(Watch {
-            stale: stale.clone(),
-        });
-        let mut options = Options::new(name);
-        options.patience = Patience {
-            quiet: config.timeout(),
-            total: config.timeout().max(self.context.bounds.total),
-        };
-        let meta = [
-            ("agent-session-id", self.context.session_id.clone()),
-            (
-                "agent-working-dir",
-                self.context.working_dir.to_string_lossy().into_owned(),
-            ),
-        ];
-        options.meta = meta
-            .map(|(k, v)| (k.to_owned(), v.into()))
-            .into_iter()
-            .collect();
-        options.secrets = environment.secrets().to_vec();
-        let roots = || Root::of(&self.context.working_dir).into_iter().collect();
-        options.roots = self.context.roots.then(roots);
-        options.handler = self.context.callbacks.clone().map(|callbacks| {
-            let extension = config.key();
-            let answering = Answering {
-                extension,
-                callbacks,
-            };
-            Arc::new(answering) as Arc<dyn Handler>
-        });
-        let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
-        let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
-        let tools = client.list_tools(cancel).map_err(failed)?;
-        let info = &client.server().server_info;
-        let shown = |text: &str| printable(&redact(text, environment.secrets()), 100);
-        log::info!(
-            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
-            shown(&info.name),
-            shown(&info.version),
-            client.server().protocol_version,
-            tools.len()
-        );
-        Ok(Extension::server(config, number, client, tools, stale))
-    }
-
-    fn stdio(&self, config: &Stdio, environment: &Environment) -> Result<StdioTransport, Error> {
-        let name = &config.name;
-        let folders = command::search_path();
-        let program = command::find(&config.cmd, &self.context.working_dir, &folders)
-            .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
-        if !self.context.working_dir.is_dir() {
-            let reason = format!(
-                "the session's working directory {:?} does not exist",
-                self.context.working_dir
-            );
-            return Err(Error::new(name, Phase::Setup, reason));
+        if let ExtensionConfig::Frontend(frontend) = config {
+            let extension = Extension::frontend(config, number, frontend)?;
+            let (name, tools) = (config.name(), frontend.tools.len());
+            log::info!("extension active name={name:?} frontend=true tools={tools}");
+            return Ok(extension);
         }
-        let mut command = Command::new(program);
-        command
-            .args(&config.args)
-            .current_dir(&self.context.working_dir)
-            .env("AGENT_SESSION_ID", &self.context.session_id)
-            .envs(command::child_path(&folders).map(|path| ("PATH", path)))
-            .envs(environment.variables());
-        for variable in OUR_SECRETS {
-            command.env_remove(variable);
-        }
-        let options = StdioOptions {
-            name: key(name),
-            max_line: self.context.bounds.message,
-            secrets: environment.secrets().to_vec(),
-        };
-        StdioTransport::spawn(command, options).map_err(|e| {
-            let reason = format!("{:?} could not be started: {e}", config.cmd);
-            Error::new(name, Phase::Setup, reason)
-        })
-    }
-
-    fn http(
-        &self,
-        config: &StreamableHttp,
-        environment: &Environment,
-    ) -> Result<HttpTransport, Error> {
-        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
-        let mut options = HttpOptions::new(key(&config.name), &config.uri);
-        for (header, value) in config.headers.iter() {
-            let value = environment
-                .expand(value)
-                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
-            if value.contains('$') {
-                let name = &config.name;
-                log::warn!("a `$` goes out as it is extension={name:?} header={header:?}");
-            }
-            options.headers.push((header.to_owned(), value));
-        }
-        options.offline = self.context.offline;
-        options.max_message = self.context.bounds.message;
-        HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
+        let connection = self.context.connect(config, cancel)?;
+        let context = self.context.clone();
+        Ok(Extension::server(config, number, context, connection))
     }
 
     /// Ends an extension; false when there is none of this name.
@@ -410,15 +283,16 @@ impl Manager {
     pub(super) fn server<R>(
         &self,
         extension: &str,
-        ask: impl FnOnce(&Client) -> Result<R, mcp::Error>,
+        cancel: &Cancel,
+        ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let wrong = |reason| Error::new(extension, Phase::Config, reason);
         let found = self.active(Some(extension)).pop();
         let found = found.ok_or_else(|| wrong("it is not active in this session"))?;
-        let client = found.client();
-        let client =
-            client.ok_or_else(|| wrong("the client runs it, there is no server to ask"))?;
-        ask(client).map_err(|error| found.failed(&error))
+        let server = found.peer();
+        let server =
+            server.ok_or_else(|| wrong("the client runs it, there is no server to ask"))?;
+        server.ask(&Errand::QUESTION, cancel, ask)
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -448,14 +322,25 @@ impl Manager {
             let reason = format!("the tool {tool:?} is not among its `available_tools`");
             return Err(Error::new(extension.config.name(), Phase::Tool, reason));
         }
-        let Some(client) = extension.client() else {
+        let Some(server) = extension.peer() else {
             let reason = format!(
                 "the tool {tool:?} is run by the client that added the extension, not by this server"
             );
             return Err(Error::new(extension.config.name(), Phase::Tool, reason));
         };
-        let result = client.call_tool(tool, arguments, call, cancel);
-        result.map_err(|error| extension.failed(&error))
+        let tools = extension.known_tools();
+        let known = tools.iter().find(|known| known.name == tool);
+        let hints = known.and_then(|known| known.annotations.as_ref());
+        let errand = Errand {
+            repeatable: hints.is_some_and(|hints| {
+                hints.idempotent_hint == Some(true) || hints.read_only_hint == Some(true)
+            }),
+            tool: Some(tool),
+            observer: call.observer.clone(),
+        };
+        server.ask(&errand, cancel, |client, cancel| {
+            client.call_tool(tool, arguments, call.clone(), cancel)
+        })
     }
 
     /// Reads a resource of one extension.
@@ -468,7 +353,9 @@ impl Manager {
         uri: &str,
         cancel: &Cancel,
     ) -> Result<ReadResourceResult, Error> {
-        self.server(extension, |client| client.read_resource(uri, cancel))
+        self.server(extension, cancel, |client, cancel| {
+            client.read_resource(uri, cancel)
+        })
     }
 
     /// The extension that a name belongs to, and the name without the prefix. The client's own tools
@@ -496,15 +383,4 @@ impl Manager {
         );
         Err(Error::new(prefix, Phase::Config, reason))
     }
-}
-
-/// Variables of the server's own environment that no child may see.
-const OUR_SECRETS: [&str; 1] = ["GOOSE_SERVER__SECRET_KEY"];
-
-fn missing(name: &str, what: &str) -> Error {
-    let reason = format!(
-        "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
-         type `stdio`"
-    );
-    Error::new(name, Phase::Setup, reason)
 }

@@ -6,12 +6,15 @@ mod active;
 pub mod callbacks;
 pub mod command;
 pub mod config;
+mod connect;
 pub mod environment;
 mod error;
 mod listing;
 mod manager;
 pub mod platform;
+mod recovery;
 pub mod resources;
+mod server;
 
 pub use callbacks::{Callbacks, Origin};
 pub use config::ExtensionConfig;

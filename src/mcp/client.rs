@@ -266,6 +266,11 @@ impl Client {
         !self.inner.pending.is_over()
     }
 
+    /// Why the transport ended the connection, if it has.
+    pub fn lost(&self) -> Option<TransportError> {
+        self.inner.pending.failure()
+    }
+
     /// All tools, page after page; none if the server has no such capability.
     ///
     /// # Errors
@@ -535,6 +540,7 @@ impl Client {
             None => inner.pending.register(patience),
         };
         let outcome = match registered {
+            Err(Outcome::Failed(error)) => return Err(Error::Unsent(error)),
             Err(over) => over,
             Ok((id, slot)) => {
                 let sent = message(id)
@@ -554,6 +560,12 @@ impl Client {
                 }
                 let outcome = inner.pending.wait(id, &slot, cancel);
                 inner.after(method, id, &outcome);
+                if let Outcome::Failed(error) = &outcome
+                    && !self.is_open()
+                    && !inner.transport.reached(id)
+                {
+                    return Err(Error::Unsent(error.clone()));
+                }
                 outcome
             }
         };

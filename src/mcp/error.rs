@@ -20,6 +20,8 @@ const URLS: usize = 8;
 pub enum Error {
     /// The connection failed or could not be made.
     Transport(TransportError),
+    /// The connection was over before the request was sent: the server did nothing.
+    Unsent(TransportError),
     /// The server answered with a JSON-RPC error.
     Rpc {
         /// What was asked.
@@ -99,7 +101,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Transport(error) => error.fmt(f),
+            Error::Transport(error) | Error::Unsent(error) => error.fmt(f),
             Error::Rpc { method, error } => write!(
                 f,
                 "{method} was refused: {} (code {})",
@@ -141,7 +143,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Transport(error) => Some(error),
+            Error::Transport(error) | Error::Unsent(error) => Some(error),
             _ => None,
         }
     }

@@ -306,6 +306,14 @@ impl Pending {
         lock(&self.table).over.is_some()
     }
 
+    /// Why the connection failed, if it has.
+    pub fn failure(&self) -> Option<TransportError> {
+        match &lock(&self.table).over {
+            Some(Over::Failed(error)) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
     fn forget(&self, id: i64) {
         lock(&self.table).slots.remove(&id);
     }

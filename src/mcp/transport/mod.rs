@@ -31,6 +31,12 @@ pub trait Transport: Send + Sync {
     /// what the server sends, for a short while. `done` is cheap and may be asked at any time.
     fn lend(&self, _done: &dyn Fn() -> bool) {}
 
+    /// Whether a request that failed because the connection ended may have reached the server. To be
+    /// asked once for each.
+    fn reached(&self, _request: i64) -> bool {
+        true
+    }
+
     /// The request is no longer waited for: what it alone holds may be freed.
     fn forget(&self, _request: i64) {}
 
@@ -102,6 +108,15 @@ pub enum TransportError {
     },
     /// HTTP: the server does not let this client in (401, 403).
     Denied(Box<Denied>),
+    /// HTTP: the server no longer knows the session. It did nothing, and takes the message in a new one.
+    Forgotten {
+        /// For example 404.
+        code: u16,
+        /// What the server said about it, shortened.
+        detail: String,
+    },
+    /// Nobody listens at the address, so the message did not reach the server. It may be back soon.
+    Refused(String),
     /// The transport cannot be made from what it was given. Nothing was sent.
     Config(String),
     /// The message certainly did not reach the server, so it may be sent again.
@@ -133,13 +148,15 @@ impl fmt::Display for TransportError {
                     "the server does not read its input ({waiting} bytes wait for it)"
                 )
             }
-            TransportError::Status { code, detail } => match detail.as_str() {
+            TransportError::Status { code, detail }
+            | TransportError::Forgotten { code, detail } => match detail.as_str() {
                 "" => write!(f, "the server answered HTTP {code}"),
                 detail => write!(f, "the server answered HTTP {code}: {detail}"),
             },
             TransportError::Denied(denied) => write!(f, "the server answered {denied}"),
             TransportError::Config(what)
             | TransportError::Unreachable(what)
+            | TransportError::Refused(what)
             | TransportError::Io(what) => f.write_str(what),
         }
     }

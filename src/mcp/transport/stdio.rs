@@ -131,8 +131,12 @@ impl Transport for StdioTransport {
         }
     }
 
-    fn send(&self, message: Vec<u8>, _request: Option<i64>) -> Result<(), TransportError> {
-        Outgoing::send(&self.outgoing, message, &self.options.name)
+    fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError> {
+        Outgoing::send(&self.outgoing, message, request, &self.options.name)
+    }
+
+    fn reached(&self, request: i64) -> bool {
+        self.outgoing.reached(request)
     }
 
     fn negotiated(&self, _version: &str) {

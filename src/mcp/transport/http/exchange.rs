@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
@@ -286,7 +286,12 @@ impl Shared {
         let status = head.status;
         let body = explanation(exchange, body);
         let has_session = lock(&self.session).id.is_some();
-        let forgotten = status == StatusCode::NOT_FOUND && has_session;
+        let forgotten = has_session
+            && match status {
+                StatusCode::NOT_FOUND | StatusCode::GONE => true,
+                StatusCode::BAD_REQUEST => says_forgotten(&body),
+                _ => false,
+            };
         let refuses = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let challenges = self.challenges(&head.headers);
         // A server that names ways to sign in says more than the error that comes with them.
@@ -308,9 +313,7 @@ impl Shared {
             })));
         }
         let hint = match status {
-            StatusCode::NOT_FOUND if has_session => {
-                "the server forgot the session; activate the extension again".to_owned()
-            }
+            _ if forgotten => "the server forgot the session".to_owned(),
             StatusCode::NOT_FOUND => "no MCP server is at this path; check the uri".to_owned(),
             _ if status.is_redirection() => format!(
                 "it redirects to {}, which is not followed; set the uri to where the server is",
@@ -324,9 +327,10 @@ impl Shared {
             (_, "") => hint,
             _ => format!("{hint}: {words}"),
         };
-        Err(TransportError::Status {
-            code: status.as_u16(),
-            detail: shown(&detail),
+        let (code, detail) = (status.as_u16(), shown(&detail));
+        Err(match forgotten {
+            true => TransportError::Forgotten { code, detail },
+            false => TransportError::Status { code, detail },
         })
     }
 
@@ -354,7 +358,9 @@ impl Shared {
     fn describe(&self, error: &Error, written: bool) -> TransportError {
         let (origin, way) = (&self.target.origin, &self.target.way);
         let cause = shown(&cause(error));
+        let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
         match written {
+            _ if refused => TransportError::Refused(format!("cannot reach {origin}{way}: {cause}")),
             true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
             false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
         }
@@ -386,6 +392,24 @@ pub(super) fn explanation(exchange: &Exchange, body: Body) -> Vec<u8> {
     // What came before a failure is all there is to show.
     let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
     bytes
+}
+
+/// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of
+/// with 404, above all those that were started again.
+fn says_forgotten(body: &[u8]) -> bool {
+    const UNKNOWN: [&str; 8] = [
+        "not found",
+        "no valid",
+        "invalid",
+        "unknown",
+        "expired",
+        "not exist",
+        "terminated",
+        "no such",
+    ];
+    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+    let session = text.contains("session") && UNKNOWN.iter().any(|word| text.contains(word));
+    session || text.contains("server not initialized")
 }
 
 /// Calling a tool twice may do its work twice; every other message of a client only asks, or says
@@ -452,6 +476,21 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(answers(text.as_bytes()).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_400_about_the_session_is_told_from_others() {
+        for (text, expected) in [
+            ("Bad Request: No valid session ID provided", true),
+            (r#"{"error":{"message":"Session not found"}}"#, true),
+            ("Bad Request: Server not initialized", true),
+            ("invalid session id", true),
+            ("Bad Request: unsupported protocol version", false),
+            ("invalid JSON", false),
+            ("", false),
+        ] {
+            assert_eq!(says_forgotten(text.as_bytes()), expected, "{text}");
         }
     }
 

@@ -28,6 +28,11 @@ struct State {
     backlog: VecDeque<u8>,
     /// A writer thread is at work on the backlog.
     draining: bool,
+    /// How many bytes were handed over, and how many of them written.
+    taken: u64,
+    written: u64,
+    /// Requests of which no byte was written, and where they begin.
+    unsent: VecDeque<(i64, u64)>,
 }
 
 enum Pipe {
@@ -46,6 +51,9 @@ impl Outgoing {
                 pipe: Pipe::Open(pipe),
                 backlog: VecDeque::new(),
                 draining: false,
+                taken: 0,
+                written: 0,
+                unsent: VecDeque::new(),
             }),
         }
     }
@@ -53,6 +61,7 @@ impl Outgoing {
     pub(super) fn send(
         this: &Arc<Self>,
         message: Vec<u8>,
+        request: Option<i64>,
         name: &str,
     ) -> Result<(), TransportError> {
         let line = frame(message);
@@ -63,7 +72,11 @@ impl Outgoing {
         }
         let pipe = match &mut state.pipe {
             Pipe::Open(pipe) => pipe,
-            Pipe::Gone => return Ok(()),
+            Pipe::Gone => {
+                let begin = state.taken;
+                state.unsent.extend(request.map(|id| (id, begin)));
+                return Ok(());
+            }
             Pipe::Closed => return Err(TransportError::Closed),
         };
         // What is wrong with a pipe that takes nothing, the writer thread will see.
@@ -71,6 +84,12 @@ impl Outgoing {
             0 => pipe.write_some(&line).unwrap_or(0),
             _ => 0,
         };
+        if let (0, Some(id)) = (written, request) {
+            let begin = state.taken;
+            state.unsent.push_back((id, begin));
+        }
+        state.taken += line.len() as u64;
+        state.written += written as u64;
         state.backlog.extend(&line[written..]);
         if !state.backlog.is_empty() && !state.draining {
             let drained = this.clone();
@@ -82,18 +101,35 @@ impl Outgoing {
         Ok(())
     }
 
+    /// Whether any of this request may have been written.
+    pub(super) fn reached(&self, request: i64) -> bool {
+        let mut state = lock(&self.state);
+        let place = state.unsent.iter().position(|(id, _)| *id == request);
+        place.and_then(|place| state.unsent.remove(place)).is_none()
+    }
+
     /// The writer thread's work: until nothing waits any more or the pipe is closed.
     fn drain(&self) {
         loop {
             let room = {
                 let mut state = lock(&self.state);
-                let State { pipe, backlog, .. } = &mut *state;
+                let State {
+                    pipe,
+                    backlog,
+                    written,
+                    unsent,
+                    ..
+                } = &mut *state;
                 let Pipe::Open(pipe) = pipe else { return };
                 let Ok(wrote) = pipe.write_some(backlog.as_slices().0) else {
                     drop(state);
                     return self.give_up();
                 };
                 backlog.drain(..wrote);
+                *written += wrote as u64;
+                while unsent.front().is_some_and(|(_, begin)| *begin < *written) {
+                    unsent.pop_front();
+                }
                 if backlog.is_empty() {
                     backlog.shrink_to(KEPT);
                     state.draining = false;

@@ -1,0 +1,214 @@
+//! How an extension gets a connection to its server, at its activation and whenever it needs another.
+
+use super::callbacks::Answering;
+use super::command;
+use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
+use super::environment::Environment;
+use super::manager::Context;
+use super::{Error, Phase};
+use crate::mcp;
+use crate::mcp::client::{Client, Handler, Listener, Options};
+use crate::mcp::pending::Patience;
+use crate::mcp::transport::Transport;
+use crate::mcp::transport::http::{HttpOptions, HttpTransport};
+use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use crate::mcp::types::{Root, Tool};
+use crate::sys::cancel::Cancel;
+use crate::text::{printable, redact};
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A server that is ready, and what it listed.
+pub(super) struct Connection {
+    pub(super) client: Client,
+    pub(super) tools: Arc<Vec<Tool>>,
+    /// The server said that its list of tools has changed.
+    pub(super) stale: Arc<AtomicBool>,
+}
+
+impl Context {
+    /// Starts the server of an extension, or finds it, initializes it and asks for its tools.
+    ///
+    /// # Errors
+    /// Why it did not come up. Nothing of it is left then.
+    pub(super) fn connect(
+        &self,
+        config: &ExtensionConfig,
+        cancel: &Cancel,
+    ) -> Result<Connection, Error> {
+        let name = config.name();
+        let merged = |envs, keys| {
+            let merged = Environment::merge(envs, keys, &*self.secrets);
+            merged.map_err(|reason| Error::new(name, Phase::Config, reason))
+        };
+        let (transport, environment): (Arc<dyn Transport>, _) = match config {
+            ExtensionConfig::Stdio(stdio) => {
+                let environment = merged(&stdio.envs, &stdio.env_keys)?;
+                (Arc::new(self.stdio(stdio, &environment)?), environment)
+            }
+            ExtensionConfig::StreamableHttp(http) => {
+                let environment = merged(&http.envs, &http.env_keys)?;
+                (Arc::new(self.http(http, &environment)?), environment)
+            }
+            ExtensionConfig::Sse(_) => {
+                let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
+                              `streamable_http` and `uri` to the server's MCP endpoint";
+                return Err(Error::new(name, Phase::Config, reason));
+            }
+            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension")),
+            ExtensionConfig::Frontend(_) => {
+                return Err(missing(name, "server of a frontend extension"));
+            }
+            ExtensionConfig::InlinePython(_) => {
+                return Err(missing(name, "inline Python extension"));
+            }
+            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension")),
+        };
+        let stale = Arc::new(AtomicBool::new(false));
+        let listener = Arc::new(Watch {
+            stale: stale.clone(),
+        });
+        let mut options = Options::new(name);
+        options.patience = Patience {
+            quiet: config.timeout(),
+            total: config.timeout().max(self.bounds.total),
+        };
+        let meta = [
+            ("agent-session-id", self.session_id.clone()),
+            (
+                "agent-working-dir",
+                self.working_dir.to_string_lossy().into_owned(),
+            ),
+        ];
+        options.meta = meta
+            .map(|(k, v)| (k.to_owned(), v.into()))
+            .into_iter()
+            .collect();
+        options.secrets = environment.secrets().to_vec();
+        let roots = || Root::of(&self.working_dir).into_iter().collect();
+        options.roots = self.roots.then(roots);
+        options.handler = self.callbacks.clone().map(|callbacks| {
+            let extension = config.key();
+            let answering = Answering {
+                extension,
+                callbacks,
+            };
+            Arc::new(answering) as Arc<dyn Handler>
+        });
+        let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
+        let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
+        let tools = client.list_tools(cancel).map_err(failed)?;
+        let info = &client.server().server_info;
+        let shown = |text: &str| printable(&redact(text, environment.secrets()), 100);
+        log::info!(
+            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
+            shown(&info.name),
+            shown(&info.version),
+            client.server().protocol_version,
+            tools.len()
+        );
+        Ok(Connection {
+            tools: Arc::new(without_duplicates(name, tools)),
+            client,
+            stale,
+        })
+    }
+
+    fn stdio(&self, config: &Stdio, environment: &Environment) -> Result<StdioTransport, Error> {
+        let name = &config.name;
+        let folders = command::search_path();
+        let program = command::find(&config.cmd, &self.working_dir, &folders)
+            .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
+        if !self.working_dir.is_dir() {
+            let reason = format!(
+                "the session's working directory {:?} does not exist",
+                self.working_dir
+            );
+            return Err(Error::new(name, Phase::Setup, reason));
+        }
+        let mut command = Command::new(program);
+        command
+            .args(&config.args)
+            .current_dir(&self.working_dir)
+            .env("AGENT_SESSION_ID", &self.session_id)
+            .envs(command::child_path(&folders).map(|path| ("PATH", path)))
+            .envs(environment.variables());
+        for variable in OUR_SECRETS {
+            command.env_remove(variable);
+        }
+        let options = StdioOptions {
+            name: key(name),
+            max_line: self.bounds.message,
+            secrets: environment.secrets().to_vec(),
+        };
+        StdioTransport::spawn(command, options).map_err(|e| {
+            let reason = format!("{:?} could not be started: {e}", config.cmd);
+            Error::new(name, Phase::Setup, reason)
+        })
+    }
+
+    fn http(
+        &self,
+        config: &StreamableHttp,
+        environment: &Environment,
+    ) -> Result<HttpTransport, Error> {
+        let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
+        let mut options = HttpOptions::new(key(&config.name), &config.uri);
+        for (header, value) in config.headers.iter() {
+            let value = environment
+                .expand(value)
+                .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
+            if value.contains('$') {
+                let name = &config.name;
+                log::warn!("a `$` goes out as it is extension={name:?} header={header:?}");
+            }
+            options.headers.push((header.to_owned(), value));
+        }
+        options.offline = self.offline;
+        options.max_message = self.bounds.message;
+        HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
+    }
+}
+
+/// The first tool of each name; the others could never be called.
+pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
+    let mut seen = HashSet::new();
+    tools.retain(|tool| {
+        let first = seen.insert(tool.name.clone());
+        if !first {
+            let tool = printable(&tool.name, 100);
+            log::warn!(
+                "left out a tool that is listed twice extension={extension:?} tool={tool:?}"
+            );
+        }
+        first
+    });
+    tools
+}
+
+/// Hears that a list has changed.
+struct Watch {
+    stale: Arc<AtomicBool>,
+}
+
+impl Listener for Watch {
+    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
+        if method == "notifications/tools/list_changed" {
+            self.stale.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Variables of the server's own environment that no child may see.
+const OUR_SECRETS: [&str; 1] = ["GOOSE_SERVER__SECRET_KEY"];
+
+fn missing(name: &str, what: &str) -> Error {
+    let reason = format!(
+        "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
+         type `stdio`"
+    );
+    Error::new(name, Phase::Setup, reason)
+}

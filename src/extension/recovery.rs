@@ -1,0 +1,126 @@
+//! What a failure means for the connection it came on, and how often a server may be started again.
+//! Pure: no I/O and no clock.
+
+use crate::mcp;
+use crate::mcp::transport::TransportError;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How often a server is started again within [`WINDOW`].
+pub(super) const RESTARTS: usize = 3;
+/// See [`RESTARTS`].
+pub(super) const WINDOW: Duration = Duration::from_secs(60);
+/// The first and the longest wait before an address that refuses connections is tried again.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// What to do about a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing: the connection still stands, or the caller no longer waits.
+    Final,
+    /// Nobody listens at the address; try again in a moment.
+    Refused,
+    /// The server did nothing and will not on this connection: connect anew and send it again.
+    Unsent,
+    /// The server was lost, and may have done what it was asked for.
+    Lost,
+}
+
+/// Judges the failure of a request. `open`: its connection still stands.
+pub(super) fn judge(error: &mcp::Error, open: bool) -> Verdict {
+    use mcp::Error::{Protocol, Transport, Unsent};
+    match error {
+        Unsent(_) | Transport(TransportError::Forgotten { .. }) => Verdict::Unsent,
+        Transport(TransportError::Refused(_)) => Verdict::Refused,
+        Transport(_) | Protocol { .. } if !open => Verdict::Lost,
+        _ => Verdict::Final,
+    }
+}
+
+/// How long to wait before the next attempt: 100 ms, then twice as long each time, up to 2 s.
+pub(super) fn back_off(attempt: u32) -> Duration {
+    let (first, longest) = BACK_OFF;
+    first.saturating_mul(1 << attempt.min(10)).min(longest)
+}
+
+/// When a server was started again.
+#[derive(Default)]
+pub(super) struct Restarts(VecDeque<Instant>);
+
+impl Restarts {
+    /// Counts one more, unless there were too many of late.
+    pub(super) fn allow(&mut self, now: Instant) -> bool {
+        (self.0).retain(|then| now.saturating_duration_since(*then) < WINDOW);
+        let allowed = self.0.len() < RESTARTS;
+        if allowed {
+            self.0.push_back(now);
+        }
+        allowed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_in_a_minute_and_then_one_for_each_that_is_older() {
+        let (mut restarts, begin) = (Restarts::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        for (seconds, expected) in [
+            (0, true),
+            (10, true),
+            (20, true),
+            (59, false),
+            (60, true),
+            (61, false),
+            (70, true),
+        ] {
+            assert_eq!(restarts.allow(at(seconds)), expected, "after {seconds} s");
+        }
+    }
+
+    #[test]
+    fn the_wait_doubles_up_to_two_seconds() {
+        let waits: Vec<_> = (0..7).map(|n| back_off(n).as_millis()).collect();
+        assert_eq!(waits, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+        assert_eq!(back_off(u32::MAX), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn only_a_lost_connection_is_made_again() {
+        let exited = || TransportError::Exited {
+            status: String::new(),
+            stderr: String::new(),
+        };
+        let method = "tools/call";
+        let broken = || mcp::Error::Protocol {
+            method,
+            reason: String::new(),
+        };
+        let forgotten = TransportError::Forgotten {
+            code: 404,
+            detail: String::new(),
+        };
+        for (error, open, expected) in [
+            (mcp::Error::Unsent(exited()), false, Verdict::Unsent),
+            (mcp::Error::Transport(exited()), false, Verdict::Lost),
+            (mcp::Error::Transport(forgotten), true, Verdict::Unsent),
+            (
+                mcp::Error::Transport(TransportError::Refused(String::new())),
+                true,
+                Verdict::Refused,
+            ),
+            (
+                mcp::Error::Transport(TransportError::Io(String::new())),
+                true,
+                Verdict::Final,
+            ),
+            (broken(), true, Verdict::Final),
+            (broken(), false, Verdict::Lost),
+            (mcp::Error::Cancelled { method }, false, Verdict::Final),
+        ] {
+            assert_eq!(judge(&error, open), expected, "{error:?} {open}");
+        }
+    }
+}
