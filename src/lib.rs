@@ -18,6 +18,9 @@
 //!    back through the rooms as the JSON text that came.
 //! 7. [`http`] sends head and body with one write.
 //!
+//! A server that died, or forgot its session, is connected again by the first call that finds it so;
+//! only what certainly did not reach it, or does no harm twice, is sent again.
+//!
 //! If the client hangs up meanwhile, the slot notices, the server is told `notifications/cancelled`,
 //! and the thread is free. If the session is stopped or the process gets SIGTERM, the same token ends
 //! the same wait. Children are made by one thread that lives as long as the process and end as

@@ -9,12 +9,12 @@ mod support;
 
 use http_peer::{Peer, Seen, Then, accepted, answer, json};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::scripted::{Action, Script};
 use support::server::{Extension, Live, Record, Server, as_argument, scripted_mcp};
 use support::{process, until};
@@ -349,13 +349,27 @@ fn an_address_that_refuses_is_tried_again_within_the_deadline() {
         &mut stream,
         &json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string(),
     );
-    let mut said = String::new();
-    call.flush().unwrap();
     call.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
     let mut bytes = Vec::new();
     let _ = call.read_to_end(&mut bytes);
-    said.push_str(&String::from_utf8_lossy(&bytes));
+    let said = String::from_utf8_lossy(&bytes);
     assert!(said.contains("200 OK") && said.contains("back"), "{said}");
+}
+
+#[test]
+fn stopping_ends_the_attempts() {
+    let peer = Peer::new(|seen, stream| behaves(seen, stream, "s"));
+    let server = Server::new().start();
+    let session = server.session([over_http(&peer.url).with("timeout", 60)]);
+    drop(peer);
+    let mut call = session.begin_call("one__echo", json!({}));
+    thread::sleep(Duration::from_millis(500));
+    let begin = Instant::now();
+    session.stop();
+    let mut head = [0; 12];
+    call.read_exact(&mut head).unwrap();
+    assert!(head.starts_with(b"HTTP/1.1 "), "{head:?}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

@@ -179,7 +179,7 @@ impl Server {
                         "the server was lost in mid-call: {error}; the call may have had an effect; \
                          the next call starts the server again"
                     );
-                    return Err(Error::new(name, Phase::Transport, reason));
+                    return Err(Error::new(name, failed().phase, reason));
                 }
                 Verdict::Lost => lost = true,
                 Verdict::Unsent => {}
@@ -370,7 +370,7 @@ impl Server {
                 false => "its server keeps dying",
             };
             let reason = format!(
-                "{does}: it was started again {RESTARTS} times within {} s; the last time: {why}",
+                "{does}: it was connected again {RESTARTS} times within {} s; the last time: {why}",
                 WINDOW.as_secs()
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
