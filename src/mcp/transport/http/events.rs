@@ -14,11 +14,11 @@ use ureq::Body;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, Response, StatusCode};
 
-/// After so many attempts in a row that failed, or streams of the server's own that brought nothing
-/// and ended soon, the stream is given up.
+/// After so many attempts in a row that failed, or connections of the server's own stream that brought
+/// nothing and ended soon, the stream is given up.
 const ATTEMPTS: u32 = 5;
-/// After so many connections in a row that brought nothing an answer is given up: servers that end
-/// them while they are at work, so as not to hold them open, mean the client to come back.
+/// After so many such connections in a row an answer is given up. It is more, because a server that
+/// ends them while it works, so as not to hold them open, means the client to come back.
 const EMPTY: u32 = 20;
 /// A stream that stayed open for so long was not in vain: whoever is between ends idle ones.
 const LASTING: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ impl Shared {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
                     failed = 0;
-                    let (begin, before) = (Instant::now(), Place::of(&decoder));
+                    let before = Place::of(&decoder);
                     let body = response.into_body();
                     if let Err(TransportError::TooLarge { .. }) =
                         self.read_events(exchange, body, None, &mut decoder)
@@ -51,8 +51,10 @@ impl Shared {
                         return;
                     }
                     decoder.reconnected();
-                    let useful = begin.elapsed() >= LASTING || before != Place::of(&decoder);
-                    empty = if useful { 0 } else { empty + 1 };
+                    empty = match before.left_behind(&decoder) {
+                        true => 0,
+                        false => empty + 1,
+                    };
                 }
                 Ok(response) => {
                     let passing = is_passing(response.status());
@@ -91,9 +93,9 @@ impl Shared {
                     };
                     decoder.reconnected();
                     failed = 0;
-                    empty = match before == Place::of(&decoder) {
-                        true => empty + 1,
-                        false => 0,
+                    empty = match before.left_behind(&decoder) {
+                        true => 0,
+                        false => empty + 1,
                     };
                     ended
                 }
@@ -172,9 +174,9 @@ impl Shared {
     }
 }
 
-/// How far a stream has come. A priming event, which has no data, brings it on too.
-#[derive(PartialEq, Eq)]
+/// How far a stream had come when a connection began.
 struct Place {
+    begin: Instant,
     delivered: u64,
     last_id: Option<String>,
 }
@@ -182,9 +184,17 @@ struct Place {
 impl Place {
     fn of(decoder: &Decoder) -> Self {
         Place {
+            begin: Instant::now(),
             delivered: decoder.delivered(),
             last_id: decoder.last_id().map(str::to_owned),
         }
+    }
+
+    /// Whether the connection was of use. A priming event, which has no data, brings a stream on too.
+    fn left_behind(&self, decoder: &Decoder) -> bool {
+        self.begin.elapsed() >= LASTING
+            || self.delivered != decoder.delivered()
+            || self.last_id.as_deref() != decoder.last_id()
     }
 }
 
