@@ -12,7 +12,8 @@ pub struct Proc {
 }
 
 struct Stat {
-    state: char,
+    /// A leader that is a zombie already while others of its threads still hold the pipes is not dead.
+    dead: bool,
     parent: u32,
     born: u64,
 }
@@ -21,7 +22,7 @@ fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     Some(Stat {
-        state: fields[0].chars().next()?,
+        dead: fields[0] == "Z" && fields[17].parse::<u32>().ok()? <= 1,
         parent: fields[1].parse().ok()?,
         born: fields[19].parse().ok()?,
     })
@@ -29,7 +30,7 @@ fn stat(pid: u32) -> Option<Stat> {
 
 impl Proc {
     pub fn is_alive(&self) -> bool {
-        stat(self.pid).is_some_and(|stat| stat.born == self.born && stat.state != 'Z')
+        stat(self.pid).is_some_and(|stat| stat.born == self.born && !stat.dead)
     }
 
     pub fn name(&self) -> String {
@@ -43,7 +44,7 @@ pub fn descendants(of: u32) -> Vec<Proc> {
     let mut children: HashMap<u32, Vec<Proc>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
-        if let Some(stat) = stat(pid).filter(|stat| stat.state != 'Z') {
+        if let Some(stat) = stat(pid).filter(|stat| !stat.dead) {
             let born = stat.born;
             children
                 .entry(stat.parent)

@@ -70,23 +70,19 @@ impl Outgoing {
         if waiting > 0 && waiting + line.len() > MAX_BACKLOG {
             return Err(TransportError::NotReading { waiting });
         }
-        let pipe = match &mut state.pipe {
-            Pipe::Open(pipe) => pipe,
-            Pipe::Gone => {
-                let begin = state.taken;
-                state.unsent.extend(request.map(|id| (id, begin)));
-                return Ok(());
-            }
-            Pipe::Closed => return Err(TransportError::Closed),
-        };
         // What is wrong with a pipe that takes nothing, the writer thread will see.
-        let written = match waiting {
-            0 => pipe.write_some(&line).unwrap_or(0),
+        let written = match &mut state.pipe {
+            Pipe::Open(pipe) if waiting == 0 => pipe.write_some(&line).unwrap_or(0),
             _ => 0,
         };
         if let (0, Some(id)) = (written, request) {
             let begin = state.taken;
             state.unsent.push_back((id, begin));
+        }
+        match state.pipe {
+            Pipe::Open(_) => {}
+            Pipe::Gone => return Ok(()),
+            Pipe::Closed => return Err(TransportError::Closed),
         }
         state.taken += line.len() as u64;
         state.written += written as u64;
@@ -181,6 +177,23 @@ fn frame(mut message: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_after_the_end_has_reached_nobody() {
+        let (process, pipes) = Process::spawn(std::process::Command::new("cat")).unwrap();
+        let pipe = PipeWriter::new(pipes.stdin).unwrap();
+        let outgoing = Arc::new(Outgoing::new(pipe, Arc::new(process)));
+        let send = |id| Outgoing::send(&outgoing, b"{}".to_vec(), Some(id), "cat");
+        send(1).unwrap();
+        outgoing.gone();
+        send(2).unwrap();
+        outgoing.close();
+        assert!(matches!(send(3), Err(TransportError::Closed)));
+        assert_eq!(
+            [1, 2, 3].map(|id| outgoing.reached(id)),
+            [true, false, false]
+        );
+    }
 
     #[test]
     fn a_message_is_one_line_whatever_white_space_it_holds() {
