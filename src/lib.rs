@@ -19,7 +19,8 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! A server that died, or forgot its session, is connected again by the first call that finds it so;
-//! only what certainly did not reach it, or does no harm twice, is sent again.
+//! only what certainly did not reach it, or does no harm twice, is sent again. A session that nobody uses
+//! gives its servers back, and they return the same way.
 //!
 //! If the client hangs up meanwhile, the slot notices, the server is told `notifications/cancelled`,
 //! and the thread is free. If the session is stopped or the process gets SIGTERM, the same token ends
@@ -59,8 +60,8 @@
 //!
 //! # Where the threads are
 //!
-//! One accepts, one serves each connection, one makes children (from the first child on), one waits for
-//! signals: the main one. Each stdio server has one thread that reads its stdout and one for its
+//! One accepts, one serves each connection, one makes children (from the first child on), one looks after
+//! idle sessions (from the first session on), one waits for signals: the main one. Each stdio server has one thread that reads its stdout and one for its
 //! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
 //! has one while it is under way, and so has each request of a server while the session answers it. Each
 //! call of a turn has one, each event stream one that looks after its client, and a session's name is

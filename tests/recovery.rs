@@ -307,6 +307,32 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
 }
 
 #[test]
+fn calls_that_find_themselves_forgotten_together_begin_one_session() {
+    let sessions = AtomicUsize::new(0);
+    let peer = Peer::new(move |seen, stream| {
+        if seen.body.contains(r#""initialize""#) {
+            sessions.fetch_add(1, Ordering::SeqCst);
+        }
+        let forgot =
+            seen.body.contains("tools/call") && seen.header("mcp-session-id") == Some("s1");
+        let now = format!("s{}", sessions.load(Ordering::SeqCst));
+        match forgot {
+            true => answer(stream, "404 Not Found", "?"),
+            false => behaves(seen, stream, &now),
+        }
+    });
+    let server = Server::new().start();
+    let session = server.session([over_http(&peer.url)]);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| session.call("one__echo", json!({})).is(200).says("s2"));
+        }
+    });
+    let initialized = |seen: &&Seen| seen.body.contains(r#""initialize""#);
+    assert_eq!(peer.seen().iter().filter(initialized).count(), 2);
+}
+
+#[test]
 fn a_400_about_something_else_is_an_error() {
     let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
         true => answer(stream, "400 Bad Request", "no such city"),

@@ -5,7 +5,7 @@ use super::Error;
 use super::callbacks::Answers;
 use super::floor::Floor;
 use super::turn::Work;
-use crate::extension::{Context, ExtensionConfig, ListedTool, Manager};
+use crate::extension::{Context, ExtensionConfig, ListedTool, Manager, State, Status, config};
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
@@ -54,8 +54,11 @@ pub struct Agent {
     work: Mutex<Place>,
     /// A turn is over.
     idle: Condvar,
-    /// The thread that makes the session's name.
-    naming: Mutex<Option<JoinHandle<()>>>,
+    /// Threads that make the session's name or bring its servers back.
+    background: Mutex<Vec<JoinHandle<()>>>,
+    usage: Mutex<Usage>,
+    /// Its servers were given back, and no request has come since.
+    resting: AtomicBool,
     /// The session may be without a name.
     nameless: AtomicBool,
     cancel: Cancel,
@@ -63,6 +66,25 @@ pub struct Agent {
     /// Closed when the activation is over.
     ready: Receiver<()>,
     activation: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// When the session was used.
+struct Usage {
+    /// Requests that are being served.
+    under_way: usize,
+    /// When the last one came or ended.
+    last: Instant,
+}
+
+/// See [`Agent::in_use`].
+struct InUse<'a>(&'a Agent);
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        let mut usage = lock(&self.0.usage);
+        usage.under_way -= 1;
+        usage.last = Instant::now();
+    }
 }
 
 /// Where the work of turns is.
@@ -81,6 +103,7 @@ enum Place {
 pub(super) struct Working<'a> {
     agent: &'a Agent,
     work: Option<Box<Work>>,
+    _in_use: InUse<'a>,
 }
 
 impl Deref for Working<'_> {
@@ -131,7 +154,12 @@ impl Agent {
             floor,
             work: Mutex::default(),
             idle: Condvar::new(),
-            naming: Mutex::default(),
+            background: Mutex::default(),
+            usage: Mutex::new(Usage {
+                under_way: 0,
+                last: Instant::now(),
+            }),
+            resting: AtomicBool::new(false),
             nameless: AtomicBool::new(true),
             cancel: server.child(),
             results: OnceLock::new(),
@@ -225,6 +253,7 @@ impl Agent {
         arguments: &RawValue,
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
+        let _in_use = self.in_use();
         if !self.extensions.owns(name) {
             self.wait(cancel)?;
         }
@@ -243,6 +272,7 @@ impl Agent {
         uri: &str,
         cancel: &Cancel,
     ) -> Result<ReadResourceResult, Error> {
+        let _in_use = self.in_use();
         if !self.extensions.has(extension) {
             self.wait(cancel)?;
         }
@@ -259,6 +289,7 @@ impl Agent {
         extension: Option<&str>,
         cancel: &Cancel,
     ) -> Result<Vec<ListedTool>, Error> {
+        let _in_use = self.in_use();
         if !extension.is_some_and(|name| self.extensions.has(name)) {
             self.wait(cancel)?;
         }
@@ -303,7 +334,11 @@ impl Agent {
             Place::Here(work) => Some(work),
             Place::Nowhere | Place::Taken(_) => None,
         };
-        Ok(Working { agent: self, work })
+        Ok(Working {
+            agent: self,
+            work,
+            _in_use: self.in_use(),
+        })
     }
 
     /// Gives away what turns work with, unless one runs. The next one makes it anew.
@@ -328,12 +363,63 @@ impl Agent {
         self.nameless.swap(false, Ordering::SeqCst)
     }
 
-    /// Makes the session's name in a thread that ends with the agent.
+    /// Works in a thread that ends with the agent.
     pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
         match sys::spawn(format!("{name} {}", self.session_id), None, work) {
-            Ok(thread) => *lock(&self.naming) = Some(thread),
+            Ok(thread) => {
+                let mut background = lock(&self.background);
+                background.retain(|earlier| !earlier.is_finished());
+                background.push(thread);
+            }
             Err(error) => log::warn!("nothing done in the background reason={error}"),
         }
+    }
+
+    /// A request concerns the session: its servers come back, should they have been given back. Whoever
+    /// needs one of them waits for it.
+    pub(super) fn used(self: &Arc<Self>) {
+        drop(self.in_use());
+        if self.resting.swap(false, Ordering::SeqCst) && !self.is_ending() {
+            let this = self.clone();
+            self.in_background("wake", move || this.extensions.wake(&this.cancel));
+        }
+    }
+
+    /// While what is given back lives, the session is not idle.
+    fn in_use(&self) -> InUse<'_> {
+        lock(&self.usage).under_way += 1;
+        InUse(self)
+    }
+
+    /// Gives the servers back, and what turns work with, if the session was not used for so long.
+    pub(super) fn rest_if_idle(&self, limit: Duration) {
+        let idle = {
+            let usage = lock(&self.usage);
+            usage.under_way == 0 && usage.last.elapsed() >= limit
+        };
+        let ready = self.results.get().is_some() && !self.is_ending();
+        if !idle || !ready || self.resting.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        drop(self.let_go());
+        let still = || self.resting.load(Ordering::SeqCst);
+        self.extensions.rest(&still);
+    }
+
+    /// How the extensions are doing, those that did not come up included. Asks no server.
+    pub(super) fn status(&self) -> Vec<Status> {
+        let mut all = self.extensions.status();
+        let results = self.results.get().map_or(&[][..], Vec::as_slice);
+        for result in results.iter().filter(|result| !result.success) {
+            let key = config::key(&result.name);
+            // It may have been added since.
+            if all.iter().all(|status| status.key != key) {
+                let mut status = Status::bare(&result.name, key, None, State::Failed);
+                status.error = result.error.clone();
+                all.push(status);
+            }
+        }
+        all
     }
 
     /// Whether [`close`](Self::close) was called, or the server stops.
@@ -354,8 +440,8 @@ impl Agent {
             .idle
             .wait_timeout_while(lock(&self.work), GIVE_UP, taken);
         self.extensions.close();
-        if let Some(naming) = lock(&self.naming).take() {
-            let _ = naming.join();
+        for thread in std::mem::take(&mut *lock(&self.background)) {
+            let _ = thread.join();
         }
     }
 }

@@ -151,15 +151,4 @@ impl Registry {
         self.live(id)
             .is_some_and(|agent| agent.floor.results.answer(request, result))
     }
-
-    /// What the setting says; nothing, and a line in the log, if it cannot be read.
-    pub(super) fn setting(&self, key: &str) -> Option<Value> {
-        match self.stores().config.get(key) {
-            Ok(value) => value.filter(|value| !value.is_null()),
-            Err(error) => {
-                log::warn!("setting not read key={key} reason={error}");
-                None
-            }
-        }
-    }
 }

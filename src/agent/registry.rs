@@ -2,10 +2,11 @@
 //! stored session and the running one never drift apart.
 
 use super::hints::Hints;
+use super::housekeeper::Housekeeper;
 use super::recent::Recent;
-use super::{Agent, Error, ExtensionResult, callbacks};
+use super::{Agent, Error, ExtensionResult, settings};
 use crate::conversation::Session;
-use crate::extension::{Bounds, Context, ExtensionConfig, config};
+use crate::extension::{Context, ExtensionConfig, Status, config};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
@@ -15,7 +16,6 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 use std::{env, thread};
 
 /// How many extensions a session may begin with.
@@ -66,14 +66,18 @@ enum Running {
     Goes,
 }
 
+/// The live agents, by the ids of their sessions.
+pub(super) type Live = Mutex<HashMap<String, Arc<Agent>>>;
+
 /// All live agents.
 pub struct Registry {
     stores: Stores,
     catalog: Catalog,
     offline: bool,
     cancel: Cancel,
-    live: Mutex<HashMap<String, Arc<Agent>>>,
+    live: Arc<Live>,
     pub(super) recent: Recent,
+    housekeeper: Mutex<Option<Housekeeper>>,
 }
 
 impl Registry {
@@ -85,8 +89,9 @@ impl Registry {
             stores,
             offline,
             cancel: Cancel::new(),
-            live: Mutex::default(),
+            live: Arc::default(),
             recent: Recent::default(),
+            housekeeper: Mutex::default(),
         }
     }
 
@@ -246,10 +251,23 @@ impl Registry {
         if let Some(agent) = self.live(id)
             && !agent.is_ending()
         {
+            agent.used();
             return Ok(agent);
         }
         self.session(id)?;
         Err(Error::NotRunning { id: id.to_owned() })
+    }
+
+    /// How the extensions of a session are doing, those that did not come up included. Asks no server,
+    /// waits for none and brings none back.
+    ///
+    /// # Errors
+    /// When there is no such session, or its agent does not run.
+    pub fn status(&self, id: &str) -> Result<Vec<Status>, Error> {
+        match self.live(id).filter(|agent| !agent.is_ending()) {
+            Some(agent) => Ok(agent.status()),
+            None => self.agent(id).map(|agent| agent.status()),
+        }
     }
 
     /// Activates an extension in a running session and remembers it with the session.
@@ -336,6 +354,9 @@ impl Registry {
     /// Ends every agent, side by side, and lets none start any more.
     pub fn close(&self) {
         self.cancel.cancel();
+        if let Some(housekeeper) = lock(&self.housekeeper).take() {
+            housekeeper.end();
+        }
         let agents: Vec<_> = lock(&self.live).drain().collect();
         thread::scope(|scope| {
             for (id, agent) in &agents {
@@ -345,48 +366,6 @@ impl Registry {
                 }
             }
         });
-    }
-
-    /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
-    fn bounds(&self) -> Bounds {
-        let mut bounds = Bounds::default();
-        if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
-            bounds.total = Duration::from_secs(seconds);
-        }
-        if let Some(bytes) = self.count("GOOSE_MCP_MAX_MESSAGE") {
-            bounds.message = usize::try_from(bytes).unwrap_or(usize::MAX);
-        }
-        bounds
-    }
-
-    /// Whether servers are offered the working directory: the setting `GOOSE_MCP_ROOTS`.
-    fn roots(&self) -> bool {
-        let setting = self.setting("GOOSE_MCP_ROOTS");
-        setting.is_some_and(|setting| match setting {
-            Value::Bool(on) => on,
-            Value::Number(number) => number.as_u64() == Some(1),
-            Value::String(text) => matches!(text.trim(), "1" | "true"),
-            _ => false,
-        })
-    }
-
-    /// How long a user may think about what a server asks.
-    fn patience(&self) -> Duration {
-        let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
-        // A deadline has to fit the clock.
-        let day = Duration::from_secs(24 * 3600);
-        seconds.map_or(callbacks::PATIENCE, |seconds| {
-            Duration::from_secs(seconds).min(day)
-        })
-    }
-
-    /// A setting that is a number.
-    fn count(&self, key: &str) -> Option<u64> {
-        let value = self.stores.config.get(key).ok().flatten()?;
-        if value.as_u64().is_none() {
-            log::warn!("not a number, so left out setting={key} value={value}");
-        }
-        value.as_u64()
     }
 
     /// The session and its agent, which is started if it does not run.
@@ -428,6 +407,7 @@ impl Registry {
         if let (Some(agent), Running::Stays) = (&before, running)
             && !agent.is_ending()
         {
+            agent.used();
             return Ok((agent.clone(), false));
         }
         let secrets = self.stores.secrets.clone();
@@ -441,12 +421,28 @@ impl Registry {
             offline: self.offline,
             bounds: self.bounds(),
             roots: self.roots(),
+            log_level: self.log_level(),
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();
         let agent = Agent::launch(context, configs, before, self.patience(), &self.cancel)?;
         live.insert(session.id.clone(), agent.clone());
+        drop(live);
+        self.keep_house();
         Ok((agent, true))
+    }
+
+    /// Sees to it that there is a housekeeper. Without a thread for it, idle sessions keep their servers.
+    fn keep_house(&self) {
+        let mut housekeeper = lock(&self.housekeeper);
+        if housekeeper.is_none() && !self.cancel.is_cancelled() {
+            let config = self.stores.config.clone();
+            let idle = move || settings::idle(&config);
+            match Housekeeper::begin(self.live.clone(), idle) {
+                Ok(begun) => *housekeeper = Some(begun),
+                Err(error) => log::warn!("no housekeeper reason={error}"),
+            }
+        }
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             Keyed,
             with(registry, update_from_session),
         )
+        .get("/agent/extensions", Keyed, with(registry, extensions))
         .get("/agent/tools", Keyed, with(registry, tools))
         .post("/agent/call_tool", Keyed, with(registry, call_tool))
         .post("/agent/read_resource", Keyed, with(registry, read_resource))
@@ -261,6 +262,12 @@ fn update_from_session(registry: &Registry, request: &Request) -> Result<Respons
     let session = registry.session(&body.session_id)?;
     recipe::of_session(&session).map_err(agent::Error::from)?;
     Ok(Response::empty(200))
+}
+
+/// How the session's extensions are doing. Not part of Goose's API.
+fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let extensions = registry.status(request.required_query("session_id")?)?;
+    Ok(Response::json(&json!({ "extensions": extensions })))
 }
 
 fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {

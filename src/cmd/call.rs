@@ -96,6 +96,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         offline,
         bounds: Bounds::default(),
         roots: false,
+        log_level: None,
         callbacks: None,
     });
     match manager.add(config, &Cancel::new()) {

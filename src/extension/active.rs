@@ -4,6 +4,8 @@ use super::config::{ExtensionConfig, Frontend};
 use super::connect::Connection;
 use super::manager::Context;
 use super::server::Server;
+use super::status::{State, Status};
+use super::wishes::Wishes;
 use super::{Error, Phase};
 use crate::mcp::types::Tool;
 use crate::sys::cancel::Cancel;
@@ -38,8 +40,9 @@ impl Extension {
         number: u64,
         context: Arc<Context>,
         connection: Connection,
+        wishes: Arc<Wishes>,
     ) -> Self {
-        let server = Server::new(config, context, connection);
+        let server = Server::new(config, context, connection, wishes);
         Extension {
             key: config.key(),
             config: config.clone(),
@@ -112,9 +115,22 @@ impl Extension {
         }
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.peer()
-            .is_none_or(|server| server.connection().client.is_open())
+    /// Whether it can be used as it is.
+    pub(super) fn is_up(&self) -> bool {
+        self.peer().is_none_or(Server::is_up)
+    }
+
+    /// How it is doing. Asks no server.
+    pub(super) fn status(&self) -> Status {
+        match &self.runs {
+            Runs::Server(server) => server.status(),
+            Runs::Frontend { tools, .. } => {
+                let (name, kind) = (self.config.name(), Some(self.config.kind()));
+                let mut status = Status::bare(name, self.key.clone(), kind, State::Frontend);
+                status.tools = tools.len();
+                status
+            }
+        }
     }
 
     pub(super) fn close(&self) {

@@ -388,6 +388,19 @@ impl ExtensionConfig {
         }
     }
 
+    /// The `type` that it has in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ExtensionConfig::Sse(_) => "sse",
+            ExtensionConfig::Stdio(_) => "stdio",
+            ExtensionConfig::Builtin(_) => "builtin",
+            ExtensionConfig::Platform(_) => "platform",
+            ExtensionConfig::StreamableHttp(_) => "streamable_http",
+            ExtensionConfig::Frontend(_) => "frontend",
+            ExtensionConfig::InlinePython(_) => "inline_python",
+        }
+    }
+
     /// What identifies the extension, see [`key`].
     pub fn key(&self) -> String {
         key(self.name())

@@ -5,6 +5,8 @@ use super::command;
 use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::manager::Context;
+use super::status::Place;
+use super::wishes::Wishes;
 use super::{Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{Client, Handler, Listener, Options};
@@ -20,6 +22,7 @@ use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// A server that is ready, and what it listed.
 pub(super) struct Connection {
@@ -27,6 +30,21 @@ pub(super) struct Connection {
     pub(super) tools: Arc<Vec<Tool>>,
     /// The server said that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
+    pub(super) place: Place,
+    /// When it was ready.
+    pub(super) since: Instant,
+    secrets: Vec<String>,
+}
+
+impl Connection {
+    /// Something that the server said, fit to be shown.
+    pub(super) fn shown(&self, text: &str) -> String {
+        shown(text, &self.secrets)
+    }
+}
+
+fn shown(text: &str, secrets: &[String]) -> String {
+    printable(&redact(text, secrets), 100)
 }
 
 impl Context {
@@ -37,6 +55,7 @@ impl Context {
     pub(super) fn connect(
         &self,
         config: &ExtensionConfig,
+        wishes: &Arc<Wishes>,
         cancel: &Cancel,
     ) -> Result<Connection, Error> {
         let name = config.name();
@@ -44,14 +63,18 @@ impl Context {
             let merged = Environment::merge(envs, keys, &*self.secrets);
             merged.map_err(|reason| Error::new(name, Phase::Config, reason))
         };
-        let (transport, environment): (Arc<dyn Transport>, _) = match config {
+        let (transport, place, environment): (Arc<dyn Transport>, _, _) = match config {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                (Arc::new(self.stdio(stdio, &environment)?), environment)
+                let transport = self.stdio(stdio, &environment)?;
+                let place = Place::Pid(transport.pid());
+                (Arc::new(transport), place, environment)
             }
             ExtensionConfig::StreamableHttp(http) => {
                 let environment = merged(&http.envs, &http.env_keys)?;
-                (Arc::new(self.http(http, &environment)?), environment)
+                let transport = self.http(http, &environment)?;
+                let place = Place::Url(transport.origin().to_owned());
+                (Arc::new(transport), place, environment)
             }
             ExtensionConfig::Sse(_) => {
                 let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
@@ -70,6 +93,7 @@ impl Context {
         let stale = Arc::new(AtomicBool::new(false));
         let listener = Arc::new(Watch {
             stale: stale.clone(),
+            wishes: wishes.clone(),
         });
         let mut options = Options::new(name);
         options.patience = Patience {
@@ -101,12 +125,12 @@ impl Context {
         let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
+        wishes.express(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
-        let shown = |text: &str| printable(&redact(text, environment.secrets()), 100);
         log::info!(
             "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
-            shown(&info.name),
-            shown(&info.version),
+            shown(&info.name, environment.secrets()),
+            shown(&info.version, environment.secrets()),
             client.server().protocol_version,
             tools.len()
         );
@@ -114,6 +138,9 @@ impl Context {
             tools: Arc::new(without_duplicates(name, tools)),
             client,
             stale,
+            place,
+            since: Instant::now(),
+            secrets: environment.secrets().to_vec(),
         })
     }
 
@@ -189,15 +216,19 @@ pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<T
     tools
 }
 
-/// Hears that a list has changed.
+/// Hears what has changed. Lists of resources and prompts are asked for anew whenever they are
+/// wanted, so nothing has to be done about those.
 struct Watch {
     stale: Arc<AtomicBool>,
+    wishes: Arc<Wishes>,
 }
 
 impl Listener for Watch {
-    fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
-        if method == "notifications/tools/list_changed" {
-            self.stale.store(true, Ordering::SeqCst);
+    fn notification(&self, method: &str, params: Option<&RawValue>, _: Option<i64>) {
+        match method {
+            "notifications/tools/list_changed" => self.stale.store(true, Ordering::SeqCst),
+            "notifications/resources/updated" => self.wishes.updated(params),
+            _ => {}
         }
     }
 }

@@ -142,7 +142,7 @@ impl Manager {
 }
 
 /// Does the work of each number below `count`, some of them at the same time.
-fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(super) fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let share = || {
         loop {
@@ -154,7 +154,7 @@ fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
     };
     thread::scope(|scope| {
         for n in 1..count.min(SIDE_BY_SIDE) {
-            let thread = thread::Builder::new().name(format!("list {n}"));
+            let thread = thread::Builder::new().name(format!("aside {n}"));
             // Whoever there is does the work.
             let _ = thread.spawn_scoped(scope, share);
         }

@@ -4,7 +4,10 @@
 use super::active::Extension;
 use super::callbacks::Callbacks;
 use super::config::{ExtensionConfig, key};
-use super::server::Errand;
+use super::listing::side_by_side;
+use super::server::{Errand, Server};
+use super::status::{State, Status};
+use super::wishes::{MAX_SUBSCRIPTIONS, Updated};
 use super::{Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
@@ -18,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Looks a secret up by name; `None` if there is none.
 pub type SecretLookup = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
@@ -38,6 +41,9 @@ pub struct Context {
     pub bounds: Bounds,
     /// Servers may ask for the working directory as their root (MCP client/roots).
     pub roots: bool,
+    /// From which level on servers shall send log messages; theirs to decide if absent
+    /// (MCP server/utilities/logging).
+    pub log_level: Option<&'static str>,
     /// Answers what servers ask; without it they are told that nobody does.
     pub callbacks: Option<Arc<dyn Callbacks>>,
 }
@@ -148,7 +154,7 @@ impl Manager {
             }
             if let Some(active) = table.active.get(&key)
                 && active.config == *config
-                && active.is_open()
+                && active.is_up()
             {
                 return Ok(());
             }
@@ -191,9 +197,12 @@ impl Manager {
             log::info!("extension active name={name:?} frontend=true tools={tools}");
             return Ok(extension);
         }
-        let connection = self.context.connect(config, cancel)?;
+        let wishes = Arc::default();
+        let connection = self.context.connect(config, &wishes, cancel)?;
         let context = self.context.clone();
-        Ok(Extension::server(config, number, context, connection))
+        Ok(Extension::server(
+            config, number, context, connection, wishes,
+        ))
     }
 
     /// Ends an extension; false when there is none of this name.
@@ -286,13 +295,8 @@ impl Manager {
         cancel: &Cancel,
         ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
-        let wrong = |reason| Error::new(extension, Phase::Config, reason);
-        let found = self.active(Some(extension)).pop();
-        let found = found.ok_or_else(|| wrong("it is not active in this session"))?;
-        let server = found.peer();
-        let server =
-            server.ok_or_else(|| wrong("the client runs it, there is no server to ask"))?;
-        server.ask(&Errand::QUESTION, cancel, ask)
+        let found = self.found(extension)?;
+        peer(&found)?.ask(&Errand::QUESTION, cancel, ask)
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -338,8 +342,98 @@ impl Manager {
             tool: Some(tool),
             observer: call.observer.clone(),
         };
-        server.ask(&errand, cancel, |client, cancel| {
+        let begin = Instant::now();
+        let result = server.ask(&errand, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
+        });
+        let done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
+        server.record(begin.elapsed(), !done);
+        result
+    }
+
+    /// Asks a server to tell when a resource changes; `updated` is called then, and whenever the
+    /// connection was made anew meanwhile. It takes the place of an earlier one for the same resource.
+    ///
+    /// # Errors
+    /// When there is no such extension, its server cannot do that or does not want to, or there are
+    /// 1,000 subscriptions already.
+    pub fn subscribe(
+        &self,
+        extension: &str,
+        uri: &str,
+        updated: Updated,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let found = self.found(extension)?;
+        let server = peer(&found)?;
+        // First, so that nothing is missed, nor forgotten should the connection be lost meanwhile.
+        if !server.wishes.subscribe(uri, updated) {
+            let reason = format!("it has {MAX_SUBSCRIPTIONS} subscriptions already");
+            return Err(Error::new(extension, Phase::Config, reason));
+        }
+        let asked = server.ask(&Errand::QUESTION, cancel, |client, cancel| {
+            client.subscribe(uri, true, cancel)
+        });
+        asked.inspect_err(|_| {
+            server.wishes.unsubscribe(uri);
+        })
+    }
+
+    /// Ends a subscription; fine if there is none.
+    ///
+    /// # Errors
+    /// When there is no such extension or its server cannot be told.
+    pub fn unsubscribe(&self, extension: &str, uri: &str, cancel: &Cancel) -> Result<(), Error> {
+        let found = self.found(extension)?;
+        let server = peer(&found)?;
+        match server.wishes.unsubscribe(uri) {
+            true => server.ask(&Errand::QUESTION, cancel, |client, cancel| {
+                client.subscribe(uri, false, cancel)
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// How the extensions are doing, in the order of activation, then those that are being started.
+    /// Asks no server.
+    pub fn status(&self) -> Vec<Status> {
+        let active = self.active(None);
+        let mut all: Vec<_> = active.iter().map(|extension| extension.status()).collect();
+        for key in &lock(&self.table).starting {
+            match all.iter_mut().find(|status| status.key == *key) {
+                Some(replaced) => replaced.state = State::Starting,
+                None => all.push(Status::bare(key, key.clone(), None, State::Starting)),
+            }
+        }
+        all
+    }
+
+    /// Ends the servers that nothing is under way on, until they are needed again; leaves off as soon as
+    /// `still` says no.
+    pub fn rest(&self, still: &(dyn Fn() -> bool + Sync)) {
+        self.each_server(&|server| {
+            if still() {
+                server.rest();
+            }
+        });
+    }
+
+    /// Brings back what [`rest`](Self::rest) has ended.
+    pub fn wake(&self, cancel: &Cancel) {
+        self.each_server(&|server| server.wake(cancel));
+    }
+
+    fn each_server(&self, work: &(dyn Fn(&Server) + Sync)) {
+        let active = self.active(None);
+        let servers: Vec<_> = active.iter().filter_map(|active| active.peer()).collect();
+        side_by_side(servers.len(), &|n| work(servers[n]));
+    }
+
+    fn found(&self, extension: &str) -> Result<Arc<Extension>, Error> {
+        let found = self.active(Some(extension)).pop();
+        found.ok_or_else(|| {
+            let reason = "it is not active in this session";
+            Error::new(extension, Phase::Config, reason)
         })
     }
 
@@ -383,4 +477,11 @@ impl Manager {
         );
         Err(Error::new(prefix, Phase::Config, reason))
     }
+}
+
+fn peer(extension: &Extension) -> Result<&Server, Error> {
+    extension.peer().ok_or_else(|| {
+        let reason = "the client runs it, there is no server to ask";
+        Error::new(extension.config.name(), Phase::Config, reason)
+    })
 }

@@ -15,9 +15,13 @@ pub mod platform;
 mod recovery;
 pub mod resources;
 mod server;
+mod status;
+mod wishes;
 
 pub use callbacks::{Callbacks, Origin};
 pub use config::ExtensionConfig;
 pub use error::{Error, Phase};
 pub use listing::{Listing, Of};
 pub use manager::{Bounds, Context, ListedTool, Manager};
+pub use status::{Latency, Place, ServerInfo, State, Status};
+pub use wishes::Updated;

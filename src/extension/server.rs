@@ -4,6 +4,8 @@ use super::config::ExtensionConfig;
 use super::connect::{Connection, without_duplicates};
 use super::manager::Context;
 use super::recovery::{RESTARTS, Restarts, Verdict, WINDOW, back_off, judge};
+use super::status::{self, Calls, ServerInfo, Status};
+use super::wishes::Wishes;
 use super::{Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{Client, Observer};
@@ -30,6 +32,9 @@ pub(super) struct Server {
     state: Mutex<State>,
     /// A recovery is over.
     settled: Condvar,
+    /// What the session wants on every connection.
+    pub(super) wishes: Arc<Wishes>,
+    calls: Mutex<Calls>,
     /// Cancelled by [`close`](Server::close).
     ended: Cancel,
 }
@@ -41,7 +46,13 @@ struct State {
     /// Earlier connections that still answer what was asked on them.
     retired: Vec<Weak<Connection>>,
     recovering: bool,
+    /// Errands that are being run.
+    under_way: usize,
+    /// The connection was given back because nobody used it. The next one is no restart.
+    resting: bool,
     restarts: Restarts,
+    /// How often it was connected again in all.
+    restarted: u64,
     /// Why the last attempt to connect again failed.
     failure: Option<String>,
     /// Why there was a recovery that no call has told yet.
@@ -73,16 +84,22 @@ impl Server {
         config: &ExtensionConfig,
         context: Arc<Context>,
         connection: Connection,
+        wishes: Arc<Wishes>,
     ) -> Self {
         Server {
             config: config.clone(),
             context,
+            wishes,
+            calls: Mutex::default(),
             state: Mutex::new(State {
                 tools: connection.tools.clone(),
                 connection: Arc::new(connection),
                 retired: Vec::new(),
                 recovering: false,
+                under_way: 0,
+                resting: false,
                 restarts: Restarts::default(),
+                restarted: 0,
                 failure: None,
                 untold: None,
                 closed: false,
@@ -97,14 +114,99 @@ impl Server {
         lock(&self.state).connection.clone()
     }
 
+    /// Whether it can be used as it is: connected, or given back until it is used.
+    pub(super) fn is_up(&self) -> bool {
+        let (connection, resting) = self.present();
+        resting || connection.client.is_open()
+    }
+
+    fn present(&self) -> (Arc<Connection>, bool) {
+        let state = lock(&self.state);
+        (state.connection.clone(), state.resting)
+    }
+
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
         lock(&self.state).tools.clone()
     }
 
+    /// Counts a call of a tool that has ended.
+    pub(super) fn record(&self, took: Duration, failed: bool) {
+        lock(&self.calls).record(took, failed);
+    }
+
+    /// Closes the connection until it is needed, unless something is under way on it.
+    pub(super) fn rest(&self) {
+        let connection = {
+            let mut state = lock(&self.state);
+            let busy = state.under_way > 0 || state.recovering || state.closed || state.resting;
+            if busy || !state.connection.client.is_open() {
+                return;
+            }
+            state.resting = true;
+            state.connection.clone()
+        };
+        connection.client.close();
+        log::info!(
+            "extension idle, its server was ended name={:?}",
+            self.config.name()
+        );
+    }
+
+    /// Connects again after a [`rest`](Self::rest). What goes wrong is logged, and tried again by
+    /// whoever needs the server.
+    pub(super) fn wake(&self, cancel: &Cancel) {
+        let (connection, resting) = self.present();
+        if resting {
+            let end = Instant::now() + self.config.timeout();
+            let _ = self.recover(&connection, cancel, end);
+        }
+    }
+
+    /// How it is doing. Asks nobody.
+    pub(super) fn status(&self) -> Status {
+        let mut status = Status::bare(
+            self.config.name(),
+            self.config.key(),
+            Some(self.config.kind()),
+            status::State::Active,
+        );
+        let connection = {
+            let state = lock(&self.state);
+            status.tools = state.tools.len();
+            status.restarts = state.restarted;
+            status.error = state.failure.clone();
+            status.state = match () {
+                () if state.recovering => status::State::Starting,
+                () if state.resting => status::State::Idle,
+                () if state.connection.client.is_open() => status::State::Active,
+                () if state.failure.is_some() => status::State::Broken,
+                () => status::State::Lost,
+            };
+            state.connection.clone()
+        };
+        if status.state == status::State::Active {
+            status.error = None;
+            status.place = Some(connection.place.clone());
+            status.uptime = Some(connection.since.elapsed().as_secs());
+        }
+        let said = connection.client.server();
+        let shown = |text: &str| connection.shown(text);
+        status.protocol_version = Some(said.protocol_version.clone());
+        status.server = Some(ServerInfo {
+            name: shown(&said.server_info.name),
+            version: shown(&said.server_info.version),
+        });
+        let calls = lock(&self.calls);
+        status.calls = calls.ended;
+        status.errors = calls.failed;
+        status.latency_ms = calls.latency();
+        status
+    }
+
     /// What the server lists, asked again only after it said that the list has changed, or was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
-        let connection = self.connection();
-        let open = connection.client.is_open();
+        let (connection, resting) = self.present();
+        let open = !resting && connection.client.is_open();
         if open && !connection.stale.swap(false, Ordering::SeqCst) {
             return self.known_tools();
         }
@@ -147,9 +249,10 @@ impl Server {
         // Of the retries; a recovery has as long as a request, however late it begins.
         let again = || Instant::now() + self.config.timeout();
         let end = again();
-        let mut connection = self.connection();
+        let _busy = Busy::new(self);
+        let (mut connection, resting) = self.present();
         let (mut lost, mut refused) = (false, 0);
-        if !connection.client.is_open() {
+        if resting || !connection.client.is_open() {
             connection = self.recover(&connection, cancel, again())?;
             self.still_has(errand.tool)?;
         }
@@ -164,7 +267,13 @@ impl Server {
                 return Err(failed());
             }
             match judge(&error, connection.client.is_open()) {
-                Verdict::Final => return Err(failed()),
+                Verdict::Final => {
+                    let refused = matches!(error, mcp::Error::Rpc { .. });
+                    return Err(match errand.tool.filter(|_| refused) {
+                        Some(tool) => self.vanished(tool, failed(), cancel),
+                        None => failed(),
+                    });
+                }
                 Verdict::Refused => {
                     let wait = back_off(refused);
                     refused += 1;
@@ -212,6 +321,20 @@ impl Server {
         if Arc::ptr_eq(&state.connection, of) {
             state.failure = Some(reason);
         }
+    }
+
+    /// What to say about a tool that the server refused to run: it may have said that its list has changed,
+    /// and not have the tool any more.
+    fn vanished(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
+        let had = |tools: &[Tool]| tools.iter().any(|known| known.name == tool);
+        if !had(&self.known_tools()) || had(&self.tools(cancel)) {
+            return refused;
+        }
+        let reason = format!(
+            "the server has no tool {tool:?} any more; list its tools to see what it has now ({})",
+            refused.message
+        );
+        Error::new(self.config.name(), Phase::Tool, reason)
     }
 
     fn still_has(&self, tool: Option<&str>) -> Result<(), Error> {
@@ -284,10 +407,10 @@ impl Server {
         cancel: &Cancel,
         end: Instant,
     ) -> Result<Arc<Connection>, Error> {
-        let Some(_recovery) = self.begin(lost, cancel, end)? else {
+        let Some(recovery) = self.begin(lost, cancel, end)? else {
             return Ok(self.connection());
         };
-        let open = lost.client.is_open();
+        let open = lost.client.is_open() && !recovery.rested;
         if !open {
             // What is left of it ends before another begins.
             lost.client.close();
@@ -298,7 +421,7 @@ impl Server {
         let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let ended = stop.clone();
         let _ended = self.ended.on_cancel(move || ended.cancel());
-        let connected = self.context.connect(&self.config, &stop);
+        let connected = self.context.connect(&self.config, &self.wishes, &stop);
         let name = self.config.name();
         let made = match connected {
             Ok(made) => Arc::new(made),
@@ -316,7 +439,10 @@ impl Server {
                 state.tools = made.tools.clone();
                 state.connection = made.clone();
                 state.failure = None;
-                state.untold = Some(reason.clone());
+                if !recovery.rested {
+                    state.restarted += 1;
+                    state.untold = Some(reason.clone());
+                }
                 state.retired.retain(|earlier| earlier.strong_count() > 0);
                 if open {
                     state.retired.push(Arc::downgrade(lost));
@@ -328,7 +454,11 @@ impl Server {
             made.client.close();
             return Err(self.stopped());
         }
-        log::warn!("extension restarted name={name:?} reason={reason:?}");
+        match recovery.rested {
+            true => log::info!("extension in use again name={name:?}"),
+            false => log::warn!("extension restarted name={name:?} reason={reason:?}"),
+        }
+        self.wishes.renewed();
         Ok(made)
     }
 
@@ -360,10 +490,11 @@ impl Server {
             }
             state = self.wait(lock(&self.state), LOOK);
         }
-        if state.failure.is_none() {
+        let rested = std::mem::take(&mut state.resting);
+        if state.failure.is_none() && !rested {
             state.failure = lost.client.lost().map(|error| error.to_string());
         }
-        if !state.restarts.allow(Instant::now()) {
+        if !rested && !state.restarts.allow(Instant::now()) {
             let why = state.failure.as_deref().unwrap_or("no reason is known");
             let does = match lost.client.is_open() {
                 true => "it keeps forgetting its session",
@@ -376,16 +507,39 @@ impl Server {
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
         }
         state.recovering = true;
-        Ok(Some(Recovery(self)))
+        Ok(Some(Recovery {
+            server: self,
+            rested,
+        }))
     }
 }
 
 /// Somebody recovers the server.
-struct Recovery<'s>(&'s Server);
+struct Recovery<'s> {
+    server: &'s Server,
+    /// It was not lost, only given back.
+    rested: bool,
+}
 
 impl Drop for Recovery<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).recovering = false;
-        self.0.settled.notify_all();
+        lock(&self.server.state).recovering = false;
+        self.server.settled.notify_all();
+    }
+}
+
+/// An errand under way, for which the connection stays.
+struct Busy<'s>(&'s Server);
+
+impl<'s> Busy<'s> {
+    fn new(server: &'s Server) -> Self {
+        lock(&server.state).under_way += 1;
+        Busy(server)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.state).under_way -= 1;
     }
 }

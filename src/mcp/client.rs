@@ -4,9 +4,11 @@
 //! in the thread that read it, see `inbound`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
 
 mod inbound;
+mod pages;
 mod requests;
 
 pub use super::pending::{Call, Observer};
+pub use pages::{MAX_LISTING, MAX_PAGES};
 pub use requests::Handler;
 use requests::Requests;
 
@@ -21,15 +23,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How many pages one listing may have.
-pub const MAX_PAGES: usize = 1_000;
-/// How large the pages of one listing may be together, in bytes.
-pub const MAX_LISTING: usize = 64 << 20;
 /// How long a request waits where the options say nothing.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
@@ -160,20 +157,6 @@ struct Params<'a, P> {
     meta: &'a serde_json::Map<String, serde_json::Value>,
 }
 
-/// One page of any listing; each names its items after what they are.
-#[derive(Deserialize)]
-struct Page<T> {
-    #[serde(
-        rename = "tools",
-        alias = "resources",
-        alias = "resourceTemplates",
-        alias = "prompts"
-    )]
-    items: Vec<T>,
-    #[serde(rename = "nextCursor")]
-    next: Option<String>,
-}
-
 #[derive(Serialize)]
 struct CallParams<'a> {
     name: &'a str,
@@ -271,55 +254,6 @@ impl Client {
         self.inner.pending.failure()
     }
 
-    /// All tools, page after page; none if the server has no such capability.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
-        match self.server().capabilities.tools {
-            Some(_) => self.list("tools/list", cancel),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// All resources, as [`list_tools`](Self::list_tools).
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
-        match self.server().capabilities.resources {
-            Some(_) => self.list("resources/list", cancel),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// All resource templates; none if the server does not know the method, which is optional.
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn list_resource_templates(&self, cancel: &Cancel) -> Result<Vec<ResourceTemplate>, Error> {
-        if self.server().capabilities.resources.is_none() {
-            return Ok(Vec::new());
-        }
-        match self.list("resources/templates/list", cancel) {
-            Err(Error::Rpc { error, .. }) if error.code == jsonrpc::METHOD_NOT_FOUND => {
-                Ok(Vec::new())
-            }
-            all => all,
-        }
-    }
-
-    /// All prompts, as [`list_tools`](Self::list_tools).
-    ///
-    /// # Errors
-    /// See [`Error`].
-    pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
-        match self.server().capabilities.prompts {
-            Some(_) => self.list("prompts/list", cancel),
-            None => Ok(Vec::new()),
-        }
-    }
-
     /// Calls a tool. `arguments` is the JSON text of an object, passed on as it is.
     ///
     /// # Errors
@@ -403,6 +337,42 @@ impl Client {
         )
     }
 
+    /// Asks for log messages of this level and above: `debug`, `info`, `notice`, `warning`, `error`,
+    /// `critical`, `alert` or `emergency` (MCP server/utilities/logging).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn set_level(&self, level: &str, cancel: &Cancel) -> Result<(), Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            level: &'a str,
+        }
+        self.require(self.server().capabilities.logging.is_some(), "logging")?;
+        let _: RawJson =
+            self.request("logging/setLevel", |_| self.params(Own { level }), cancel)?;
+        Ok(())
+    }
+
+    /// Asks to be told with `notifications/resources/updated` when a resource changes, or no more.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn subscribe(&self, uri: &str, on: bool, cancel: &Cancel) -> Result<(), Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            uri: &'a str,
+        }
+        let resources = self.server().capabilities.resources.as_ref();
+        let able = resources.is_some_and(|resources| resources.subscribe == Some(true));
+        self.require(able, "resources.subscribe")?;
+        let method = match on {
+            true => "resources/subscribe",
+            false => "resources/unsubscribe",
+        };
+        let _: RawJson = self.request(method, |_| self.params(Own { uri }), cancel)?;
+        Ok(())
+    }
+
     /// Asks whether the server is there.
     ///
     /// # Errors
@@ -433,63 +403,6 @@ impl Client {
             own,
             meta: &self.inner.options.meta,
         })
-    }
-
-    fn list<T: DeserializeOwned>(
-        &self,
-        method: &'static str,
-        cancel: &Cancel,
-    ) -> Result<Vec<T>, Error> {
-        let mut all = Vec::new();
-        self.pages(method, cancel, &mut |page| {
-            let page: Page<T> = decode(method, page)?;
-            all.extend(page.items);
-            Ok(page.next)
-        })?;
-        Ok(all)
-    }
-
-    /// Hands each page of a listing to `take`, which tells the cursor that it has.
-    fn pages(
-        &self,
-        method: &'static str,
-        cancel: &Cancel,
-        take: &mut dyn FnMut(&RawValue) -> Result<Option<String>, Error>,
-    ) -> Result<(), Error> {
-        #[derive(Serialize)]
-        struct Own<'a> {
-            #[serde(skip_serializing_if = "Option::is_none")]
-            cursor: Option<&'a str>,
-        }
-        let wrong = |reason| Error::Protocol { method, reason };
-        let after = self.inner.options.patience.total;
-        let (begin, mut size) = (Instant::now(), 0);
-        let (mut seen, mut cursor) = (HashSet::new(), None::<String>);
-        for _ in 0..MAX_PAGES {
-            let own = Own {
-                cursor: cursor.as_deref(),
-            };
-            let page = self.ask(method, |_| self.params(&own), cancel)?;
-            size += page.get().len();
-            if size > MAX_LISTING {
-                let reason = format!("the listing has more than {MAX_LISTING} bytes");
-                return Err(wrong(reason));
-            }
-            if begin.elapsed() > after {
-                return Err(Error::TimedOut { method, after });
-            }
-            // An empty cursor is how some servers say that there is no more.
-            let Some(next) = take(&page)?.filter(|next| !next.is_empty()) else {
-                return Ok(());
-            };
-            if !seen.insert(next.clone()) {
-                let next = printable(&next, 64);
-                return Err(wrong(format!("the cursor {next:?} came twice")));
-            }
-            cursor = Some(next);
-        }
-        let reason = format!("the listing has more than {MAX_PAGES} pages");
-        Err(wrong(reason))
     }
 
     fn request<P: Serialize, R: DeserializeOwned>(

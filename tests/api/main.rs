@@ -14,4 +14,5 @@ mod frontends;
 mod history;
 mod offers;
 mod sessions;
+mod status;
 mod tools;

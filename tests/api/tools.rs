@@ -1,9 +1,10 @@
 //! Tools and resources as a session shows them: names, filters, shapes.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, GOSLING, Record, Server};
+use crate::support::server::{Extension, GOSLING, Record, Server, as_argument, scripted_mcp};
 use crate::support::until;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::fs;
 
 #[test]
 fn tools_are_listed_in_the_recorded_shape() {
@@ -222,6 +223,129 @@ fn a_list_that_has_changed_is_asked_for_again() {
     assert_eq!(session.tools(), before);
     session.call("one__any", json!({})).is(200);
     until("the new list", || (session.tools() != before).then_some(()));
+}
+
+fn page(names: impl Iterator<Item = String>, next: Option<&str>) -> Action {
+    let tools: Vec<Value> = names
+        .map(|name| json!({"name": name, "inputSchema": {"type": "object"}}))
+        .collect();
+    Action::Result(json!({"tools": tools, "nextCursor": next}))
+}
+
+#[test]
+fn however_often_it_is_said_a_list_is_asked_for_once() {
+    let record = Record::new();
+    let changed = Action::notify("notifications/tools/list_changed", json!({}));
+    let Action::Out(line, _) = changed.clone() else {
+        unreachable!()
+    };
+    let script = Script::new()
+        .recorded(&record.path())
+        .tool("flood", [Action::Out(line, 5_000), Action::text("done")]);
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    session.call("one__flood", json!({})).is(200);
+    for _ in 0..3 {
+        assert_eq!(session.tools(), ["one__echo", "one__flood"]);
+    }
+    assert_eq!(record.all("tools/list").len(), 2);
+
+    // One that says so whenever it is asked is asked when somebody wants to know, and then once.
+    let record = Record::new();
+    let list = page(["echo".to_owned()].into_iter(), None);
+    let script = Script::new()
+        .recorded(&record.path())
+        .on("tools/list", [changed, list]);
+    let session = server.session([Extension::scripted("two", &script)]);
+    for _ in 0..3 {
+        session.tools();
+    }
+    let asked = record.all("tools/list").len();
+    assert!((1..=4).contains(&asked), "{asked}");
+}
+
+#[test]
+fn a_tool_that_vanished_is_a_clear_error() {
+    let script = Script::new()
+        .on(
+            "tools/list",
+            [page(
+                ["gone{n}", "echo"].map(str::to_owned).into_iter(),
+                None,
+            )],
+        )
+        .on(
+            "tools/call",
+            [
+                Action::notify("notifications/tools/list_changed", json!({})),
+                Action::Error(-32602, "Unknown tool".to_owned()),
+            ],
+        );
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let tools = session.tools();
+    let gone = tools.iter().find(|name| name.contains("gone")).unwrap();
+    session
+        .call(gone, json!({}))
+        .is(500)
+        .says("any more")
+        .says("Unknown tool");
+    assert!(!session.tools().contains(gone));
+    // Nothing is made up about one that is still there, or never was.
+    for name in ["one__echo", "one__never"] {
+        let answer = session.call(name, json!({})).is(500).says("Unknown tool");
+        let said = answer.body["message"].as_str().unwrap();
+        assert!(!said.contains("any more"), "{said}");
+    }
+}
+
+#[test]
+fn ten_thousand_tools_are_all_there() {
+    let names = |range: std::ops::Range<usize>| range.map(|n| format!("tool{n:05}"));
+    let script = Script::new()
+        .on("tools/list", [page(names(0..10_000), None)])
+        .on("tools/call", [Action::text("here")]);
+    let record = Record::new();
+    let file = record.path().with_extension("script");
+    fs::write(&file, as_argument(&script)).unwrap();
+    let argument = format!("@{}", file.display());
+    let server = Server::new().start();
+    let session = server.session([Extension::stdio("many", &scripted_mcp(), &[&argument])]);
+    let listed = session.tools();
+    assert_eq!(listed.len(), 10_000);
+    assert_eq!(listed[9_999], "many__tool09999");
+    let answer = session.call("many__tool09999", json!({})).is(200);
+    assert_eq!(answer.content(), "here");
+}
+
+#[test]
+fn a_cursor_that_the_server_refuses_is_an_error_that_names_it() {
+    let next = page(["one".to_owned()].into_iter(), Some("page-2"));
+    let refuses = Script::new().on("tools/list", [next]);
+    let server = Server::new().start();
+    // The same cursor again and again.
+    let error = server.refuses(Extension::scripted("one", &refuses));
+    assert!(
+        error.contains("\"one\"") && error.contains("came twice"),
+        "{error}"
+    );
+    let pager = Extension::shell(
+        "two",
+        r#"while read -r line; do
+            case "$line" in
+            *cursor*) out='"error":{"code":-32602,"message":"Invalid cursor"}' ;;
+            *tools/list*) out='"result":{"tools":[],"nextCursor":"page-2"}' ;;
+            *initialize\"*) out='"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+            *) continue ;;
+            esac
+            id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+            printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$out"
+        done"#,
+    );
+    let error = server.refuses(pager);
+    for part in ["\"two\"", "refuses the cursor", "page-2", "Invalid cursor"] {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 #[test]

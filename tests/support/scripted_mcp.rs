@@ -11,10 +11,15 @@ use std::io::{self, BufRead, BufWriter, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
-use std::{env, process, thread};
+use std::{env, fs, process, thread};
 
 fn main() {
     let script = env::args().nth(1).expect("a script as the one argument");
+    // One that is too long for an argument is in a file.
+    let script = match script.strip_prefix('@') {
+        Some(file) => fs::read_to_string(file).expect("a readable file"),
+        None => script,
+    };
     let script: Script = serde_json::from_str(&script).expect("a script");
     let record = script.record.as_ref().map(|path| {
         let mut options = OpenOptions::new();

@@ -167,6 +167,11 @@ impl HttpTransport {
             shared: Arc::new(shared),
         })
     }
+
+    /// Scheme, host and port of the server: what may be shown of its address.
+    pub fn origin(&self) -> &str {
+        &self.shared.target.origin
+    }
 }
 
 impl Transport for HttpTransport {

@@ -1,0 +1,63 @@
+//! The thread that looks after what nobody uses: a session without requests for a while gives its
+//! servers back, and the next request brings them back.
+
+use super::registry::Live;
+use crate::sys;
+use crate::sys::lock;
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often it looks, at least and at most.
+const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+
+pub(super) struct Housekeeper {
+    /// Nothing is ever sent: the thread ends when this is dropped.
+    _open: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Housekeeper {
+    /// Starts it. `idle` says how long a session may be unused, if there is a limit.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub(super) fn begin(
+        live: Arc<Live>,
+        idle: impl Fn() -> Option<Duration> + Send + 'static,
+    ) -> io::Result<Self> {
+        let (open, closed) = bounded(0);
+        let thread = sys::spawn("housekeeper".to_owned(), None, move || {
+            keep(&live, &idle, &closed);
+        })?;
+        Ok(Housekeeper {
+            _open: open,
+            thread,
+        })
+    }
+
+    /// Ends it; an agent that is being laid to rest is waited for.
+    pub(super) fn end(self) {
+        let Housekeeper { _open, thread } = self;
+        drop(_open);
+        let _ = thread.join();
+    }
+}
+
+fn keep(live: &Live, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+    loop {
+        let limit = idle();
+        let (shortest, longest) = LOOKS;
+        let pause = limit.map_or(longest, |limit| (limit / 4).clamp(shortest, longest));
+        if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        let Some(limit) = limit else { continue };
+        let agents: Vec<_> = lock(live).values().cloned().collect();
+        for agent in agents {
+            agent.rest_if_idle(limit);
+        }
+    }
+}

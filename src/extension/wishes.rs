@@ -1,0 +1,153 @@
+//! What a session wants of a server beside its answers: to hear when a resource changes, and how much to
+//! be told. It is asked for anew on every connection, because a server forgets it with the old one.
+//! MCP 2025-11-25, server/resources (subscriptions), server/utilities/logging.
+
+use crate::mcp;
+use crate::mcp::client::Client;
+use crate::sys::cancel::Cancel;
+use crate::sys::lock;
+use crate::text::printable;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Hears that a resource may have changed. Called in a thread that has other things to do.
+pub type Updated = Arc<dyn Fn() + Send + Sync>;
+
+/// How many resources of one extension may be subscribed to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
+
+/// The wishes of a session for one extension.
+#[derive(Default)]
+pub(super) struct Wishes {
+    subscriptions: Mutex<BTreeMap<String, Updated>>,
+}
+
+impl Wishes {
+    /// Remembers a subscription; false when there are too many.
+    pub(super) fn subscribe(&self, uri: &str, updated: Updated) -> bool {
+        let mut subscriptions = lock(&self.subscriptions);
+        let fits = subscriptions.len() < MAX_SUBSCRIPTIONS || subscriptions.contains_key(uri);
+        if fits {
+            subscriptions.insert(uri.to_owned(), updated);
+        }
+        fits
+    }
+
+    /// Forgets a subscription; false when there is none.
+    pub(super) fn unsubscribe(&self, uri: &str) -> bool {
+        lock(&self.subscriptions).remove(uri).is_some()
+    }
+
+    /// Tells a new connection. A server that refuses is still of use, so that is only logged.
+    pub(super) fn express(
+        &self,
+        name: &str,
+        client: &Client,
+        level: Option<&'static str>,
+        cancel: &Cancel,
+    ) {
+        let uris: Vec<String> = lock(&self.subscriptions).keys().cloned().collect();
+        let able = client.server().capabilities.logging.is_some();
+        if let Some(level) = level.filter(|_| able)
+            && let Err(error) = client.set_level(level, cancel)
+        {
+            log::warn!("log level not set extension={name:?} reason={error}");
+        }
+        for uri in uris {
+            match client.subscribe(&uri, true, cancel) {
+                Ok(()) => {}
+                Err(error) => {
+                    let uri = printable(&uri, 200);
+                    log::warn!(
+                        "not subscribed again extension={name:?} uri={uri:?} reason={error}"
+                    );
+                    if !matches!(error, mcp::Error::Rpc { .. }) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The server says that a resource, or something below it, has changed.
+    pub(super) fn updated(&self, params: Option<&RawValue>) {
+        #[derive(Deserialize)]
+        struct Params {
+            uri: String,
+        }
+        let Some(Ok(Params { uri })) =
+            params.map(|params| crate::json::from_str::<Params>(params.get()))
+        else {
+            return;
+        };
+        let told: Vec<_> = lock(&self.subscriptions)
+            .iter()
+            .filter(|(subscribed, _)| covers(subscribed, &uri))
+            .map(|(_, updated)| updated.clone())
+            .collect();
+        told.iter().for_each(|updated| updated());
+    }
+
+    /// There is a new connection, and nobody knows what changed while there was none.
+    pub(super) fn renewed(&self) {
+        let all: Vec<_> = lock(&self.subscriptions).values().cloned().collect();
+        all.iter().for_each(|updated| updated());
+    }
+}
+
+/// A server may name a resource below the one that was subscribed to.
+fn covers(subscribed: &str, updated: &str) -> bool {
+    match updated.strip_prefix(subscribed) {
+        Some("") => true,
+        Some(rest) => subscribed.ends_with('/') || rest.starts_with(['/', '?', '#']),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn an_update_reaches_the_resource_and_what_holds_it() {
+        let wishes = Wishes::default();
+        let counts: Vec<_> = ["a://x", "a://x/y", "a://xx", "a://"]
+            .map(|uri| {
+                let count = Arc::new(AtomicUsize::new(0));
+                let counted = count.clone();
+                let updated = Arc::new(move || {
+                    counted.fetch_add(1, Ordering::SeqCst);
+                });
+                assert!(wishes.subscribe(uri, updated));
+                count
+            })
+            .into();
+        let told = |params: &str| {
+            let params = RawValue::from_string(params.to_owned()).unwrap();
+            wishes.updated(Some(&params));
+            let seen: Vec<_> = counts.iter().map(|n| n.swap(0, Ordering::SeqCst)).collect();
+            seen
+        };
+        assert_eq!(told(r#"{"uri": "a://x/y"}"#), [1, 1, 0, 1]);
+        assert_eq!(told(r#"{"uri": "a://xx"}"#), [0, 0, 1, 1]);
+        assert_eq!(told(r#"{"uri": 5}"#), [0; 4]);
+        wishes.updated(None);
+        wishes.renewed();
+        assert!(counts.iter().all(|n| n.load(Ordering::SeqCst) == 1));
+        assert!(wishes.unsubscribe("a://x") && !wishes.unsubscribe("a://x"));
+    }
+
+    #[test]
+    fn subscriptions_are_bounded() {
+        let wishes = Wishes::default();
+        let nothing: Updated = Arc::new(|| {});
+        for n in 0..MAX_SUBSCRIPTIONS {
+            assert!(wishes.subscribe(&format!("a://{n}"), nothing.clone()));
+        }
+        assert!(!wishes.subscribe("a://one-more", nothing.clone()));
+        assert!(wishes.subscribe("a://0", nothing), "it is there already");
+    }
+}

@@ -1,0 +1,151 @@
+//! Listings: page after page, within bounds. MCP 2025-11-25, server/utilities/pagination.
+
+use super::{Client, decode};
+use crate::mcp::error::Error;
+use crate::mcp::jsonrpc;
+use crate::mcp::types::{Prompt, Resource, ResourceTemplate, Tool};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::HashSet;
+use std::time::Instant;
+
+/// How many pages one listing may have.
+pub const MAX_PAGES: usize = 1_000;
+/// How large the pages of one listing may be together, in bytes.
+pub const MAX_LISTING: usize = 64 << 20;
+/// How much of a cursor is quoted, in characters.
+const QUOTED: usize = 64;
+
+/// One page of any listing; each names its items after what they are.
+#[derive(Deserialize)]
+struct Page<T> {
+    #[serde(
+        rename = "tools",
+        alias = "resources",
+        alias = "resourceTemplates",
+        alias = "prompts"
+    )]
+    items: Vec<T>,
+    #[serde(rename = "nextCursor")]
+    next: Option<String>,
+}
+
+impl Client {
+    /// All tools, page after page; none if the server has no such capability.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_tools(&self, cancel: &Cancel) -> Result<Vec<Tool>, Error> {
+        match self.server().capabilities.tools {
+            Some(_) => self.list("tools/list", cancel),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// All resources, as [`list_tools`](Self::list_tools).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_resources(&self, cancel: &Cancel) -> Result<Vec<Resource>, Error> {
+        match self.server().capabilities.resources {
+            Some(_) => self.list("resources/list", cancel),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// All resource templates; none if the server does not know the method, which is optional.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_resource_templates(&self, cancel: &Cancel) -> Result<Vec<ResourceTemplate>, Error> {
+        if self.server().capabilities.resources.is_none() {
+            return Ok(Vec::new());
+        }
+        match self.list("resources/templates/list", cancel) {
+            Err(Error::Rpc { error, .. }) if error.code == jsonrpc::METHOD_NOT_FOUND => {
+                Ok(Vec::new())
+            }
+            all => all,
+        }
+    }
+
+    /// All prompts, as [`list_tools`](Self::list_tools).
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn list_prompts(&self, cancel: &Cancel) -> Result<Vec<Prompt>, Error> {
+        match self.server().capabilities.prompts {
+            Some(_) => self.list("prompts/list", cancel),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn list<T: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        cancel: &Cancel,
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        self.pages(method, cancel, &mut |page| {
+            let page: Page<T> = decode(method, page)?;
+            all.extend(page.items);
+            Ok(page.next)
+        })?;
+        Ok(all)
+    }
+
+    /// Hands each page of a listing to `take`, which tells the cursor that it has.
+    fn pages(
+        &self,
+        method: &'static str,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(&RawValue) -> Result<Option<String>, Error>,
+    ) -> Result<(), Error> {
+        #[derive(Serialize)]
+        struct Own<'a> {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            cursor: Option<&'a str>,
+        }
+        let wrong = |reason| Error::Protocol { method, reason };
+        let after = self.inner.options.patience.total;
+        let (begin, mut size) = (Instant::now(), 0);
+        let (mut seen, mut cursor) = (HashSet::new(), None::<String>);
+        for _ in 0..MAX_PAGES {
+            let own = Own {
+                cursor: cursor.as_deref(),
+            };
+            let page = match self.ask(method, |_| self.params(&own), cancel) {
+                Err(Error::Rpc { error, .. }) if let Some(cursor) = &cursor => {
+                    let (cursor, code) = (printable(cursor, QUOTED), error.code);
+                    return Err(wrong(format!(
+                        "the server refuses the cursor {cursor:?} that it gave itself: {} ({code})",
+                        error.message
+                    )));
+                }
+                answer => answer?,
+            };
+            size += page.get().len();
+            if size > MAX_LISTING {
+                let reason = format!("the listing has more than {MAX_LISTING} bytes");
+                return Err(wrong(reason));
+            }
+            if begin.elapsed() > after {
+                return Err(Error::TimedOut { method, after });
+            }
+            // An empty cursor is how some servers say that there is no more.
+            let Some(next) = take(&page)?.filter(|next| !next.is_empty()) else {
+                return Ok(());
+            };
+            if !seen.insert(next.clone()) {
+                let next = printable(&next, QUOTED);
+                return Err(wrong(format!("the cursor {next:?} came twice")));
+            }
+            cursor = Some(next);
+        }
+        let reason = format!("the listing has more than {MAX_PAGES} pages");
+        Err(wrong(reason))
+    }
+}

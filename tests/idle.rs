@@ -1,0 +1,213 @@
+//! A session that nobody uses gives its servers back, and the next request brings them back.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use serde_json::{Value, json};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::scripted::{Action, Script};
+use support::server::{Extension, Live, Record, Server, Session};
+use support::{process, until};
+
+/// A server whose sessions are idle after a second.
+fn soon_idle() -> Server {
+    Server::new().env("GOOSE_SESSION_IDLE_SECS", "1")
+}
+
+fn scripted(name: &str, record: &Record) -> Extension {
+    Extension::scripted(name, &Script::new().recorded(&record.path()))
+}
+
+fn children(server: &Live) -> usize {
+    let all = server.descendants();
+    all.iter().filter(|p| p.name() != process::GUARDIAN).count()
+}
+
+fn at_rest(server: &Live) {
+    until("the end of its servers", || {
+        (children(server) == 0).then_some(())
+    });
+}
+
+fn status(session: &Session<'_>) -> Vec<Value> {
+    let path = format!("/agent/extensions?session_id={}", session.id);
+    let answer = session.server.get(&path).is(200);
+    answer.body["extensions"].as_array().unwrap().clone()
+}
+
+#[test]
+fn its_servers_end_and_come_back_when_they_are_needed() {
+    let (one, two) = (Record::new(), Record::new());
+    let server = soon_idle().start();
+    let session = server.session([scripted("one", &one), scripted("two", &two)]);
+    session.echoes("one");
+    at_rest(&server);
+    // To look is no use of the session.
+    for extension in status(&session) {
+        assert_eq!(extension["state"], "idle", "{extension}");
+        assert_eq!(extension["pid"], Value::Null);
+    }
+    assert_eq!(children(&server), 0);
+    session.echoes("one");
+    // The other one is not even asked for.
+    until("both of them", || {
+        ((one.starts().len(), two.starts().len()) == (2, 2)).then_some(())
+    });
+    for extension in status(&session) {
+        assert_eq!(extension["restarts"], 0, "that was no loss: {extension}");
+    }
+    server.never_logs("restarted");
+    at_rest(&server);
+    let tools = session.tools();
+    assert_eq!(tools, ["one__echo", "two__echo"]);
+    at_rest(&server);
+    assert!(
+        session
+            .resume()
+            .iter()
+            .all(|result| result["success"] == true)
+    );
+    until("both of them", || (two.starts().len() == 4).then_some(()));
+}
+
+#[test]
+fn it_may_be_often() {
+    // More often than a server that is lost is started again.
+    let record = Record::new();
+    let server = soon_idle().start();
+    let session = server.session([scripted("one", &record)]);
+    for _ in 0..4 {
+        at_rest(&server);
+        session.echoes("one");
+    }
+    assert_eq!(record.starts().len(), 5);
+}
+
+#[test]
+fn what_is_under_way_is_not_ended() {
+    let record = Record::new();
+    let slow = Script::new()
+        .recorded(&record.path())
+        .tool("slow", [Action::Sleep(3_000), Action::text("done")]);
+    let server = soon_idle().start();
+    let session = server.session([Extension::scripted("one", &slow)]);
+    let answer = session.call("one__slow", json!({})).is(200);
+    assert_eq!(answer.content(), "done");
+    assert_eq!(record.starts().len(), 1);
+    // Nor is it at once after that.
+    session.echoes("one");
+    assert_eq!(record.starts().len(), 1);
+    at_rest(&server);
+}
+
+#[test]
+fn a_turn_goes_on_where_the_last_one_ended() {
+    let record = Record::new();
+    let turns = json!({"repeat": true, "turns": [{"steps": [
+        {"calls": [{"name": "one__echo", "arguments": {"message": "fine"}}]},
+        {"text": "So: {{last_result}}"},
+    ]}]});
+    let server = Server::scripted(turns)
+        .env("GOOSE_SESSION_IDLE_SECS", "1")
+        .start();
+    let session = server.session([scripted("one", &record)]);
+    session.say("go").finishes().says("So: fine");
+    at_rest(&server);
+    let turn = session.say("go").finishes().says("So: fine");
+    assert!(turn.notifications().is_empty(), "nothing was lost");
+    assert_eq!(record.starts().len(), 2);
+    let path = format!("/sessions/{}", session.id);
+    let kept = server.get(&path).is(200);
+    let messages = kept.body["conversation"].as_array().unwrap().len();
+    assert_eq!(messages, 8, "two turns of four messages");
+}
+
+#[test]
+fn a_session_that_is_used_keeps_them() {
+    let record = Record::new();
+    let server = Server::new().env("GOOSE_SESSION_IDLE_SECS", "2").start();
+    let session = server.session([scripted("one", &record)]);
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(3_500) {
+        session.echoes("one");
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(record.starts().len(), 1);
+}
+
+#[test]
+fn zero_is_never() {
+    let record = Record::new();
+    let server = Server::new().env("GOOSE_SESSION_IDLE_SECS", "0").start();
+    let session = server.session([scripted("one", &record)]);
+    thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(children(&server), 1);
+    session.echoes("one");
+    assert_eq!(record.starts().len(), 1);
+}
+
+#[test]
+fn a_server_that_does_not_come_back_is_an_error_and_is_tried_again() {
+    let record = Record::new();
+    let mark = record.path().with_extension("mark");
+    let script = support::server::as_argument(&Script::new());
+    let command = format!(
+        "if [ -e '{0}' ]; then echo 'not today' >&2; exit 3; fi; exec '{1}' '{script}'",
+        mark.display(),
+        support::server::scripted_mcp(),
+    );
+    let server = soon_idle().start();
+    let session = server.session([Extension::shell("one", &command)]);
+    session.echoes("one");
+    at_rest(&server);
+    std::fs::write(&mark, "").unwrap();
+    session
+        .call("one__echo", json!({}))
+        .is(500)
+        .says("not today");
+    let broken = &status(&session)[0];
+    assert_eq!(broken["state"], "broken", "{broken}");
+    assert!(broken["error"].as_str().unwrap().contains("not today"));
+    std::fs::remove_file(&mark).unwrap();
+    session.echoes("one");
+    assert_eq!(status(&session)[0]["state"], "active");
+}
+
+#[test]
+fn many_that_come_at_once_start_it_once() {
+    let record = Record::new();
+    let server = soon_idle().start();
+    let session = server.session([scripted("one", &record)]);
+    for round in 2..5 {
+        at_rest(&server);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| session.echoes("one"));
+            }
+        });
+        assert_eq!(record.starts().len(), round);
+    }
+}
+
+#[test]
+fn stop_and_the_end_of_the_server_find_nothing_left() {
+    let record = Record::new();
+    let server = soon_idle().start();
+    let rest = server.at_rest();
+    let session = server.session([scripted("one", &record)]);
+    session.echoes("one");
+    at_rest(&server);
+    session.stop();
+    session.call("one__echo", json!({})).is(424);
+    session.resume();
+    session.echoes("one");
+    at_rest(&server);
+    session.stop();
+    // The housekeeper stays.
+    until("the threads to end", || {
+        let now = server.census();
+        (now.threads <= rest.threads + 1 && now.descendants == 0).then_some(())
+    });
+    assert!(server.terminate().success());
+}
