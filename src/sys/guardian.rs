@@ -5,18 +5,23 @@
 //! with its process; so another process has to watch. It holds the read end of a pipe, in a session
 //! of its own, and learns each process group as it is made. When the pipe ends without a farewell
 //! the server is dead: the guardian kills the groups and, on Linux, every process that carries the
-//! server's mark, and ends.
+//! server's mark, and ends. It carries no mark itself, not even that of another server around this
+//! one, which would end it together with its server.
 //!
-//! On systems without `/proc` a descendant that left its group is not found.
+//! A guardian that was killed is replaced. [`process`](super::process) says what can be promised, and where.
 
-use super::unix;
+use super::mark::Mark;
+use super::{sweep, unix};
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// The hidden command by which a program becomes a guardian, see [`run`].
 pub const COMMAND: &str = "__guardian";
+/// How long a guardian fights what forks all the time. Nobody waits for it.
+const SWEEP: Duration = Duration::from_secs(30);
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
@@ -111,7 +116,7 @@ pub fn run(mark: &str) -> ExitCode {
         unix::signal_group(group, unix::Signal::Kill);
     }
     if !mark.is_empty() {
-        unix::kill_marked(&format!("{mark}."));
+        sweep::kill_marked(&Mark::of_server(mark), SWEEP);
     }
     ExitCode::SUCCESS
 }

@@ -5,10 +5,12 @@ pub mod cancel;
 pub mod clock;
 pub mod fs;
 pub mod guardian;
+mod mark;
 pub mod net;
 pub mod pipe;
 pub mod process;
 pub mod signal;
+mod sweep;
 mod unix;
 
 use std::io;

@@ -1,17 +1,51 @@
 //! Child processes that never outlive their owner.
 //!
-//! Every child leads a process group of its own and carries a mark in its environment, which its
-//! descendants inherit. Ending a child closes its stdin, waits, asks the group with SIGTERM, waits,
+//! Every child leads a process group of its own and carries a mark (`sys/mark.rs`), which
+//! its descendants inherit. Ending a child closes its stdin, waits, asks the group with SIGTERM, waits,
 //! kills the group, reaps the child, and kills whatever carries its mark, so that a descendant that
 //! left the group (`setsid`) goes too. If this process is killed, the kernel kills the direct
 //! children (Linux) and the [`guardian`](super::guardian) the rest.
 //!
 //! Children are made by one thread that lives as long as the process, because a parent-death
 //! signal fires when the *thread* that made the child ends.
+//!
+//! # What can be promised
+//!
+//! **Linux**: nothing that a child started is left once it has ended, or once this process has,
+//! SIGKILL included; also what forked twice, left its group and session, and changed its
+//! environment. What forks without end is killed until nothing of it is met, for a second here and
+//! half a minute by the guardian. The exceptions:
+//!
+//! - A descendant that both cleans its environment and sets the limit that carries the mark, in a
+//!   session of its own, is not found. None does by chance; this keeps order, it is no sandbox.
+//! - Where the hard limit on file locks is lower than the mark, or on 32-bit systems, children carry
+//!   it in the environment alone.
+//! - A program that is setuid or has file capabilities loses the parent-death signal, and its
+//!   environment cannot be read, but the limit can. It is killed like others while its real user
+//!   is ours; once it has become another user altogether (`sudo`), we may not.
+//! - Where `/proc` is mounted with `hidepid`, nothing changes for programs of ours that may be
+//!   debugged; others, setuid ones for example, are found only in their group. Where there is no
+//!   `/proc`, or it is that of another pid namespace, groups are all there is, and a guardian may not
+//!   start; the log says so.
+//! - What somebody else starts at a child's request (a service manager, a container engine) is not
+//!   its descendant.
+//! - If the guardian is killed, another takes its place at once. If both are killed in the same moment,
+//!   the kernel still kills the direct children; what those had started stays, unless it ends with its
+//!   pipes.
+//!
+//! **macOS** has no parent-death signal and does not show the limits of others, nor the
+//! environment of hardened programs; the guardian, which waits on its pipe, kills the groups. So
+//! descendants that stay in their group go, in every case but that both processes are killed at
+//! once, and those that call `setsid` or `setpgid` are missed. It has not been tried.
+//!
+//! **Windows** would put each child into a job object that kills what is in it when its last handle is
+//! closed, which happens by itself when this process ends, so there would be no guardian; a child can
+//! leave a job only if it may break away. This is not written yet: gosling does not build there.
 
 use super::guardian::Guardian;
+use super::mark::Mark;
 use super::pipe::PipeReader;
-use super::{lock, unix};
+use super::{lock, sweep, unix};
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use std::io;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -25,6 +59,8 @@ pub const MARK: &str = "GOSLING_PROCESS_MARK";
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);
+/// How long the search for what else a child has started may take.
+const SWEEP: Duration = Duration::from_secs(1);
 
 /// How long a child is given, step by step, before it is killed.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +87,7 @@ impl Grace {
 /// A running child and its pipes. Dropping it ends it without much grace.
 pub struct Process {
     pid: i32,
-    mark: String,
+    mark: Mark,
     child: Mutex<Option<std::process::Child>>,
     status: OnceLock<ExitStatus>,
     /// It ended without being sent a signal.
@@ -113,13 +149,14 @@ impl Process {
     pub fn spawn(mut command: Command) -> io::Result<(Process, Pipes)> {
         static CHILDREN: AtomicU64 = AtomicU64::new(1);
         let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}.{number}.", server_mark()?);
+        let mark = Mark::of_server(server_mark()?).of_child(number);
+        let around = std::env::var(MARK).ok();
         command
-            .env(MARK, &mark)
+            .env(MARK, mark.variable(around.as_deref()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        unix::lead_a_group_and_die_with_us(&mut command);
+        unix::lead_a_group_and_die_with_us(&mut command, &mark);
         let spawner = Spawner::get()?;
         let (reply, answer) = bounded(1);
         let gone = || io::Error::other("the thread that starts processes is gone");
@@ -198,7 +235,7 @@ impl Process {
         if let Ok(Some(status)) = child.try_wait() {
             let _ = self.status.set(status);
         }
-        unix::kill_marked(&self.mark);
+        sweep::kill_marked(&self.mark, SWEEP);
     }
 }
 

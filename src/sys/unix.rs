@@ -3,7 +3,7 @@
 //! closure that runs between fork and exec and makes system calls only.
 #![allow(unsafe_code)]
 
-use super::process::MARK;
+use super::mark::Mark;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -11,11 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
-
-/// How often the sweep looks again while it finds something to kill.
-const SWEEPS: usize = 20;
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a group is sent.
 #[derive(Clone, Copy)]
@@ -29,16 +24,22 @@ pub(super) fn pid_of(child: &Child) -> i32 {
     child.id().cast_signed()
 }
 
-/// The child will lead a process group of its own and, on Linux, be killed when the thread that
-/// makes it ends.
-pub(super) fn lead_a_group_and_die_with_us(command: &mut Command) {
+/// The child will lead a process group of its own and, on Linux, carry the mark as a limit and be
+/// killed when the thread that makes it ends.
+pub(super) fn lead_a_group_and_die_with_us(command: &mut Command, mark: &Mark) {
     command.process_group(0);
+    let limit = mark.limit();
+    #[cfg(not(target_os = "linux"))]
+    let _ = limit;
     #[cfg(target_os = "linux")]
     {
         let parent = std::process::id().cast_signed();
-        // SAFETY: prctl and getppid are async-signal-safe and touch no memory of ours.
+        // SAFETY: these system calls are async-signal-safe and touch no memory of ours.
         unsafe {
             command.pre_exec(move || {
+                if let Some(limit) = limit {
+                    set_limit(Some(limit));
+                }
                 if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
                     return Err(io::Error::last_os_error());
                 }
@@ -52,15 +53,62 @@ pub(super) fn lead_a_group_and_die_with_us(command: &mut Command) {
     }
 }
 
-/// The child will lead a session of its own, out of reach of the terminal's signals.
+/// The child will lead a session of its own, out of reach of the terminal's signals, and carry no
+/// mark that was put on this process: the guardian of a server that is another server's child has
+/// work to do when that one ends its child.
 pub(super) fn lead_a_session(command: &mut Command) {
-    // SAFETY: setsid is async-signal-safe and touches no memory of ours.
+    // SAFETY: these system calls are async-signal-safe and touch no memory of ours.
     unsafe {
-        command.pre_exec(|| match libc::setsid() {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
+        command.pre_exec(|| {
+            set_limit(None);
+            match libc::setsid() {
+                -1 => Err(io::Error::last_os_error()),
+                _ => Ok(()),
+            }
         });
     }
+}
+
+/// Sets the soft limit that carries marks, or takes it away, if the hard one lets it be. For a child
+/// between fork and exec.
+fn set_limit(soft: Option<u64>) {
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+    let _ = soft;
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    // SAFETY: plain data that outlives both calls, for which zero is valid.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_LOCKS, &raw mut limit) == 0 {
+            let wanted = soft.unwrap_or(limit.rlim_max);
+            if wanted <= limit.rlim_max {
+                limit.rlim_cur = wanted;
+                libc::setrlimit(libc::RLIMIT_LOCKS, &raw const limit);
+            }
+        }
+    }
+}
+
+/// The soft limit of a process that carries marks.
+pub(super) fn limit_of(pid: i32) -> io::Result<u64> {
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+    {
+        let _ = pid;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    // SAFETY: plain data that outlives the call, for which zero is valid; nothing is set.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        match libc::prlimit(pid, libc::RLIMIT_LOCKS, std::ptr::null(), &raw mut limit) {
+            0 => Ok(limit.rlim_cur),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Whether an error says that there is no such process.
+pub(super) fn is_nobody(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// Only the end of its pipe ends a guardian, and its name is not the server's, so that
@@ -84,8 +132,7 @@ pub(super) fn signal_group(group: i32, signal: Signal) {
         Signal::Kill => libc::SIGKILL,
     };
     if group > 1 {
-        // SAFETY: plain integers.
-        unsafe { libc::kill(-group, signal) };
+        let _ = kill(-group, signal);
     }
 }
 
@@ -123,52 +170,51 @@ fn has_exited(pid: i32) -> bool {
     }
 }
 
-/// Kills every process, other than this one, whose environment carries a mark that begins with
-/// `mark`. Looks again until a look finds none, because a process may fork while it is looked at.
-pub(super) fn kill_marked(mark: &str) {
-    if !cfg!(target_os = "linux") {
-        return;
-    }
-    let wanted = format!("{MARK}={mark}");
-    let own = std::process::id().cast_signed();
-    for _ in 0..SWEEPS {
-        let mut found = false;
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let pid = entry.file_name().to_str().and_then(|n| n.parse().ok());
-            if let Some(pid) = pid.filter(|pid| *pid != own && carries(*pid, &wanted)) {
-                found = true;
-                kill_if(pid, || carries(pid, &wanted));
-            }
-        }
-        if !found {
-            return;
-        }
-        thread::sleep(PAUSE);
-    }
-}
-
-/// Whether an entry of the process's environment begins so. A zombie has none.
-fn carries(pid: i32, wanted: &str) -> bool {
-    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry.starts_with(wanted.as_bytes()))
-    })
+/// What became of a process that was to be killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hit {
+    Killed,
+    /// It had ended, or was not the one that was meant.
+    Gone,
+    /// It is out of our reach.
+    Refused,
 }
 
 /// Kills the process if it still is the one that was meant: its id cannot be given away between the
 /// question and the signal, because a handle is held meanwhile.
-fn kill_if(pid: i32, still_meant: impl Fn() -> bool) {
+pub(super) fn kill_if(pid: i32, still_meant: impl Fn() -> bool) -> Hit {
     #[cfg(target_os = "linux")]
-    if let Some(handle) = linux::PidFd::open(pid) {
-        if still_meant() {
-            handle.kill();
-        }
-        return;
+    let handle = match linux::PidFd::open(pid) {
+        None if is_nobody(&io::Error::last_os_error()) => return Hit::Gone,
+        handle => handle,
+    };
+    if !still_meant() {
+        return Hit::Gone;
     }
-    if still_meant() {
-        // SAFETY: plain integers.
-        unsafe { libc::kill(pid, libc::SIGKILL) };
+    #[cfg(target_os = "linux")]
+    let killed = match handle {
+        Some(handle) => handle.kill(),
+        None => kill(pid, libc::SIGKILL),
+    };
+    #[cfg(not(target_os = "linux"))]
+    let killed = kill(pid, libc::SIGKILL);
+    match killed {
+        Ok(()) => Hit::Killed,
+        Err(e) if is_nobody(&e) => Hit::Gone,
+        Err(_) => Hit::Refused,
+    }
+}
+
+/// Whether the process is out of our reach: another user's, which we may not signal.
+pub(super) fn is_out_of_reach(pid: i32) -> bool {
+    kill(pid, 0).is_err_and(|e| e.raw_os_error() == Some(libc::EPERM))
+}
+
+fn kill(pid: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: plain integers.
+    match unsafe { libc::kill(pid, signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     }
 }
 
@@ -232,16 +278,20 @@ mod linux {
             }
         }
 
-        pub(super) fn kill(&self) {
+        pub(super) fn kill(&self) -> Result<(), Error> {
             // SAFETY: plain integers and a null siginfo, which is allowed.
-            unsafe {
+            let result = unsafe {
                 libc::syscall(
                     libc::SYS_pidfd_send_signal,
                     self.0.as_raw_fd(),
                     libc::SIGKILL,
                     std::ptr::null::<libc::siginfo_t>(),
                     0,
-                );
+                )
+            };
+            match result {
+                0 => Ok(()),
+                _ => Err(Error::last_os_error()),
             }
         }
     }

@@ -1,0 +1,229 @@
+//! How a server knows its own processes again, whatever they do to hide it.
+//!
+//! Every child carries its mark twice, and what it starts inherits both:
+//!
+//! - In its environment. A program that cleans its environment loses it.
+//! - On 64-bit Linux as the soft value of a resource limit, `RLIMIT_LOCKS`, which has meant nothing to
+//!   the kernel since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and
+//!   anybody may read it. A program loses it only if it sets this very limit.
+//!
+//! All of this is arithmetic and text; [`sweep`](super::sweep) looks for marks and
+//! [`unix`](super::unix) sets them.
+
+use super::process::MARK;
+
+/// The bits of a limit that count the children of one server; those above tell servers apart.
+const COUNT: u64 = (1 << 24) - 1;
+/// Set in every mark, so that it cannot be mistaken for a limit that somebody means.
+const HUGE: u64 = 1 << 62;
+/// The longest mark of another server, around this one, that is handed on.
+const LONGEST: usize = 1000;
+
+/// What tells the processes of one server, or of one of its children, from all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    text: String,
+    /// The server's part of the limit, if limits can carry marks here.
+    server: Option<u64>,
+    /// Which child; none for all of them.
+    child: Option<u64>,
+}
+
+/// What a process's limit says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// It carries the mark.
+    Marked,
+    /// It is not the one that is looked for: it carries the mark of another child of the same server,
+    /// or is out of reach.
+    Other,
+    /// Nothing.
+    Nothing,
+}
+
+impl Mark {
+    /// The mark of a whole server, by its random name in hexadecimal.
+    pub(super) fn of_server(name: &str) -> Mark {
+        let number = name.get(..16).and_then(|n| u64::from_str_radix(n, 16).ok());
+        let limits = cfg!(all(target_os = "linux", target_pointer_width = "64"));
+        Mark {
+            text: format!("{name}."),
+            // Half of the numbers is left alone: signed ones, and that for no limit.
+            server: number
+                .filter(|_| limits)
+                .map(|n| HUGE | (n & (HUGE - 1) & !COUNT)),
+            child: None,
+        }
+    }
+
+    /// The mark of the server's child with this number.
+    pub(super) fn of_child(&self, number: u64) -> Mark {
+        Mark {
+            text: format!("{}{number}.", self.text),
+            server: self.server,
+            child: Some(number),
+        }
+    }
+
+    /// The value of the environment variable for a child, behind that of the server around this one.
+    pub(super) fn variable(&self, around: Option<&str>) -> String {
+        let around = around.filter(|around| around.len() <= LONGEST);
+        format!("{}{}", around.unwrap_or_default(), self.text)
+    }
+
+    /// The limit for a child; none when there are no more numbers.
+    pub(super) fn limit(&self) -> Option<u64> {
+        let child = self.child.filter(|child| *child <= COUNT)?;
+        Some(self.server? | child)
+    }
+
+    /// What a limit says.
+    pub(super) fn judge(&self, limit: u64) -> Says {
+        if self.server != Some(limit & !COUNT) {
+            return Says::Nothing;
+        }
+        match self.child {
+            None => Says::Marked,
+            Some(child) if child == limit & COUNT => Says::Marked,
+            Some(_) => Says::Other,
+        }
+    }
+
+    /// Whether an environment, entries that end in NUL, carries it.
+    pub(super) fn is_in(&self, environment: &[u8]) -> bool {
+        let mut values = environment.split(|byte| *byte == 0).filter_map(|entry| {
+            let value = entry.strip_prefix(MARK.as_bytes())?;
+            value.strip_prefix(b"=")
+        });
+        let text = self.text.as_bytes();
+        values.any(|value| value.windows(text.len()).any(|part| part == text))
+    }
+}
+
+/// The soft limit in `/proc/PID/limits`.
+pub(super) fn limit_in(limits: &str) -> Option<u64> {
+    let line = limits
+        .lines()
+        .find_map(|l| l.strip_prefix("Max file locks"));
+    line?.split_whitespace().next()?.parse().ok()
+}
+
+/// Whether `/proc/PID/stat` is of a process that has ended and only waits to be reaped. The first
+/// thread of one may have ended while others go on.
+pub(super) fn has_ended(stat: &str) -> bool {
+    let Some((_, fields)) = stat.rsplit_once(')') else {
+        return true;
+    };
+    let mut fields = fields.split_whitespace();
+    let state = fields.next();
+    let threads = fields.nth(16).and_then(|n| n.parse::<u32>().ok());
+    matches!(state, Some("Z" | "X")) && threads.unwrap_or(0) <= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "ffeeddccbbaa99887766554433221100";
+
+    fn server() -> Mark {
+        Mark::of_server(NAME)
+    }
+
+    #[test]
+    fn a_server_knows_its_children_and_a_child_only_itself() {
+        let (three, four) = (server().of_child(3), server().of_child(4));
+        let stranger = Mark::of_server("00eeddccbbaa99887766554433221100").of_child(3);
+        for child in [&three, &four] {
+            let variable = format!("A=1\0{MARK}={}\0", child.variable(None));
+            assert!(server().is_in(variable.as_bytes()));
+            assert_eq!(three.is_in(variable.as_bytes()), *child == three);
+            assert!(!stranger.is_in(variable.as_bytes()));
+        }
+        assert!(!three.is_in(format!("{MARK}={NAME}.33.\0").as_bytes()));
+        assert!(!three.is_in(format!("X{MARK}={NAME}.3.\0").as_bytes()));
+        assert!(!three.is_in(b""));
+    }
+
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    #[test]
+    fn limits_tell_the_same() {
+        let (three, four) = (server().of_child(3), server().of_child(4));
+        let stranger = Mark::of_server("00eeddccbbaa99887766554433221100");
+        let limit = three.limit().unwrap();
+        assert!(limit > 1 << 62 && i64::try_from(limit).is_ok());
+        assert_eq!(server().judge(limit), Says::Marked);
+        assert_eq!(three.judge(limit), Says::Marked);
+        assert_eq!(four.judge(limit), Says::Other);
+        assert_eq!(stranger.judge(limit), Says::Nothing);
+        assert_eq!(stranger.of_child(3).judge(limit), Says::Nothing);
+        for nothing in [0, 1024, i64::MAX.unsigned_abs(), u64::MAX] {
+            assert_eq!(server().judge(nothing), Says::Nothing);
+        }
+        // When there are no more numbers, none is given twice.
+        let last = server().of_child(COUNT);
+        assert_eq!(server().judge(last.limit().unwrap()), Says::Marked);
+        assert_eq!(server().of_child(COUNT + 1).limit(), None);
+        assert_eq!(server().of_child(COUNT + 1 + 3).judge(limit), Says::Other);
+    }
+
+    #[test]
+    fn what_is_no_mark_of_ours_sets_no_limit() {
+        for name in [
+            "",
+            "x",
+            "short",
+            "käse käse käse käse",
+            "zzzzzzzzzzzzzzzzzz",
+        ] {
+            let mark = Mark::of_server(name).of_child(1);
+            assert_eq!(mark.limit(), None);
+            assert_eq!(mark.judge(u64::MAX), Says::Nothing);
+        }
+    }
+
+    #[test]
+    fn a_server_inside_another_hands_the_others_mark_on() {
+        let inner = Mark::of_server("00112233445566778899aabbccddeeff").of_child(1);
+        let outer = server().of_child(2);
+        let variable = inner.variable(Some(&outer.variable(None)));
+        let environment = format!("{MARK}={variable}\0");
+        assert!(inner.is_in(environment.as_bytes()));
+        assert!(outer.is_in(environment.as_bytes()));
+        assert!(!server().of_child(1).is_in(environment.as_bytes()));
+        let long = "x".repeat(LONGEST + 1);
+        assert_eq!(inner.variable(Some(&long)), inner.variable(None));
+    }
+
+    #[test]
+    fn limits_are_read() {
+        let text = |soft: &str| {
+            format!(
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max address space         unlimited            unlimited            bytes     \n\
+                 Max file locks            {soft:<20} unlimited            locks     \n\
+                 Max pending signals       96365                96365                signals   \n"
+            )
+        };
+        let wanted = 4_611_686_018_427_387_905;
+        assert_eq!(limit_in(&text("4611686018427387905")), Some(wanted));
+        assert_eq!(limit_in(&text("unlimited")), None);
+        assert_eq!(limit_in(&text("-1")), None);
+        assert_eq!(limit_in(""), None);
+    }
+
+    #[test]
+    fn the_dead_are_told_from_the_living() {
+        let stat = |state: &str, threads: &str| {
+            format!(
+                "7 (a) b) {state} 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 {threads} 0 100 0 0 0"
+            )
+        };
+        assert!(has_ended(&stat("Z", "1")));
+        assert!(has_ended(&stat("X", "0")));
+        assert!(!has_ended(&stat("Z", "2")));
+        assert!(!has_ended(&stat("S", "1")));
+        assert!(!has_ended(&stat("T", "1")));
+        assert!(has_ended(""));
+    }
+}

@@ -1,0 +1,233 @@
+//! Killing everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
+//!
+//! What forks while it is looked for is met by looking again, until a look meets nothing. The
+//! newest process is asked first, because one that forks and ends all the time leaves little time.
+//! There is no stopping before the killing: what was killed forks no more than what was stopped.
+
+use super::mark::{Mark, Says, has_ended, limit_in};
+use super::unix::{self, Hit};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// For what was killed to vanish.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How often in a row to look again only because processes ended before they could be asked: each may
+/// have forked.
+const IN_VAIN: u32 = 10;
+
+/// Kills every process, other than this one, that carries the mark, and looks again until nothing is
+/// left or the limit passes. Where `/proc` shows nothing it does nothing, and says so once.
+pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let deadline = Instant::now() + limit;
+    let mut sweep = Sweep {
+        mark,
+        known: HashSet::new(),
+    };
+    let mut in_vain = 0;
+    while Instant::now() < deadline {
+        let pids = match others() {
+            Ok(pids) => pids,
+            Err(e) => return say_once(&e),
+        };
+        let (met, silent) = sweep.ask_limits(pids);
+        match met {
+            Met::New => in_vain = 0,
+            Met::Again => thread::sleep(PAUSE),
+            Met::TooLate if in_vain < IN_VAIN => in_vain += 1,
+            Met::TooLate | Met::Nothing => match sweep.ask_environments(silent) {
+                Met::New | Met::Again => thread::sleep(PAUSE),
+                Met::TooLate | Met::Nothing => return,
+            },
+        }
+    }
+    log::warn!("what an extension's server has left behind does not end, or more of it comes");
+}
+
+/// What a look at some processes has met; the greatest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Met {
+    Nothing,
+    /// One that had ended already.
+    TooLate,
+    /// One that was killed before and has not vanished yet.
+    Again,
+    /// One that was killed now.
+    New,
+}
+
+struct Sweep<'a> {
+    mark: &'a Mark,
+    /// What was met so far.
+    known: HashSet<i32>,
+}
+
+impl Sweep<'_> {
+    /// Kills by the limits of processes. Also gives those whose limits say nothing.
+    fn ask_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
+        let (mark, mut most, mut silent) = (self.mark, Met::Nothing, Vec::new());
+        for pid in pids {
+            let marked = || says(pid, mark) == Some(Says::Marked);
+            most = most.max(match says(pid, mark) {
+                Some(Says::Marked) => self.kill(pid, marked),
+                Some(Says::Other) => Met::Nothing,
+                Some(Says::Nothing) => {
+                    silent.push(pid);
+                    Met::Nothing
+                }
+                None => self.note(pid, Hit::Gone),
+            });
+        }
+        (most, silent)
+    }
+
+    /// Kills by the environments of processes, which takes far longer.
+    fn ask_environments(&mut self, pids: Vec<i32>) -> Met {
+        let (mark, mut most) = (self.mark, Met::Nothing);
+        // A zombie has none.
+        let marked =
+            |pid| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| mark.is_in(&text));
+        for pid in pids {
+            if marked(pid) {
+                most = most.max(self.kill(pid, || marked(pid)));
+            }
+        }
+        most
+    }
+
+    fn kill(&mut self, pid: i32, marked: impl Fn() -> bool) -> Met {
+        let stat = || fs::read_to_string(format!("/proc/{pid}/stat"));
+        let meant = || marked() && stat().is_ok_and(|stat| !has_ended(&stat));
+        self.note(pid, unix::kill_if(pid, meant))
+    }
+
+    fn note(&mut self, pid: i32, hit: Hit) -> Met {
+        match (hit, self.known.insert(pid)) {
+            (Hit::Killed, true) => Met::New,
+            (Hit::Killed, false) => Met::Again,
+            (Hit::Gone, true) => Met::TooLate,
+            (Hit::Gone, false) | (Hit::Refused, _) => Met::Nothing,
+        }
+    }
+}
+
+/// What the limit of a process says; none when it has vanished.
+fn says(pid: i32, mark: &Mark) -> Option<Says> {
+    let limit = match unix::limit_of(pid) {
+        Ok(limit) => Some(limit),
+        Err(e) if unix::is_nobody(&e) => return None,
+        Err(_) if unix::is_out_of_reach(pid) => return Some(Says::Other),
+        // For example a program that is setuid: there is a file for everybody to read.
+        Err(_) => fs::read_to_string(format!("/proc/{pid}/limits"))
+            .ok()
+            .and_then(|limits| limit_in(&limits)),
+    };
+    Some(limit.map_or(Says::Nothing, |limit| mark.judge(limit)))
+}
+
+/// All processes but this one that can be seen, the newest first as far as their ids tell.
+fn others() -> io::Result<Vec<i32>> {
+    let own = std::process::id().cast_signed();
+    // It may be that of a container around this one, where ids mean other processes.
+    if fs::read_link("/proc/self")?.to_str() != Some(&own.to_string()) {
+        return Err(io::Error::other("it is not that of this container"));
+    }
+    let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse().ok());
+    let mut pids: Vec<i32> = pids.filter(|pid| *pid != own).collect();
+    pids.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(pids)
+}
+
+fn say_once(error: &io::Error) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        log::warn!(
+            "/proc is of no use: of what an extension's server leaves behind only its process group \
+             is found reason={error}"
+        );
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::process::MARK;
+    use super::*;
+    use std::process::{Child, Command};
+
+    /// Far more than a sweep takes.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn server() -> Mark {
+        Mark::of_server(&crate::sys::random_hex(16).unwrap())
+    }
+
+    /// A child that carries the mark as a limit alone.
+    fn limited(mark: &Mark) -> Child {
+        let mut command = Command::new("sleep");
+        command.arg("300").env_clear().env("PATH", "/usr/bin:/bin");
+        unix::lead_a_group_and_die_with_us(&mut command, mark);
+        command.spawn().unwrap()
+    }
+
+    fn lives(child: &mut Child) -> bool {
+        child.try_wait().unwrap().is_none()
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    #[test]
+    fn a_limit_is_enough_and_tells_children_apart() {
+        let server = server();
+        let (one, two) = (server.of_child(1), server.of_child(2));
+        let (mut first, mut second) = (limited(&one), limited(&two));
+        kill_marked(&one, LIMIT);
+        first.wait().unwrap();
+        assert!(lives(&mut second));
+        kill_marked(&server, LIMIT);
+        second.wait().unwrap();
+    }
+
+    #[test]
+    fn an_environment_is_enough() {
+        let mark = server().of_child(1);
+        let mut command = Command::new("sleep");
+        let mut child = command
+            .arg("300")
+            .env(MARK, mark.variable(Some("around.1.")))
+            .spawn()
+            .unwrap();
+        kill_marked(&server().of_child(1), LIMIT);
+        assert!(lives(&mut child));
+        kill_marked(&mark, LIMIT);
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn the_dead_hold_up_nobody() {
+        let mark = server().of_child(1);
+        let mut child = limited(&mark);
+        child.kill().unwrap();
+        unix::wait_exit(unix::pid_of(&child), LIMIT);
+        let begin = Instant::now();
+        kill_marked(&mark, LIMIT);
+        assert!(begin.elapsed() < LIMIT / 2, "{:?}", begin.elapsed());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_mark_is_asked_for_again_before_the_kill() {
+        let mut child = limited(&server().of_child(1));
+        let pid = unix::pid_of(&child);
+        assert_eq!(unix::kill_if(pid, || false), Hit::Gone);
+        assert!(lives(&mut child));
+        assert_eq!(unix::kill_if(pid, || true), Hit::Killed);
+        child.wait().unwrap();
+        assert_eq!(unix::kill_if(pid, || true), Hit::Gone);
+    }
+}
