@@ -8,11 +8,13 @@
 //! server's mark, and ends. It carries no mark itself, not even that of another server around this
 //! one, which would end it together with its server.
 //!
-//! A guardian that was killed is replaced. [`process`](super::process) says what can be promised, and where.
+//! A guardian that was killed is replaced, and so is one that does not listen, because somebody
+//! stopped it. [`process`](super::process) says what can be promised, and where.
 
 use super::mark::Mark;
 use super::{sweep, unix};
 use std::io::{self, BufRead, Write};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +22,8 @@ use std::time::Duration;
 
 /// The hidden command by which a program becomes a guardian, see [`run`].
 pub const COMMAND: &str = "__guardian";
+/// How long one may take to leave when it is let go.
+const FAREWELL: Duration = Duration::from_secs(1);
 /// How long a guardian fights what forks all the time. Nobody waits for it.
 const SWEEP: Duration = Duration::from_secs(30);
 
@@ -52,9 +56,12 @@ impl Guardian {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         unix::lead_a_session(&mut command);
-        Ok(Some(Guardian {
-            process: command.spawn()?,
-        }))
+        let process = command.spawn()?;
+        // One that is stopped, and does not listen, must not hold up the spawner.
+        if let Some(stdin) = &process.stdin {
+            let _ = unix::set_nonblocking(stdin.as_raw_fd());
+        }
+        Ok(Some(Guardian { process }))
     }
 
     pub(super) fn pid(&self) -> i32 {
@@ -78,13 +85,19 @@ impl Guardian {
     pub(super) fn dismiss(mut self) {
         self.tell("bye\n");
         drop(self.process.stdin.take());
+        if !unix::wait_exit(self.pid(), FAREWELL) {
+            let _ = self.process.kill();
+        }
         let _ = self.process.wait();
     }
 
-    /// A guardian that does not listen has died; the next child brings a new one.
+    /// A guardian that does not listen is dead or as good as dead; whoever watches it gets a new one.
+    /// So short a text goes into the pipe whole or not at all.
     fn tell(&mut self, text: &str) {
-        if let Some(stdin) = &mut self.process.stdin {
-            let _ = stdin.write_all(text.as_bytes());
+        if let Some(stdin) = &mut self.process.stdin
+            && stdin.write_all(text.as_bytes()).is_err()
+        {
+            let _ = self.process.kill();
         }
     }
 }
