@@ -6,32 +6,74 @@ mod support;
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::process::{GUARDIAN, Proc};
+use support::process::{GUARDIAN, Proc, children, signal, with_argument};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, Session, as_argument, scripted_mcp};
+use support::server::{
+    Extension, GOSLING, Live, Record, Server, Session, as_argument, scripted_mcp,
+};
 use support::until;
 
-/// Ignores signals and the end of its stdin, has a child of its own and one that left its group.
-fn stubborn(name: &str) -> Extension {
-    let mcp = scripted_mcp();
-    let script = as_argument(&Script::new());
-    let command = "trap '' TERM HUP INT; setsid sleep 300 & sleep 300 & \"$0\" \"$1\"; \
-                   while :; do sleep 1; done";
-    Extension::stdio(name, "sh", &["-c", command, &mcp, &script])
+/// What neither its group nor its parents nor its environment gives away: behind `$2`, by which a
+/// test finds it.
+const DAEMON: &str = "env -i setsid sh -c '(sleep 300; :) &' \"$2\" &";
+
+/// Ignores signals and the end of its stdin, has a child of its own, one that left its group and
+/// a daemon.
+fn stubborn(server: &Live, name: &str) -> Extension {
+    let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
+    let command = format!(
+        "trap '' TERM HUP INT; setsid sleep 300 & sleep 300 & {DAEMON} \"$0\" \"$1\"; \
+         while :; do sleep 1; done"
+    );
+    let args = ["-c", &command, &mcp, &script, &daemon(server)];
+    Extension::stdio(name, "sh", &args)
 }
 
-/// A session with two of them, and all processes of the server.
+/// What the daemons of a server are found by.
+fn daemon(server: &Live) -> String {
+    format!("daemon of {}", server.root().display())
+}
+
+/// All processes of a server, once there are so many `sleep`s, daemons among them, and so many in all.
+#[track_caller]
+fn processes(server: &Live, sleeps: usize, wanted: usize) -> Vec<Proc> {
+    let deadline = Instant::now() + support::PATIENCE;
+    loop {
+        let mut all = server.descendants();
+        for process in with_argument(&daemon(server)) {
+            if !all.contains(&process) {
+                all.push(process);
+            }
+        }
+        let sleeping = all.iter().filter(|p| p.name() == "sleep").count();
+        if (sleeping, all.len()) == (sleeps, wanted) {
+            return all;
+        }
+        let names: Vec<_> = all.iter().map(|p| (p.pid, p.name())).collect();
+        assert!(
+            Instant::now() < deadline,
+            "{} are there: {names:?}",
+            all.len()
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What a stubborn one comes to: the shell, its two children, the MCP server, the daemon and its child.
+const STUBBORN: usize = 6;
+
+/// A session with two of them, and all processes of the server, the guardian among them.
 fn stubborn_session(server: &Live) -> (Session<'_>, Vec<Proc>) {
-    let session = server.session([stubborn("one"), stubborn("two")]);
+    let session = server.session([stubborn(server, "one"), stubborn(server, "two")]);
     session.echoes("one");
     session.echoes("two");
-    // The shell, its two children, the MCP server, twice; and the guardian.
-    let all = until("all processes", || {
-        let all = server.descendants();
-        let sleeping = all.iter().filter(|p| p.name() == "sleep").count();
-        (all.len() == 9 && sleeping == 4).then_some(all)
-    });
+    let all = processes(server, 6, 2 * STUBBORN + 1);
     (session, all)
+}
+
+fn guardian(server: &Live) -> Option<Proc> {
+    let mut all = server.descendants().into_iter();
+    all.find(|process| process.name() == GUARDIAN)
 }
 
 #[track_caller]
@@ -66,7 +108,8 @@ fn removing_an_extension_leaves_nothing_of_it() {
     let server = Server::new().start();
     let (session, all) = stubborn_session(&server);
     session.remove("one").is(200);
-    assert_eq!(all.iter().filter(|process| process.is_alive()).count(), 5);
+    let left = all.iter().filter(|process| process.is_alive()).count();
+    assert_eq!(left, STUBBORN + 1);
     session.echoes("two");
 }
 
@@ -145,19 +188,248 @@ fn an_idle_server_ends_at_once() {
 #[test]
 fn a_guardian_that_was_killed_is_replaced() {
     let server = Server::new().start();
-    server.session([stubborn("one")]).echoes("one");
-    let guardian = || {
-        let mut all = server.descendants().into_iter();
-        all.find(|process| process.name() == GUARDIAN)
-    };
-    let first = until("a guardian", guardian);
-    support::process::signal(first.pid, "KILL");
+    let session = server.session([stubborn(&server, "one")]);
+    session.echoes("one");
+    let first = until("a guardian", || guardian(&server));
+    signal(first.pid, "KILL");
     // With no other child in between.
-    let another = || guardian().filter(|now| *now != first);
+    let another = || guardian(&server).filter(|now| *now != first);
     until("another guardian", another);
-    let all = server.descendants();
+    let all = processes(&server, 3, STUBBORN + 1);
     server.kill();
     all_gone(&all);
+}
+
+#[test]
+fn a_guardian_that_was_stopped_holds_up_nobody() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo()]);
+    let stopped = until("a guardian", || guardian(&server));
+    signal(stopped.pid, "STOP");
+    session.stop();
+    // It is let go, and cannot hear that.
+    all_gone(&[stopped]);
+    let (_, all) = stubborn_session(&server);
+    server.kill();
+    all_gone(&all);
+}
+
+#[test]
+fn without_a_guardian_the_kernel_ends_the_direct_children() {
+    let server = Server::new().start();
+    let (_, all) = stubborn_session(&server);
+    // So that it cannot be replaced.
+    signal(server.pid(), "STOP");
+    let direct = children(server.pid());
+    assert_eq!(direct.len(), 3);
+    signal(until("a guardian", || guardian(&server)).pid, "KILL");
+    server.kill();
+    all_gone(&direct);
+    for left in all {
+        signal(left.pid, "KILL");
+    }
+}
+
+/// Ten sessions with a stubborn server each, and all processes.
+fn ten_sessions(server: &Live) -> (Vec<Session<'_>>, Vec<Proc>) {
+    let begin = |_| server.begin_session([stubborn(server, "one")]);
+    let sessions: Vec<Session> = (0..10).map(begin).collect();
+    for session in &sessions {
+        assert_eq!(session.resume()[0]["success"], true);
+        session.echoes("one");
+    }
+    let all = processes(server, 30, 10 * STUBBORN + 1);
+    (sessions, all)
+}
+
+#[test]
+fn ten_sessions_stop_at_once_and_leave_nothing() {
+    let server = Server::new().start();
+    let (sessions, all) = ten_sessions(&server);
+    thread::scope(|scope| {
+        for session in &sessions {
+            scope.spawn(|| session.stop());
+        }
+    });
+    all_gone(&all);
+    server.is_alive();
+}
+
+#[test]
+fn ten_sessions_leave_nothing_after_sigterm() {
+    let server = Server::new().start();
+    let (_, all) = ten_sessions(&server);
+    assert_eq!(server.terminate().code(), Some(0));
+    all_gone(&all);
+}
+
+#[test]
+fn ten_sessions_leave_nothing_after_sigkill() {
+    let server = Server::new().start();
+    let (_, all) = ten_sessions(&server);
+    server.kill();
+    all_gone(&all);
+}
+
+/// A server with two hundred children of its own, half of them as well hidden as daemons are.
+fn prolific() -> Extension {
+    let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
+    let command = "for n in $(seq 100); do sleep 300 & env -i setsid sleep 300 & done; \
+                   exec \"$0\" \"$1\"";
+    Extension::stdio("one", "sh", &["-c", command, &mcp, &script])
+}
+
+#[test]
+fn two_hundred_children_of_one_server_go_with_it() {
+    let server = Server::new().start();
+    for stopped in [true, false] {
+        let session = server.session([prolific()]);
+        let mut all = processes(&server, 200, 202);
+        match stopped {
+            true => {
+                session.stop();
+                all.retain(|process| process.name() != GUARDIAN);
+            }
+            false => server.kill(),
+        }
+        all_gone(&all);
+    }
+}
+
+#[test]
+fn two_hundred_servers_at_once_go_with_gosling() {
+    for how in ["TERM", "KILL"] {
+        let server = Server::new().start();
+        let sleeping = |n| Extension::shell(&format!("s{n}"), "exec sleep 300");
+        // So many start side by side, and they never finish that.
+        for _ in 0..20 {
+            server.begin_session((0..10).map(sleeping));
+        }
+        let all = processes(&server, 200, 201);
+        server.signal(how);
+        server.ended();
+        all_gone(&all);
+    }
+}
+
+#[test]
+fn stopped_processes_end_too() {
+    for how in ["stop", "TERM", "KILL"] {
+        let server = Server::new().start();
+        let (session, all) = stubborn_session(&server);
+        for process in all.iter().filter(|process| process.name() != GUARDIAN) {
+            signal(process.pid, "STOP");
+        }
+        match how {
+            "stop" => session.stop(),
+            signal => {
+                server.signal(signal);
+                server.ended();
+            }
+        }
+        all_gone(&all);
+    }
+}
+
+#[test]
+fn a_server_that_closes_its_output_is_ended_and_started_again() {
+    let mcp = scripted_mcp();
+    let script = as_argument(&Script::new().tool("close", [Action::text("bye")]));
+    // Only `sed` has the output, until it has passed that on.
+    let command = "exec 3<&0; { \"$0\" \"$1\" <&3 | sed -u /bye/q; } & exec >&- 3<&-; \
+                   trap '' TERM HUP INT; while :; do sleep 1; done";
+    let server = Server::new().start();
+    let session = server.session([Extension::stdio(
+        "one",
+        "sh",
+        &["-c", command, &mcp, &script],
+    )]);
+    let mut all = server.descendants();
+    all.retain(|process| process.name() != GUARDIAN);
+    assert!(all.len() >= 4, "{all:?}");
+    assert_eq!(
+        session.call("one__close", json!({})).is(200).content(),
+        "bye"
+    );
+    all_gone(&all);
+    session.echoes("one");
+}
+
+#[test]
+fn what_starts_itself_again_and_again_is_caught() {
+    // Each generation lives for a moment: in no group, under no parent, with no mark in its environment.
+    let hopper = "echo $1 > \"$2\"; [ $1 -gt 0 ] && env -i sh -c \"$0\" \"$0\" $(($1-1)) \"$2\" &";
+    let command = "env -i setsid sh -c \"$2\" \"$2\" 100000 \"$3\" & exec \"$0\" \"$1\"";
+    let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
+    for stopped in [true, false] {
+        let server = Server::new().start();
+        let trace = server.work().join("trace");
+        let file = trace.to_str().unwrap();
+        let args = ["-c", command, &mcp, &script, hopper, file];
+        let session = server.session([Extension::stdio("one", "sh", &args)]);
+        let last = || std::fs::read_to_string(&trace).unwrap_or_default();
+        let first = until("a generation", || Some(last()).filter(|n| !n.is_empty()));
+        until("another generation", || (last() != first).then_some(()));
+        match stopped {
+            true => session.stop(),
+            false => server.kill(),
+        }
+        until("the last generation", || {
+            let now = last();
+            thread::sleep(Duration::from_millis(500));
+            (last() == now).then_some(())
+        });
+        assert_ne!(last(), "0\n");
+    }
+}
+
+#[test]
+fn a_server_inside_a_server_goes_with_all_it_has() {
+    // It waits for a server that never answers and has a daemon of its own.
+    let inner = format!("{DAEMON} exec sleep 300");
+    let command = "\"$2\" call --server \"sh $3 . '$4'\" >/dev/null 2>&1 & exec \"$0\" \"$1\"";
+    let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
+    for stopped in [true, false] {
+        let server = Server::new().start();
+        let file = server.work().join("inner.sh");
+        std::fs::write(&file, &inner).unwrap();
+        let (file, daemon) = (file.to_str().unwrap(), daemon(&server));
+        let args = ["-c", command, &mcp, &script, GOSLING, file, &daemon];
+        let session = server.session([Extension::stdio("one", "sh", &args)]);
+        // The server, gosling, its server, the daemon and its child, two guardians.
+        let all = processes(&server, 2, 7);
+        let guardians = all.iter().filter(|process| process.name() == GUARDIAN);
+        assert_eq!(guardians.count(), 2);
+        match stopped {
+            true => session.stop(),
+            false => server.kill(),
+        }
+        all_gone(&all);
+    }
+}
+
+#[test]
+fn an_extension_that_is_removed_while_it_starts_leaves_nothing() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path()).on("initialize", []);
+    let command = format!("trap '' TERM; {DAEMON} \"$0\" \"$1\"; while :; do sleep 1; done");
+    let server = Server::new().start();
+    let daemon = daemon(&server);
+    let args = [
+        "-c",
+        &command,
+        &scripted_mcp(),
+        &as_argument(&script),
+        &daemon,
+    ];
+    // It is removed when its start has failed.
+    let session = server.begin_session([Extension::stdio("one", "sh", &args).with("timeout", 4)]);
+    record.heard("initialize");
+    let all = processes(&server, 1, 5);
+    session.remove("one").is(200);
+    let left: Vec<_> = all.iter().filter(|p| p.is_alive()).collect();
+    assert!(left.iter().all(|p| p.name() == GUARDIAN), "{left:?}");
+    server.is_alive();
 }
 
 #[test]
@@ -200,7 +472,7 @@ fn a_server_that_a_signal_ends_is_reported() {
     let stream = session.begin_call("one__never", json!({}));
     record.heard("tools/call");
     let pid = record.starts()[0]["pid"].as_u64().unwrap();
-    support::process::signal(pid.try_into().unwrap(), "KILL");
+    signal(pid.try_into().unwrap(), "KILL");
     let answer = support::client::Answer::read("the call".to_owned(), stream).is(500);
     answer.says("signal: 9");
 }

@@ -39,8 +39,8 @@ impl Proc {
     }
 }
 
-/// All living descendants of a process.
-pub fn descendants(of: u32) -> Vec<Proc> {
+/// All living processes by their parents.
+fn families() -> HashMap<u32, Vec<Proc>> {
     let mut children: HashMap<u32, Vec<Proc>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
@@ -52,6 +52,33 @@ pub fn descendants(of: u32) -> Vec<Proc> {
                 .push(Proc { pid, born });
         }
     }
+    children
+}
+
+/// The living children of a process.
+pub fn children(of: u32) -> Vec<Proc> {
+    families().remove(&of).unwrap_or_default()
+}
+
+/// All living processes with this word among their arguments, and their children: those that have
+/// left their parents are found so.
+pub fn with_argument(word: &str) -> Vec<Proc> {
+    let mut families = families();
+    let named = |process: &Proc| {
+        let line = fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+        line.split(|byte| *byte == 0)
+            .any(|argument| argument == word.as_bytes())
+    };
+    let mut all: Vec<Proc> = families.values().flatten().copied().collect();
+    all.retain(named);
+    let children = all.clone().into_iter();
+    all.extend(children.flat_map(|p| families.remove(&p.pid).unwrap_or_default()));
+    all
+}
+
+/// All living descendants of a process.
+pub fn descendants(of: u32) -> Vec<Proc> {
+    let mut children = families();
     let (mut all, mut parents) = (Vec::new(), vec![of]);
     while let Some(parent) = parents.pop() {
         for child in children.remove(&parent).unwrap_or_default() {

@@ -1,7 +1,7 @@
 //! A real `gosling agent` on a free port, in a folder of its own, and the sessions on it.
 
 use super::client::{Answer, KEY, send};
-use super::process::{Census, Proc, census, descendants, memory, signal};
+use super::process::{Census, GUARDIAN, Proc, census, descendants, memory, signal};
 use super::scripted::Script;
 use super::{PATIENCE, TempDir, temp_dir, until};
 use serde_json::{Value, json};
@@ -14,6 +14,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long a guardian may take before it is killed too.
+const GUARDIAN_WORKS: Duration = Duration::from_secs(5);
 
 /// The program under test.
 pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
@@ -331,6 +334,12 @@ impl Drop for Live {
     fn drop(&mut self) {
         let left = self.descendants();
         self.kill();
+        // It knows better what there is to kill.
+        let guardian = left.iter().find(|process| process.name() == GUARDIAN);
+        let deadline = Instant::now() + GUARDIAN_WORKS;
+        while guardian.is_some_and(Proc::is_alive) && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(5));
+        }
         for process in left.iter().filter(|process| process.is_alive()) {
             signal(process.pid, "KILL");
         }
