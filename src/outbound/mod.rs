@@ -2,13 +2,19 @@
 //!
 //! A `Target` is where to: checked once, with what every request has in common and what must not be
 //! shown. A `Line` is a connection to it that can be shut down from outside without hurting another.
-//! [`sse`] reads event streams, `said` makes a server's words fit to be shown.
+//! [`sse`] reads event streams, `said` makes a server's words fit to be shown. The environment says
+//! which `proxy` leads to a server and whom to `trust`, and a server how long to leave it alone.
 
+mod patience;
+mod proxy;
+mod redirect;
 pub(crate) mod said;
 pub mod sse;
 mod target;
+mod trust;
 mod wire;
 
+pub(crate) use patience::retry_after;
 pub(crate) use target::{Place, Target, is_local};
 pub(crate) use wire::{Addresses, Line};
 
@@ -25,7 +31,7 @@ pub(crate) fn cause(error: &Error) -> String {
         Error::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
             "the server closed the connection in mid-answer".to_owned()
         }
-        Error::Io(e) => e.to_string(),
+        Error::Io(e) => in_words(e.to_string()),
         Error::HostNotFound => "no such host; check the uri".to_owned(),
         Error::Timeout(Timeout::Resolve) => "its name could not be looked up in time".to_owned(),
         Error::Timeout(Timeout::Connect) => "no connection within the time allowed".to_owned(),
@@ -33,7 +39,27 @@ pub(crate) fn cause(error: &Error) -> String {
         Error::Timeout(_) => "no answer within the time allowed".to_owned(),
         Error::BadUri(_) => "the uri cannot be used".to_owned(),
         Error::InvalidProxyUrl => "the proxy's address in the environment is wrong".to_owned(),
-        other => other.to_string(),
+        Error::LargeResponseHeader(..) => "the head of its answer is too long".to_owned(),
+        Error::Protocol(e) => format!("it does not speak HTTP as it should ({e})"),
+        Error::ConnectProxyFailed(what) if what.contains("407") => {
+            "the proxy wants a user name and a password; set them in its address, as \
+             http://USER:PASSWORD@HOST:PORT"
+                .to_owned()
+        }
+        Error::ConnectProxyFailed(what) => format!("the proxy does not lead there ({what})"),
+        other => in_words(other.to_string()),
+    }
+}
+
+/// The TLS library's words, which are names of its own, made a sentence where something can be done.
+fn in_words(text: String) -> String {
+    match text.contains("UnknownIssuer") {
+        true => {
+            "it is certified by nobody who is known here; if that is an authority of your own, \
+                 name the file with its certificate in the variable SSL_CERT_FILE"
+                .to_owned()
+        }
+        false => text,
     }
 }
 

@@ -243,6 +243,25 @@ mod tests {
     }
 
     #[test]
+    fn a_stream_is_the_same_in_any_three_pieces() {
+        // As a server sends it that has all sorts of line ends.
+        let input = "\u{feff}: hi\r\nid: 1\r\nretry: 20\r\ndata:\r\n\r\nevent: message\rdata: {\"a\":\rdata: \
+                     \"\u{e9}\u{1f9a2}\"}\r\rid: 2\n:\ndata: z\n\n\r\n"
+            .as_bytes();
+        let whole = decode(&[input]);
+        assert_eq!(whole.events, ["{\"a\":\n\"\u{e9}\u{1f9a2}\"}", "z"]);
+        assert_eq!(whole.id.as_deref(), Some("2"));
+        for first in 0..=input.len() {
+            for second in first..=input.len() {
+                let pieces = [&input[..first], &input[first..second], &input[second..]];
+                let decoded = decode(&pieces);
+                assert_eq!(decoded.events, whole.events, "{first} {second}");
+                assert_eq!((decoded.id, decoded.retry), (whole.id.clone(), whole.retry));
+            }
+        }
+    }
+
+    #[test]
     fn data_of_several_lines_is_joined_by_line_feeds() {
         yields("data: a\ndata:\ndata:  b\n\n", &["a\n\n b"]);
         yields("data\ndata: x\n\n", &["\nx"]);

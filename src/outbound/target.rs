@@ -2,17 +2,19 @@
 //! request has in common.
 
 use super::wire::{Addresses, Line};
+use super::{proxy, redirect, trust};
 use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
-use ureq::http::{self, Method, Request, Uri, header};
+use ureq::http::{Method, Request, Uri, header};
+use ureq::tls::TlsConfig;
 
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
 /// How long the server may refuse to take more of a request.
 const WRITE: Duration = Duration::from_secs(30);
 /// The most that a response head may have; ureq reads it into a buffer of this size.
-const HEAD: usize = 32 * 1024;
+pub(super) const HEAD: usize = 32 * 1024;
 const OUTPUT: usize = 16 * 1024;
 /// What is shorter is no secret worth masking, and may be a part of any word.
 const SECRET: usize = 8;
@@ -88,7 +90,19 @@ impl Target {
                 origin(&uri)
             ));
         }
-        let mut config = ureq::Agent::config_builder()
+        // ureq would take the first variable that there is, for whatever scheme, and pass over one
+        // that is wrong.
+        let proxy = match loopback {
+            true => None,
+            false => proxy::choose(&uri, |name| std::env::var(name).ok())?,
+        };
+        let mut tls = TlsConfig::builder();
+        if uri.scheme_str() == Some("https")
+            && let Some(roots) = trust::named()?
+        {
+            tls = tls.root_certs(roots);
+        }
+        let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .user_agent(USER_AGENT)
@@ -101,12 +115,10 @@ impl Target {
             .timeout_resolve(Some(place.connect_timeout))
             .timeout_connect(Some(place.connect_timeout))
             .timeout_per_read(place.silence)
-            .timeout_per_write(Some(WRITE));
-        if loopback {
-            config = config.proxy(None);
-        }
-        let config = config.build();
-        let proxy = config.proxy().filter(|proxy| !proxy.is_no_proxy(&uri));
+            .timeout_per_write(Some(WRITE))
+            .tls_config(tls.build())
+            .proxy(proxy.clone())
+            .build();
         Ok(Target {
             origin: origin(&uri),
             way: proxy.map_or(String::new(), |proxy| {
@@ -125,16 +137,23 @@ impl Target {
         Line::new(self.config.clone(), self.addresses.clone())
     }
 
-    /// A request with the user's headers and these, which win.
+    /// What the user gave, checked.
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// A request with the user's headers and these, which win. `uri` is of this server: what was given,
+    /// or what it [redirects to](Target::redirected).
     pub(crate) fn request<B>(
         &self,
         method: Method,
+        uri: &Uri,
         headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
         body: B,
     ) -> Request<B> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = self.uri.clone();
+        *request.uri_mut() = uri.clone();
         *request.headers_mut() = self.headers.clone();
         for (name, value) in headers {
             request.headers_mut().insert(name, value);
@@ -152,11 +171,18 @@ impl Target {
         (self.secrets.iter()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }
 
-    /// The origin that a redirect leads to.
-    pub(crate) fn redirect(&self, response: &http::HeaderMap) -> String {
-        let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
-        match location.and_then(|location| Uri::try_from(location).ok()) {
-            Some(uri) if uri.host().is_some() => origin(&uri),
+    /// Where an answer from `from` redirects to, if that is on this very server: what goes to another
+    /// would take secrets there.
+    pub(crate) fn redirected(&self, from: &Uri, answer: &HeaderMap) -> Option<Uri> {
+        let to = redirect::resolve(from, answer.get(header::LOCATION)?.as_bytes())?;
+        redirect::is_same_origin(&self.uri, &to).then_some(to)
+    }
+
+    /// Where a redirect leads, as far as it can be told.
+    pub(crate) fn redirect(&self, answer: &HeaderMap) -> String {
+        let location = answer.get(header::LOCATION).map(HeaderValue::as_bytes);
+        match location.and_then(|location| redirect::resolve(&self.uri, location)) {
+            Some(to) if !redirect::is_same_origin(&self.uri, &to) => origin(&to),
             Some(_) => format!("another path of {}", self.origin),
             None => "nowhere".to_owned(),
         }
@@ -345,7 +371,7 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let target = made(&place("http://localhost", &headers)).unwrap();
         let ours = [(header::ACCEPT, HeaderValue::from_static("a/b"))];
-        let request = target.request(Method::POST, ours, ());
+        let request = target.request(Method::POST, target.uri(), ours, ());
         assert_eq!(request.headers().get_all("accept").iter().count(), 1);
         assert_eq!(request.headers()["accept"], "a/b");
         assert_eq!(request.headers().get_all("x-a").iter().count(), 2);

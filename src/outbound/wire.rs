@@ -4,6 +4,7 @@
 //! ureq tells none of this with its errors, but a retry and the order of messages hang on it. So
 //! its connector is wrapped. ureq calls that interface unversioned; it is used nowhere else.
 
+use super::target::HEAD;
 use crate::sys::lock;
 use std::collections::HashMap;
 use std::io;
@@ -29,7 +30,10 @@ pub(crate) struct Line {
 impl Line {
     pub(crate) fn new(config: Config, addresses: Addresses) -> Self {
         let wire = Arc::new(Wire::default());
-        let connector = DefaultConnector::new().chain(Watch(wire.clone()));
+        let connector = DefaultConnector::new().chain(Watch {
+            wire: wire.clone(),
+            proxied: config.proxy().is_some(),
+        });
         let agent = Agent::with_parts(config, connector, addresses);
         Line { agent, wire }
     }
@@ -107,9 +111,6 @@ impl Wire {
     fn connected(&self) {
         let mut facts = lock(&self.facts);
         facts.fresh = true;
-        // A proxy was talked to on the way; the server was not.
-        facts.written = false;
-        facts.answered = false;
     }
 
     /// ureq reads only after it has written everything.
@@ -136,18 +137,27 @@ impl Wire {
 }
 
 #[derive(Debug)]
-struct Watch(Arc<Wire>);
+struct Watch {
+    wire: Arc<Wire>,
+    /// There is a proxy on the way.
+    proxied: bool,
+}
 
 impl<In: Transport> Connector<In> for Watch {
     type Out = Watched<In>;
 
     fn connect(
         &self,
-        _details: &ConnectionDetails,
+        details: &ConnectionDetails,
         chained: Option<In>,
     ) -> Result<Option<Self::Out>, ureq::Error> {
-        self.0.connected();
-        let wire = self.0.clone();
+        self.wire.connected();
+        // What is said to a proxy, to be let through, is no part of the exchange: ureq connects to it
+        // by way of this as well, as to a server of its own that needs no proxy.
+        let wire = match self.proxied && details.config.proxy().is_none() {
+            true => Arc::default(),
+            false => self.wire.clone(),
+        };
         Ok(chained.map(|inner| Watched { inner, wire }))
     }
 }
@@ -172,6 +182,10 @@ impl<T: Transport> Transport for Watched<T> {
             timeout.per_read = Some(left.into());
         }
         let before = self.inner.buffers().input().len();
+        if before >= HEAD {
+            // There is no room for more, which would look as if nothing more came.
+            return Err(ureq::Error::LargeResponseHeader(before, HEAD));
+        }
         let progress = self.inner.await_input(timeout)?;
         let came = self.inner.buffers().input().len().saturating_sub(before);
         if progress && !self.wire.answered(came) {

@@ -10,7 +10,7 @@ use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::{Decoder, Outgoing, Protocol};
 use super::{Answer, Ask, Class, Error, Listener, Provider, retry};
 use crate::outbound::said::shown;
-use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type};
+use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type, retry_after};
 use crate::sys::cancel::{Cancel, HookGuard};
 use crate::sys::lock;
 use crossbeam_channel::bounded;
@@ -273,10 +273,18 @@ impl<'a> Exchange<'a> {
                 HeaderValue::from_static("application/json"),
             );
             let outcome = match &outgoing.body {
-                Some(body) => {
-                    agent.run((self.target).request(Method::POST, [accept, json], &body[..]))
+                Some(body) => agent.run((self.target).request(
+                    Method::POST,
+                    self.target.uri(),
+                    [accept, json],
+                    &body[..],
+                )),
+                None => {
+                    agent.run(
+                        self.target
+                            .request(Method::GET, self.target.uri(), [accept], ()),
+                    )
                 }
-                None => agent.run(self.target.request(Method::GET, [accept], ())),
             };
             match outcome {
                 Ok(response) => break response,
@@ -370,7 +378,7 @@ impl<'a> Exchange<'a> {
             return cancelled;
         }
         let (mut class, words) = self.remote.protocol.failure(head.status.as_u16(), &bytes);
-        let mut after = retry::after(&head.headers, SystemTime::now());
+        let mut after = retry_after(&head.headers, SystemTime::now());
         if let Class::RateLimit { after: said } = &mut class {
             after = after.or(*said);
             *said = after;

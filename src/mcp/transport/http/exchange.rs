@@ -136,7 +136,7 @@ impl Shared {
                 return Err(TransportError::Closed);
             }
             let all = headers.iter().cloned().chain(self.session_headers());
-            let mut request = self.target.request(method.clone(), all, body);
+            let mut request = self.target.request(method.clone(), self.target.uri(), all, body);
             if deadline.is_some() {
                 request = agent
                     .configure_request(request)

@@ -1,0 +1,50 @@
+//! How long a server wants to be left alone. No clock.
+
+use std::time::{Duration, SystemTime};
+use ureq::http::header::{self, HeaderMap};
+
+/// How long a response asks to be left alone: `retry-after-ms`, or `Retry-After` with seconds or a date
+/// (RFC 9110 §10.2.3).
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let number = |text: &str, unit: f64| {
+        let number: f64 = text.parse().ok()?;
+        Duration::try_from_secs_f64(number * unit).ok()
+    };
+    if let Some(after) = text("retry-after-ms").and_then(|text| number(text, 0.001)) {
+        return Some(after);
+    }
+    let text = text(header::RETRY_AFTER.as_str())?;
+    number(text, 1.0).or_else(|| {
+        let date = httpdate::parse_http_date(text).ok()?;
+        Some(date.duration_since(now).unwrap_or_default())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ureq::http::header::HeaderValue;
+
+    #[test]
+    fn a_response_says_when_in_any_of_three_ways() {
+        let now = httpdate::parse_http_date("Sun, 22 Nov 2026 10:00:00 GMT").unwrap();
+        for (name, value, millis) in [
+            ("retry-after", "7", Some(7000)),
+            ("retry-after", "0.5", Some(500)),
+            ("retry-after-ms", "250.5", Some(250)),
+            ("retry-after", "Sun, 22 Nov 2026 10:00:09 GMT", Some(9000)),
+            ("retry-after", "Sun, 22 Nov 2026 09:00:00 GMT", Some(0)),
+            ("retry-after", "-1", None),
+            ("retry-after", "NaN", None),
+            ("retry-after", "1e400", None),
+            ("retry-after", "soon", None),
+            ("x", "1", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            let after = retry_after(&headers, now);
+            assert_eq!(after.map(|d| d.as_millis()), millis, "{name}: {value}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Which proxy leads to a server: what the variables of the environment say, which are handed in.
+//!
+//! `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for what has none of its own, each
+//! in capitals or small letters. `NO_PROXY` lists what is reached without: names (and all below them),
+//! addresses, networks such as `10.0.0.0/8`, each with a `:PORT` if only that is meant, or `*`.
+
+use super::redirect::port;
+use super::target::literal;
+use std::net::IpAddr;
+use ureq::Proxy;
+use ureq::http::Uri;
+
+/// The proxy for this URI, if there is to be one.
+///
+/// # Errors
+/// When a variable holds no address of a proxy. What it holds is not shown: there may be a password in it.
+pub(super) fn choose(
+    uri: &Uri,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Proxy>, String> {
+    let own = match uri.scheme_str() {
+        Some("https") => "HTTPS_PROXY",
+        _ => "HTTP_PROXY",
+    };
+    let set = |name: &str| {
+        let value = variable(name).or_else(|| variable(&name.to_ascii_lowercase()))?;
+        let value = value.trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    };
+    let found = [own, "ALL_PROXY"].into_iter();
+    let Some((name, address)) = found.filter_map(|name| Some((name, set(name)?))).next() else {
+        return Ok(None);
+    };
+    if set("NO_PROXY").is_some_and(|list| is_excepted(&list, uri)) {
+        return Ok(None);
+    }
+    let proxy = Proxy::new(&address).ok().filter(has_port);
+    proxy.map(Some).ok_or_else(|| {
+        format!(
+            "the variable {name} of the environment is not the address of a proxy; write it as \
+             http://HOST:PORT or socks5://HOST:PORT"
+        )
+    })
+}
+
+/// Whether what is said to be the port is one; ureq would take the usual one instead.
+fn has_port(proxy: &Proxy) -> bool {
+    let authority = proxy.uri().authority().map_or("", |a| a.as_str());
+    let address = authority.rsplit('@').next().unwrap_or_default();
+    let port = address.strip_prefix(proxy.host()).unwrap_or_default();
+    port.is_empty() || proxy.uri().port_u16().is_some_and(|port| port > 0)
+}
+
+fn is_excepted(list: &str, uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default().to_ascii_lowercase();
+    let (port, address) = (
+        port(uri),
+        literal(uri).map(|address| address.to_canonical()),
+    );
+    let mut entries = list.split(|c: char| c == ',' || c.is_whitespace());
+    entries.any(|entry| {
+        let entry = entry.to_ascii_lowercase();
+        let (name, only) = without_port(&entry);
+        let fits = match (address, name.split_once('/')) {
+            _ if name.is_empty() => false,
+            _ if name == "*" => true,
+            (Some(address), Some((network, bits))) => is_within(address, network, bits),
+            (None, Some(_)) => false,
+            (Some(address), None) => {
+                name.parse()
+                    .is_ok_and(|one: IpAddr| one.to_canonical() == address)
+                    || begins(name, &host)
+            }
+            (None, None) => is_below(name, &host) || begins(name, &host),
+        };
+        fits && (only.is_none() || only == port)
+    })
+}
+
+/// An entry without its port and without the brackets of an IPv6 address.
+fn without_port(entry: &str) -> (&str, Option<u16>) {
+    if let Some((address, rest)) = entry.strip_prefix('[').and_then(|e| e.split_once(']')) {
+        let port = rest.strip_prefix(':').and_then(|port| port.parse().ok());
+        return (address, port);
+    }
+    match entry.split_once(':') {
+        Some((name, port)) if !port.contains(':') => match port.parse() {
+            Ok(port) => (name, Some(port)),
+            Err(_) => (entry, None),
+        },
+        _ => (entry, None),
+    }
+}
+
+/// `example.com`, `.example.com` and `*.example.com` are all the same: it and what is below.
+fn is_below(name: &str, host: &str) -> bool {
+    let name = name.strip_prefix('*').unwrap_or(name);
+    let name = name.strip_prefix('.').unwrap_or(name);
+    let above = host.strip_suffix(name);
+    !name.is_empty() && above.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// `192.168.*`, for those who are used to it.
+fn begins(pattern: &str, host: &str) -> bool {
+    let start = pattern.strip_suffix('*');
+    start.is_some_and(|start| !start.is_empty() && host.starts_with(start))
+}
+
+fn is_within(address: IpAddr, network: &str, bits: &str) -> bool {
+    let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else {
+        return false;
+    };
+    // As 128 bits each; a network without bits has no mask to shift by.
+    let (one, other, spare) = match (address, network) {
+        (IpAddr::V4(one), IpAddr::V4(other)) if bits <= 32 => {
+            (one.to_bits().into(), other.to_bits().into(), 32 - bits)
+        }
+        (IpAddr::V6(one), IpAddr::V6(other)) if bits <= 128 => {
+            (one.to_bits(), other.to_bits(), 128 - bits)
+        }
+        _ => return false,
+    };
+    (one ^ other).checked_shr(spare).unwrap_or(0_u128) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(uri: &str, variables: &[(&str, &str)]) -> Option<String> {
+        let uri = uri.parse().unwrap();
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let proxy = choose(&uri, variable).unwrap();
+        proxy.map(|proxy| format!("{}:{}", proxy.host(), proxy.port()))
+    }
+
+    #[test]
+    fn each_scheme_has_its_proxy_and_the_rest_the_one_for_all() {
+        let all = [
+            ("HTTPS_PROXY", "http://s:1"),
+            ("HTTP_PROXY", "p:2"),
+            ("ALL_PROXY", "socks5://a:3"),
+        ];
+        for (uri, variables, expected) in [
+            ("https://x.y", &all[..], Some("s:1")),
+            ("http://x.y", &all, Some("p:2")),
+            ("https://x.y", &all[1..], Some("a:3")),
+            ("http://x.y", &all[..1], None),
+            ("https://x.y", &all[1..2], None),
+            (
+                "https://x.y",
+                &[("https_proxy", "http://user:pw@s:9/")],
+                Some("s:9"),
+            ),
+            (
+                "https://x.y",
+                &[("https_proxy", " "), ("ALL_PROXY", "a")],
+                Some("a:80"),
+            ),
+            ("https://x.y", &[], None),
+        ] {
+            assert_eq!(
+                chosen(uri, variables).as_deref(),
+                expected,
+                "{uri} {variables:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_proxy_is_an_error_that_does_not_show_it() {
+        for wrong in [
+            "ftp://secret@p:1",
+            "http://",
+            "secret secret",
+            "http://p:secret",
+        ] {
+            let variable = |name: &str| (name == "ALL_PROXY").then(|| wrong.to_owned());
+            let why = choose(&"https://x.y".parse().unwrap(), variable).unwrap_err();
+            assert!(
+                why.contains("ALL_PROXY") && !why.contains("secret"),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn exceptions_are_names_addresses_networks_and_ports() {
+        for (uri, list, excepted) in [
+            ("https://a.example.com", "example.com", true),
+            ("https://example.com", "example.com", true),
+            ("https://EXAMPLE.com", "x, Example.COM", true),
+            ("https://notexample.com", "example.com", false),
+            ("https://example.com.evil", "example.com", false),
+            ("https://a.example.com", ".example.com", true),
+            ("https://a.example.com", "*.example.com", true),
+            ("https://a.example.com", "*", true),
+            ("https://a.example.com", "x *", true),
+            ("https://a.example.com", ".", false),
+            ("https://a.example.com", "", false),
+            ("https://a.example.com", ",,", false),
+            ("https://a.example.com:8443", "example.com:8443", true),
+            ("https://a.example.com", "example.com:443", true),
+            ("https://a.example.com", "example.com:80", false),
+            ("http://a.example.com", "example.com:80", true),
+            ("http://10.1.2.3", "10.0.0.0/8", true),
+            ("http://11.1.2.3", "10.0.0.0/8", false),
+            ("http://11.1.2.3", "0.0.0.0/0", true),
+            ("http://10.1.2.3", "10.1.2.3/32", true),
+            ("http://10.1.2.4", "10.1.2.3/32", false),
+            ("http://10.1.2.3", "10.0.0.0/33", false),
+            ("http://10.1.2.3", "10.0.0.0/x", false),
+            ("http://10.1.2.3", "10.1.2.3", true),
+            ("http://10.1.2.3:81", "10.1.2.3:80", false),
+            ("http://110.1.2.3", "10.1.2.3", false),
+            ("http://192.168.7.1", "192.168.*", true),
+            ("http://ten.example", "10.0.0.0/8", false),
+            ("http://[fd00::1]", "fd00::/8", true),
+            ("http://[fd00::1]:81", "[fd00::1]:81", true),
+            ("http://[fd00::1]", "fd00::1", true),
+            ("http://[fe00::1]", "fd00::/8", false),
+            ("http://[fe00::1]", "::/0", true),
+            ("http://[::ffff:10.1.2.3]", "10.0.0.0/8", true),
+        ] {
+            let variables = [("ALL_PROXY", "p:1"), ("NO_PROXY", list)];
+            assert_eq!(
+                chosen(uri, &variables).is_none(),
+                excepted,
+                "{uri} {list:?}"
+            );
+        }
+    }
+}

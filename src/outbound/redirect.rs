@@ -1,0 +1,143 @@
+//! Where a redirect leads. Pure.
+
+use ureq::http::Uri;
+use ureq::http::uri::PathAndQuery;
+
+/// What `Location` means in an answer from `base`: RFC 9110 §10.2.2, RFC 3986 §5.2. None if it is no
+/// address on the web.
+pub(super) fn resolve(base: &Uri, location: &[u8]) -> Option<Uri> {
+    let text = std::str::from_utf8(location).ok()?.trim();
+    let text = text.split('#').next().unwrap_or_default();
+    let scheme = base.scheme_str()?;
+    if let Some(rest) = text.strip_prefix("//") {
+        return format!("{scheme}://{rest}").parse().ok();
+    }
+    if has_scheme(text) {
+        let uri: Uri = text.parse().ok()?;
+        return matches!(uri.scheme_str(), Some("http" | "https")).then_some(uri);
+    }
+    let (path, query) = match text.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (text, None),
+    };
+    let (path, query) = match path {
+        "" => (base.path().to_owned(), query.or(base.query())),
+        path if path.starts_with('/') => (without_dots(path), query),
+        path => {
+            let folder = base.path().rfind('/').map_or("", |end| &base.path()[..end]);
+            (without_dots(&format!("{folder}/{path}")), query)
+        }
+    };
+    let path = match query {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
+    let mut parts = base.clone().into_parts();
+    parts.path_and_query = Some(path.parse::<PathAndQuery>().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+/// Whether both are the same server for what may be sent to it: RFC 6454. One that brings a user name
+/// is not.
+pub(super) fn is_same_origin(one: &Uri, other: &Uri) -> bool {
+    let has_user = |uri: &Uri| uri.authority().is_none_or(|a| a.as_str().contains('@'));
+    let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
+    !has_user(other)
+        && one.scheme() == other.scheme()
+        && host(one) == host(other)
+        && port(one) == port(other)
+}
+
+/// The port that the URI means, if it is on the web.
+pub(super) fn port(uri: &Uri) -> Option<u16> {
+    let usual = match uri.scheme_str()? {
+        "https" => 443,
+        _ => 80,
+    };
+    Some(uri.port_u16().unwrap_or(usual))
+}
+
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once(':') else {
+        return false;
+    };
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+/// RFC 3986 §5.2.4.
+fn without_dots(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut all = path.split('/').skip(1).peekable();
+    while let Some(part) = all.next() {
+        let last = all.peek().is_none();
+        match part {
+            "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+        if last && matches!(part, "." | "..") {
+            parts.push("");
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_location_is_read_from_where_it_was_said() {
+        let base: Uri = "http://a.b:8080/x/mcp?key=1".parse().unwrap();
+        for (location, expected) in [
+            ("/mcp/", Some("http://a.b:8080/mcp/")),
+            ("/mcp/?q=1#part", Some("http://a.b:8080/mcp/?q=1")),
+            ("v2", Some("http://a.b:8080/x/v2")),
+            ("../v2/./y", Some("http://a.b:8080/v2/y")),
+            ("../../../..", Some("http://a.b:8080/")),
+            ("mcp/", Some("http://a.b:8080/x/mcp/")),
+            ("?key=2", Some("http://a.b:8080/x/mcp?key=2")),
+            ("", Some("http://a.b:8080/x/mcp?key=1")),
+            ("//c.d/e", Some("http://c.d/e")),
+            ("HTTPS://c.d:1/e", Some("https://c.d:1/e")),
+            ("ftp://c.d/", None),
+            ("javascript:alert(1)", None),
+            ("http://", None),
+            ("/a b", None),
+            ("\u{1}", None),
+        ] {
+            let uri = resolve(&base, location.as_bytes());
+            let text = uri.map(|uri| uri.to_string());
+            assert_eq!(text.as_deref(), expected, "{location:?}");
+        }
+        assert_eq!(resolve(&base, b"\xff\xfe"), None);
+        let bare: Uri = "http://a.b".parse().unwrap();
+        assert_eq!(resolve(&bare, b"c").unwrap().to_string(), "http://a.b/c");
+    }
+
+    #[test]
+    fn scheme_host_and_port_make_an_origin() {
+        let here: Uri = "https://a.b/mcp".parse().unwrap();
+        for (uri, expected) in [
+            ("https://a.b/other?x", true),
+            ("https://A.B:443/", true),
+            ("https://a.b:8443/", false),
+            ("http://a.b/", false),
+            ("http://a.b:443/", false),
+            ("https://a.b.c/", false),
+            ("https://user@a.b/", false),
+            ("https://a.b@c.d/", false),
+        ] {
+            assert_eq!(
+                is_same_origin(&here, &uri.parse().unwrap()),
+                expected,
+                "{uri}"
+            );
+        }
+    }
+}
