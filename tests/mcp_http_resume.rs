@@ -166,7 +166,7 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
         client.request(1, "tools/call");
         let error = client.log.failure(1);
         // As a status it would mean that the request itself was refused.
-        assert!(matches!(error, TransportError::Io(_)), "{error:?}");
+        assert!(matches!(error, TransportError::Broken(_)), "{error:?}");
         let (error, code) = (error.to_string(), &status[..3]);
         let reason = format!(
             "ended its event stream without an answer, and it does not let it be resumed \

@@ -20,6 +20,10 @@ pub(super) enum Verdict {
     Final,
     /// Nobody listens at the address; try again in a moment.
     Refused,
+    /// The server did nothing; try again after this time.
+    Busy(Duration),
+    /// The connection still stands, but the answer was lost: the server may have done what it was asked for.
+    Broken,
     /// The server did nothing and will not on this connection: connect anew and send it again.
     Unsent,
     /// The server was lost, and may have done what it was asked for.
@@ -32,6 +36,14 @@ pub(super) fn judge(error: &mcp::Error, open: bool) -> Verdict {
     match error {
         Unsent(_) | Transport(TransportError::Forgotten { .. }) => Verdict::Unsent,
         Transport(TransportError::Refused(_)) => Verdict::Refused,
+        Transport(TransportError::Busy {
+            after: Some(after), ..
+        }) => Verdict::Busy(*after),
+        Transport(TransportError::Broken(_)) if open => Verdict::Broken,
+        // Said by whoever stands before a server that cannot be reached.
+        Transport(TransportError::Status {
+            code: 502..=504, ..
+        }) if open => Verdict::Broken,
         Transport(_) | Protocol { .. } if !open => Verdict::Lost,
         _ => Verdict::Final,
     }
@@ -98,6 +110,20 @@ mod tests {
             method,
             reason: String::new(),
         };
+        let second = Duration::from_secs(1);
+        let detail = String::new;
+        let status = |code| {
+            mcp::Error::Transport(TransportError::Status {
+                code,
+                detail: detail(),
+            })
+        };
+        let busy = |after| {
+            mcp::Error::Transport(TransportError::Busy {
+                after,
+                detail: detail(),
+            })
+        };
         let forgotten = TransportError::Forgotten {
             code: 404,
             detail: String::new(),
@@ -116,6 +142,20 @@ mod tests {
                 true,
                 Verdict::Final,
             ),
+            (
+                mcp::Error::Transport(TransportError::Broken(String::new())),
+                true,
+                Verdict::Broken,
+            ),
+            (
+                mcp::Error::Transport(TransportError::Broken(String::new())),
+                false,
+                Verdict::Lost,
+            ),
+            (status(503), true, Verdict::Broken),
+            (status(500), true, Verdict::Final),
+            (busy(None), true, Verdict::Final),
+            (busy(Some(second)), true, Verdict::Busy(second)),
             (broken(), true, Verdict::Final),
             (broken(), false, Verdict::Lost),
             (mcp::Error::Cancelled { method }, false, Verdict::Final),

@@ -274,13 +274,28 @@ impl Server {
                         None => failed(),
                     });
                 }
-                Verdict::Refused => {
-                    let wait = back_off(refused);
+                verdict @ (Verdict::Refused | Verdict::Busy(_)) => {
+                    let wait = match verdict {
+                        Verdict::Busy(asked) => asked.max(back_off(refused)),
+                        _ => back_off(refused),
+                    };
                     refused += 1;
                     match Instant::now() + wait < end {
                         true => self.pause(wait, cancel)?,
                         false => return Err(failed()),
                     }
+                    continue;
+                }
+                Verdict::Broken if !errand.repeatable => {
+                    let reason = format!(
+                        "the call broke off: {error}; it may have had an effect, so it was not sent again"
+                    );
+                    return Err(Error::new(name, failed().phase, reason));
+                }
+                Verdict::Broken if lost => return Err(failed()),
+                Verdict::Broken => {
+                    lost = true;
+                    self.pause(back_off(0), cancel)?;
                     continue;
                 }
                 Verdict::Lost if !errand.repeatable || lost => {

@@ -22,11 +22,11 @@ pub(super) fn choose(
         Some("https") => "HTTPS_PROXY",
         _ => "HTTP_PROXY",
     };
-    let set = |name: &str| {
-        let value = variable(name).or_else(|| variable(&name.to_ascii_lowercase()))?;
-        let value = value.trim().to_owned();
+    let filled = |name: &str| {
+        let value = variable(name)?.trim().to_owned();
         (!value.is_empty()).then_some(value)
     };
+    let set = |name: &str| filled(name).or_else(|| filled(&name.to_ascii_lowercase()));
     let found = [own, "ALL_PROXY"].into_iter();
     let Some((name, address)) = found.filter_map(|name| Some((name, set(name)?))).next() else {
         return Ok(None);
@@ -159,6 +159,11 @@ mod tests {
                 "https://x.y",
                 &[("https_proxy", " "), ("ALL_PROXY", "a")],
                 Some("a:80"),
+            ),
+            (
+                "https://x.y",
+                &[("HTTPS_PROXY", ""), ("https_proxy", "s")],
+                Some("s:80"),
             ),
             ("https://x.y", &[], None),
         ] {

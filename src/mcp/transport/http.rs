@@ -13,22 +13,30 @@
 //! An event stream that ends before the answer came is resumed where it ended, as long as the server
 //! gives its events ids. An answer counts on whichever stream it comes.
 //!
+//! Redirects are followed on the server itself only, and not if a POST would become a GET: to others, headers
+//! would take secrets. What a server repeats to be wrong or to come later is up to whoever asked; here
+//! only the kinds of failure are told apart ([`TransportError`]).
+//!
 //! A request has no deadline of its own but those for connecting and writing: how long to wait for
 //! an answer is up to the client. What needs no answer is given up after ten seconds, silently: if
 //! it mattered, the requests that follow say so.
 //!
-//! Proxies are taken from the environment (`ALL_PROXY`, `HTTPS_PROXY`, `HTTP_PROXY`, `NO_PROXY`),
-//! except for loopback addresses.
+//! Proxies are taken from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`),
+//! except for loopback addresses, and so are the authorities that certify servers (`SSL_CERT_FILE`, instead
+//! of those of the web).
 
 pub mod challenge;
 mod events;
 mod exchange;
+mod status;
+
 use super::{Receiver, Transport, TransportError};
 use crate::outbound::{Addresses, Line, Place, Target};
 use crate::sys;
 use crate::sys::lock;
-use exchange::{Exchange, explanation};
+use exchange::Exchange;
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -41,6 +49,8 @@ const IDLE_LINES: usize = 4;
 const QUEUE: usize = 1024;
 /// How long sending one of them may take.
 const NOTICE: Duration = Duration::from_secs(10);
+/// What they are in the log.
+const NOTICES: &str = "a message that needs no answer";
 /// How long the server may take to end the session.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
@@ -95,6 +105,8 @@ struct Shared {
     receiver: Mutex<Option<Arc<dyn Receiver>>>,
     session: Mutex<Session>,
     work: Mutex<Work>,
+    /// It was said that a message that needs no answer was refused.
+    noted: AtomicBool,
     /// Something that a thread may wait for in `work` is different.
     changed: Condvar,
 }
@@ -115,6 +127,8 @@ struct Work {
     notices: VecDeque<Notice>,
     notifying: bool,
     listening: bool,
+    /// Answers may come on the server's own stream.
+    aside: bool,
     opening: Opening,
 }
 
@@ -161,6 +175,7 @@ impl HttpTransport {
             receiver: Mutex::default(),
             session: Mutex::default(),
             work: Mutex::default(),
+            noted: AtomicBool::new(false),
             changed: Condvar::new(),
         };
         Ok(HttpTransport {
@@ -253,9 +268,9 @@ impl Shared {
     fn request(&self, exchange: &Exchange, id: i64, message: &[u8]) {
         let outcome = self.ask(exchange, id, message);
         let error = match outcome {
+            Ok(()) => return,
             _ if exchange.is_aborted() && lock(&self.work).closed => TransportError::Closed,
             _ if exchange.is_aborted() => return,
-            Ok(()) => return,
             Err(error) => error,
         };
         if let Some(receiver) = self.receiver() {
@@ -313,7 +328,7 @@ impl Shared {
                 self.opened(accepted);
             }
             if let Some(response) = response {
-                explanation(exchange, response.into_body());
+                self.note_refusal(exchange, NOTICES, response);
             }
         }
     }
@@ -336,9 +351,11 @@ impl Shared {
             // Without a thread there is no stream, as with a server that does not offer one.
             let spawned = self.spawn(&mut work, "events", None, |shared, exchange| {
                 shared.listen(exchange);
+                shared.expect_aside(false);
                 lock(&shared.work).listening = false;
             });
             work.listening = spawned.is_ok();
+            work.aside = work.listening;
         }
     }
 
@@ -395,7 +412,10 @@ impl Shared {
         }
         let exchange = Exchange::new(None, line.unwrap_or_else(|| self.target.line()));
         // A server that does not let clients end sessions answers 405; there is nothing to do.
-        let _ = self.run(&exchange, Method::DELETE, &[], (), Some(FAREWELL), || true);
+        let ended = self.run(&exchange, Method::DELETE, &[], (), Some(FAREWELL), || true);
+        if let Ok(response) = ended {
+            self.note_refusal(&exchange, "the end of the session", response);
+        }
     }
 
     /// Waits for all threads but this one, which may be one of them: a receiver may close.

@@ -10,6 +10,7 @@ pub mod stdio;
 use http::challenge::Denied;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One end of a connection to an MCP server.
 pub trait Transport: Send + Sync {
@@ -106,6 +107,13 @@ pub enum TransportError {
         /// What the server said about it, shortened.
         detail: String,
     },
+    /// HTTP: the server had too many requests (429) and did nothing about this one.
+    Busy {
+        /// How long it wants to be left alone, if it says so.
+        after: Option<Duration>,
+        /// What the server said about it, shortened.
+        detail: String,
+    },
     /// HTTP: the server does not let this client in (401, 403).
     Denied(Box<Denied>),
     /// HTTP: the server no longer knows the session. It did nothing, and takes the message in a new one.
@@ -121,6 +129,8 @@ pub enum TransportError {
     Config(String),
     /// The message certainly did not reach the server, so it may be sent again.
     Unreachable(String),
+    /// HTTP: the request reached the server, and no answer came back. Other requests may go on.
+    Broken(String),
     /// Anything else that went wrong between the two ends.
     Io(String),
 }
@@ -153,10 +163,24 @@ impl fmt::Display for TransportError {
                 "" => write!(f, "the server answered HTTP {code}"),
                 detail => write!(f, "the server answered HTTP {code}: {detail}"),
             },
+            TransportError::Busy { after, detail } => {
+                f.write_str(
+                    "the server answered HTTP 429: it has had too many requests; try again ",
+                )?;
+                match after {
+                    Some(after) => write!(f, "in {} s", after.as_secs_f64().ceil().max(1.0))?,
+                    None => f.write_str("later")?,
+                }
+                match detail.as_str() {
+                    "" => Ok(()),
+                    detail => write!(f, ": {detail}"),
+                }
+            }
             TransportError::Denied(denied) => write!(f, "the server answered {denied}"),
             TransportError::Config(what)
             | TransportError::Unreachable(what)
             | TransportError::Refused(what)
+            | TransportError::Broken(what)
             | TransportError::Io(what) => f.write_str(what),
         }
     }

@@ -2,14 +2,15 @@
 //! GET that stays open, and that of a request's answer. Both are resumed with a GET that names the
 //! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
-use super::exchange::{Exchange, LAST_EVENT_ID, explanation};
+use super::exchange::{Exchange, LAST_EVENT_ID, explanation, is_compressed};
+use super::status::is_passing;
 use super::{Shared, lock};
 use crate::mcp::transport::TransportError;
-use crate::outbound::media_type;
 use crate::outbound::said::shown;
 use crate::outbound::sse::Decoder;
+use crate::outbound::{media_type, retry_after};
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use ureq::Body;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, Response, StatusCode};
@@ -22,6 +23,9 @@ const ATTEMPTS: u32 = 5;
 const EMPTY: u32 = 20;
 /// A stream that stayed open for so long was not in vain: whoever is between ends idle ones.
 const LASTING: Duration = Duration::from_secs(5);
+/// How long an answer may take on the server's own stream once the one that it was to come on has ended.
+/// It is not the call's own time: most servers whose stream ends so have failed.
+const ASIDE: Duration = Duration::from_secs(15);
 /// The first wait, if the server names none; it doubles with each failure in a row.
 const WAIT: Duration = Duration::from_secs(1);
 /// Doubled waits end here.
@@ -31,18 +35,20 @@ const SHORTEST_ASKED: Duration = Duration::from_millis(100);
 const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 impl Shared {
-    /// Listens until the server does not offer the stream (any more) or the transport closes.
-    /// Nothing is reported: a server need not offer it, and what the client waits for comes
-    /// elsewhere.
+    /// Listens until the server does not offer the stream (any more) or the transport closes. A server
+    /// need not offer it, and what the client waits for comes elsewhere: only that it lets nobody in is
+    /// said, in the log.
     pub(super) fn listen(&self, exchange: &Exchange) {
         let mut decoder = Decoder::new(self.limit);
         let mut offered = false;
         let (mut empty, mut failed) = (0, 0);
         while empty.max(failed) < ATTEMPTS && !exchange.is_aborted() {
+            let mut asked = None;
             match self.open(exchange, &decoder) {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
                     failed = 0;
+                    self.expect_aside(true);
                     let before = Place::of(&decoder);
                     let body = response.into_body();
                     if let Err(TransportError::TooLarge { .. }) =
@@ -57,16 +63,43 @@ impl Shared {
                     };
                 }
                 Ok(response) => {
-                    let passing = is_passing(response.status());
-                    explanation(exchange, response.into_body());
-                    if !(offered && passing) {
+                    let status = response.status();
+                    asked = retry_after(response.headers(), SystemTime::now());
+                    self.note_refusal(exchange, "the server's own event stream", response);
+                    // Servers that know of no such stream say all sorts of things at first.
+                    let failing = offered && status == StatusCode::INTERNAL_SERVER_ERROR;
+                    if !(failing || is_passing(status)) {
                         return;
                     }
                     failed += 1;
                 }
                 Err(_) => failed += 1,
             }
-            self.pause(exchange, wait(decoder.retry(), failed));
+            // What it was to bring comes once it is resumed, if it can be.
+            self.expect_aside(failed == 0 && last_id(&decoder).is_some());
+            self.pause(exchange, wait(decoder.retry(), failed, asked));
+        }
+    }
+
+    /// Whether answers may come on the server's own stream, apart from those that have their own.
+    pub(super) fn expect_aside(&self, expected: bool) {
+        lock(&self.work).aside = expected;
+        self.changed.notify_all();
+    }
+
+    /// Waits a while for an answer that will not come on its own stream any more, if there is another on
+    /// which it could. When it comes the exchange is aborted.
+    pub(super) fn wait_aside(&self, exchange: &Exchange) {
+        let until = Instant::now() + ASIDE;
+        let mut work = lock(&self.work);
+        while work.aside && !exchange.is_aborted() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            work = (self.changed.wait_timeout(work, left))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 
@@ -80,6 +113,7 @@ impl Shared {
     ) -> Result<(), TransportError> {
         let mut decoder = Decoder::new(self.limit);
         let mut connection = Ok(body);
+        let mut asked = None;
         let (mut empty, mut failed) = (0, 0);
         loop {
             let ended = match connection {
@@ -107,16 +141,21 @@ impl Shared {
             if exchange.is_aborted() {
                 return Err(TransportError::Closed);
             }
-            if last_id(&decoder).is_none() || failed >= ATTEMPTS || empty >= EMPTY {
+            if last_id(&decoder).is_none() {
+                self.wait_aside(exchange);
                 return Err(ended);
             }
-            self.pause(exchange, wait(decoder.retry(), failed));
+            if failed >= ATTEMPTS || empty >= EMPTY {
+                return Err(ended);
+            }
+            self.pause(exchange, wait(decoder.retry(), failed, asked.take()));
             connection = match self.open(exchange, &decoder) {
                 Ok(response) if is_stream(&response) => Ok(response.into_body()),
                 Ok(response) => {
                     let status = response.status();
+                    asked = retry_after(response.headers(), SystemTime::now());
                     let error = self.not_resumed(exchange, response);
-                    if !is_passing(status) {
+                    if !(is_passing(status) || status == StatusCode::INTERNAL_SERVER_ERROR) {
                         return Err(error);
                     }
                     Err(error)
@@ -129,15 +168,20 @@ impl Shared {
     /// It is never told as a status or as unreachable: the request itself did reach the server.
     fn unanswered(&self, more: &str) -> TransportError {
         let origin = &self.target.origin;
-        TransportError::Io(format!(
+        TransportError::Broken(format!(
             "{origin} ended its event stream without an answer{more}"
         ))
     }
 
     fn not_resumed(&self, exchange: &Exchange, response: Response<Body>) -> TransportError {
-        let status = response.status().as_u16();
+        let status = response.status();
+        let kind = media_type(response.headers());
+        let answer = match status.is_success() && !kind.is_empty() {
+            true => shown(&kind),
+            false => format!("HTTP {}", status.as_u16()),
+        };
         let body = explanation(exchange, response.into_body());
-        let mut reason = format!(", and it does not let it be resumed (HTTP {status})");
+        let mut reason = format!(", and it does not let it be resumed ({answer})");
         let words = self.words(&body);
         if !words.is_empty() {
             reason = format!("{reason}: {}", shown(&words));
@@ -203,21 +247,18 @@ fn last_id(decoder: &Decoder) -> Option<HeaderValue> {
     HeaderValue::from_bytes(decoder.last_id()?.as_bytes()).ok()
 }
 
-/// How long to wait before the next connection: what the server asks for, longer and longer while
-/// connections fail.
-fn wait(asked: Option<Duration>, failed: u32) -> Duration {
-    let first = asked.unwrap_or(WAIT).clamp(SHORTEST_ASKED, LONGEST_ASKED);
-    first.max((first * 2u32.pow(failed.min(ATTEMPTS))).min(LONGEST))
+/// How long to wait before the next connection: what the stream asks for, longer and longer while
+/// connections fail, and not less than the last answer `asked` for.
+fn wait(retry: Option<Duration>, failed: u32, asked: Option<Duration>) -> Duration {
+    let first = retry.unwrap_or(WAIT).clamp(SHORTEST_ASKED, LONGEST_ASKED);
+    let wait = first.max((first * 2u32.pow(failed.min(ATTEMPTS))).min(LONGEST));
+    wait.max(asked.unwrap_or_default().min(LONGEST_ASKED))
 }
 
 fn is_stream(response: &Response<Body>) -> bool {
-    response.status() == StatusCode::OK && media_type(response.headers()) == "text/event-stream"
-}
-
-/// Whether the server may think differently of it in a moment.
-fn is_passing(status: StatusCode) -> bool {
-    status == StatusCode::TOO_MANY_REQUESTS
-        || status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+    response.status() == StatusCode::OK
+        && media_type(response.headers()) == "text/event-stream"
+        && !is_compressed(response.headers())
 }
 
 #[cfg(test)]
@@ -227,7 +268,7 @@ mod tests {
     #[test]
     fn the_server_says_how_long_to_wait_and_failures_make_it_longer() {
         let millis = Duration::from_millis;
-        for (asked, failed, expected) in [
+        for (retry, failed, expected) in [
             (None, 0, millis(1000)),
             (None, 1, millis(2000)),
             (None, 4, millis(16_000)),
@@ -239,7 +280,10 @@ mod tests {
             (Some(millis(90_000)), 3, millis(90_000)),
             (Some(Duration::from_millis(u64::MAX)), 9, LONGEST_ASKED),
         ] {
-            assert_eq!(wait(asked, failed), expected, "{asked:?} {failed}");
+            assert_eq!(wait(retry, failed, None), expected, "{retry:?} {failed}");
         }
+        assert_eq!(wait(None, 1, Some(millis(1))), millis(2000));
+        assert_eq!(wait(None, 1, Some(millis(9000))), millis(9000));
+        assert_eq!(wait(None, 1, Some(Duration::MAX)), LONGEST_ASKED);
     }
 }

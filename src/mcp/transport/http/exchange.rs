@@ -1,11 +1,12 @@
 //! One request to the server and what comes back, read where it comes in.
 
 use super::challenge::{CHALLENGES, Challenge, Denied, challenges};
-use super::{Shared, lock};
+use super::status::{advice, bounded, may_follow, says_forgotten};
+use super::{NOTICES, Shared, lock};
 use crate::mcp::transport::{Stream, TransportError};
 use crate::outbound::said::{shown, words};
 use crate::outbound::sse::Decoder;
-use crate::outbound::{Line, cause, is_broken, media_type};
+use crate::outbound::{Line, cause, is_broken, media_type, retry_after};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -14,9 +15,9 @@ use std::io::{ErrorKind, Read};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use ureq::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use ureq::http::{Method, Response, StatusCode, response::Parts};
+use ureq::http::{Method, Request, Response, StatusCode, response::Parts};
 use ureq::{AsSendBody, Body, Error};
 
 /// How long a server may take to end an answer whose content is not waited for any more. A
@@ -26,6 +27,8 @@ const LEFTOVER: Duration = Duration::from_secs(1);
 const EXPLANATION: u64 = 64 * 1024;
 const CHUNK: usize = 16 * 1024;
 const MAX_SESSION_ID: usize = 4096;
+/// So many redirects one after the other are followed.
+const REDIRECTS: usize = 5;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -68,6 +71,8 @@ impl Exchange {
 enum Content {
     Json,
     Events,
+    /// The request was taken, and that is all.
+    Nothing,
 }
 
 impl Shared {
@@ -86,6 +91,15 @@ impl Shared {
         match self.content(&head)? {
             Content::Json => self.read_answer(exchange, id, body),
             Content::Events => self.follow(exchange, id, body),
+            Content::Nothing => {
+                explanation(exchange, body);
+                self.wait_aside(exchange);
+                Err(TransportError::Io(format!(
+                    "{} took the request (HTTP {}) and gave no answer to it",
+                    self.target.origin,
+                    head.status.as_u16()
+                )))
+            }
         }
     }
 
@@ -117,9 +131,8 @@ impl Shared {
         )
     }
 
-    /// Sends one request. A connection that the server closed for its age, just as it was to be
-    /// used again, is replaced once: when the request was not written whole, so that the server
-    /// cannot have acted on it, or when acting on it twice does no harm.
+    /// Sends one request, and again to wherever on this server it is redirected. What comes back is a
+    /// redirect only if it may not be followed.
     pub(super) fn run<B: AsSendBody + Copy>(
         &self,
         exchange: &Exchange,
@@ -129,18 +142,53 @@ impl Shared {
         deadline: Option<Duration>,
         repeatable: impl Fn() -> bool,
     ) -> Result<Response<Body>, TransportError> {
+        let end = deadline.map(|deadline| Instant::now() + deadline);
+        let mut uri = self.target.uri().clone();
+        for _ in 0..REDIRECTS {
+            let request = || {
+                let all = headers.iter().cloned().chain(self.session_headers());
+                self.target.request(method.clone(), &uri, all, body)
+            };
+            let response = self.run_once(exchange, request, end, &repeatable)?;
+            if !may_follow(response.status(), method == Method::GET) {
+                return Ok(response);
+            }
+            let Some(next) = self.target.redirected(&uri, response.headers()) else {
+                return Ok(response);
+            };
+            // Read to its end, so that the connection can be used again.
+            explanation(exchange, response.into_body());
+            uri = next;
+        }
+        Err(TransportError::Io(format!(
+            "{} redirects from one path to another, {REDIRECTS} times in a row; set the uri to where \
+             the server is",
+            self.target.origin
+        )))
+    }
+
+    /// Sends one request. A connection that the server closed for its age, just as it was to be
+    /// used again, is replaced once: when the request was not written whole, so that the server
+    /// cannot have acted on it, or when acting on it twice does no harm.
+    fn run_once<B: AsSendBody>(
+        &self,
+        exchange: &Exchange,
+        request: impl Fn() -> Request<B>,
+        end: Option<Instant>,
+        repeatable: &impl Fn() -> bool,
+    ) -> Result<Response<Body>, TransportError> {
         let Line { agent, wire } = &exchange.line;
         let mut first = true;
         loop {
             if exchange.is_aborted() {
                 return Err(TransportError::Closed);
             }
-            let all = headers.iter().cloned().chain(self.session_headers());
-            let mut request = self.target.request(method.clone(), self.target.uri(), all, body);
-            if deadline.is_some() {
+            let mut request = request();
+            if let Some(end) = end {
+                let left = end.saturating_duration_since(Instant::now());
                 request = agent
                     .configure_request(request)
-                    .timeout_global(deadline)
+                    .timeout_global(Some(left))
                     .build();
             }
             wire.begin();
@@ -188,19 +236,16 @@ impl Shared {
     fn content(&self, head: &Parts) -> Result<Content, TransportError> {
         let origin = &self.target.origin;
         let wrong = |what: String| Err(TransportError::Io(what));
-        let encoding = head.headers.get(header::CONTENT_ENCODING);
-        if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        if is_compressed(&head.headers) {
             return wrong(format!(
-                "{origin} compressed its answer, which was not asked for"
+                "{origin} compressed its answer, which was not asked for; see to it that neither the \
+                 server nor a proxy before it does so"
             ));
         }
         match media_type(&head.headers).as_str() {
             "application/json" => Ok(Content::Json),
             "text/event-stream" => Ok(Content::Events),
-            "" => wrong(format!(
-                "{origin} took the request (HTTP {}) and gave no answer to it",
-                head.status.as_u16()
-            )),
+            "" => Ok(Content::Nothing),
             other => wrong(format!(
                 "{origin} answered with {}, neither JSON nor an event stream; check that the uri \
                  is that of an MCP server",
@@ -229,6 +274,11 @@ impl Shared {
             TransportError::Io(format!("{origin} answered with {what}: {words}"))
         };
         match answers(&bytes) {
+            // Where nothing says how long it is, this is what a connection that broke looks like.
+            None if is_torn(&bytes) => Err(TransportError::Broken(format!(
+                "{} ended its answer in the middle",
+                self.target.origin
+            ))),
             None => Err(wrong("something that is not JSON-RPC")),
             Some(answered) => match self.deliver(&bytes, Some(id), &answered) {
                 true => Ok(()),
@@ -284,7 +334,10 @@ impl Shared {
         body: Body,
     ) -> Result<(), TransportError> {
         let status = head.status;
-        let body = explanation(exchange, body);
+        let body = match is_compressed(&head.headers) {
+            true => Vec::new(),
+            false => explanation(exchange, body),
+        };
         let has_session = lock(&self.session).id.is_some();
         let forgotten = has_session
             && match status {
@@ -295,7 +348,8 @@ impl Shared {
         let refuses = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let challenges = self.challenges(&head.headers);
         // A server that names ways to sign in says more than the error that comes with them.
-        let may_answer = !status.is_redirection() && (!refuses || challenges.is_empty());
+        let busy = status == StatusCode::TOO_MANY_REQUESTS;
+        let may_answer = !status.is_redirection() && !busy && (!refuses || challenges.is_empty());
         if may_answer
             && !forgotten
             && let Some(answered) = answers(&body)
@@ -305,21 +359,21 @@ impl Shared {
             return Ok(());
         }
         if refuses {
-            return Err(TransportError::Denied(Box::new(Denied {
-                code: status.as_u16(),
-                challenges,
-                authorized: self.target.authorizes(),
+            return Err(self.denied(status, challenges, &body));
+        }
+        if busy {
+            return Err(TransportError::Busy {
+                after: bounded(retry_after(&head.headers, SystemTime::now())),
                 detail: self.words(&body),
-            })));
+            });
         }
         let hint = match status {
             _ if forgotten => "the server forgot the session".to_owned(),
-            StatusCode::NOT_FOUND => "no MCP server is at this path; check the uri".to_owned(),
             _ if status.is_redirection() => format!(
                 "it redirects to {}, which is not followed; set the uri to where the server is",
                 self.target.redirect(&head.headers)
             ),
-            _ => String::new(),
+            _ => advice(status).to_owned(),
         };
         let words = self.words(&body);
         let detail = match (hint.as_str(), words.as_str()) {
@@ -332,6 +386,39 @@ impl Shared {
             true => TransportError::Forgotten { code, detail },
             false => TransportError::Status { code, detail },
         })
+    }
+
+    fn denied(
+        &self,
+        status: StatusCode,
+        challenges: Vec<Challenge>,
+        body: &[u8],
+    ) -> TransportError {
+        TransportError::Denied(Box::new(Denied {
+            code: status.as_u16(),
+            challenges,
+            authorized: self.target.authorizes(),
+            detail: self.words(body),
+        }))
+    }
+
+    /// Ends an exchange that nobody waits for. That the server does not let this client in is said in
+    /// the log, of messages that need no answer only once.
+    pub(super) fn note_refusal(&self, exchange: &Exchange, what: &str, response: Response<Body>) {
+        let (head, body) = response.into_parts();
+        let body = explanation(exchange, body);
+        let name = &self.name;
+        match head.status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                if what == NOTICES && self.noted.swap(true, Ordering::SeqCst) {
+                    return;
+                }
+                let error = self.denied(head.status, self.challenges(&head.headers), &body);
+                log::warn!("{what} was refused extension={name:?} reason={error}");
+            }
+            status if status.is_success() => {}
+            status => log::debug!("{what} was answered extension={name:?} status={status}"),
+        }
     }
 
     /// The ways to sign in that an answer names, without what it repeats of our headers.
@@ -359,8 +446,12 @@ impl Shared {
         let (origin, way) = (&self.target.origin, &self.target.way);
         let cause = shown(&cause(error));
         let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
+        let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
         match written {
             _ if refused => TransportError::Refused(format!("cannot reach {origin}{way}: {cause}")),
+            true if lost => {
+                TransportError::Broken(format!("lost {origin}{way} in mid-answer: {cause}"))
+            }
             true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
             false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
         }
@@ -394,22 +485,14 @@ pub(super) fn explanation(exchange: &Exchange, body: Body) -> Vec<u8> {
     bytes
 }
 
-/// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of
-/// with 404, above all those that were started again.
-fn says_forgotten(body: &[u8]) -> bool {
-    const UNKNOWN: [&str; 8] = [
-        "not found",
-        "no valid",
-        "invalid",
-        "unknown",
-        "expired",
-        "not exist",
-        "terminated",
-        "no such",
-    ];
-    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
-    let session = text.contains("session") && UNKNOWN.iter().any(|word| text.contains(word));
-    session || text.contains("server not initialized")
+pub(super) fn is_compressed(headers: &HeaderMap) -> bool {
+    let mut all = headers.get_all(header::CONTENT_ENCODING).iter();
+    all.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Whether this is the beginning of JSON, and no more.
+fn is_torn(bytes: &[u8]) -> bool {
+    crate::json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
 }
 
 /// Calling a tool twice may do its work twice; every other message of a client only asks, or says
@@ -476,21 +559,6 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(answers(text.as_bytes()).as_deref(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_400_about_the_session_is_told_from_others() {
-        for (text, expected) in [
-            ("Bad Request: No valid session ID provided", true),
-            (r#"{"error":{"message":"Session not found"}}"#, true),
-            ("Bad Request: Server not initialized", true),
-            ("invalid session id", true),
-            ("Bad Request: unsupported protocol version", false),
-            ("invalid JSON", false),
-            ("", false),
-        ] {
-            assert_eq!(says_forgotten(text.as_bytes()), expected, "{text}");
         }
     }
 

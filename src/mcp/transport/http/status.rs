@@ -1,0 +1,142 @@
+//! What the statuses of HTTP mean for a message of MCP, and what can be done about them. Pure.
+//! MCP 2025-11-25, basic/transports; RFC 9110 §15.
+
+use std::time::Duration;
+use ureq::http::StatusCode;
+
+/// A server cannot ask to be left alone for longer.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// What a status that is no success says to the user; nothing if the number says all that is known.
+pub(super) fn advice(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        400 => {
+            "it does not understand the request; check that the uri is that of an MCP server that \
+             speaks Streamable HTTP"
+        }
+        402 => "it wants to be paid; see to the account that the headers belong to",
+        404 => "no MCP server is at this path; check the uri",
+        405 => {
+            "it takes no messages at this path; check the uri, and that the server speaks Streamable \
+             HTTP, not the older HTTP+SSE"
+        }
+        406 => "it can answer neither in JSON nor with an event stream; check the uri",
+        407 => "a proxy wants a user name and a password; set them in its address",
+        408 => "it did not get the request in time; try again",
+        410 => "the server that was at this path is gone; ask who runs it for its new uri",
+        411 | 417 | 426 => "it speaks another HTTP than 1.1; check the uri",
+        413 => "the message is larger than it takes; send less at once",
+        415 => "it does not take JSON; check that the uri is that of an MCP server",
+        421 => "it does not serve this host; check the uri",
+        431 => "the extension's `headers` are larger than it takes; shorten them",
+        429 => "it has had too many requests; try again later",
+        451 => "it may not serve this for legal reasons",
+        500 => "it failed; its own log says why",
+        501 => "it does not know this kind of request; check the uri",
+        502 => {
+            "the MCP server behind this address gives no proper answer; see whether it is running"
+        }
+        503 => "it is not available at the moment; try again later",
+        504 => "the MCP server behind this address did not answer in time; try again later",
+        _ => "",
+    }
+}
+
+/// Whether the request may have failed on the way, so that another try may find it well.
+pub(super) fn is_passing(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 429 | 502 | 503 | 504)
+}
+
+/// Whether a redirect may be followed with this message: RFC 9110 §15.4. Clients make a GET of what else
+/// was redirected by the older ones.
+pub(super) fn may_follow(status: StatusCode, is_get: bool) -> bool {
+    match status.as_u16() {
+        307 | 308 => true,
+        301..=303 => is_get,
+        _ => false,
+    }
+}
+
+/// The wait that a server asks for, as far as it counts.
+pub(super) fn bounded(after: Option<Duration>) -> Option<Duration> {
+    after.map(|after| after.min(LONGEST))
+}
+
+/// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of
+/// with 404, above all those that were started again.
+pub(super) fn says_forgotten(body: &[u8]) -> bool {
+    const UNKNOWN: [&str; 8] = [
+        "not found",
+        "no valid",
+        "invalid",
+        "unknown",
+        "expired",
+        "not exist",
+        "terminated",
+        "no such",
+    ];
+    let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+    let session = text.contains("session") && UNKNOWN.iter().any(|word| text.contains(word));
+    session || text.contains("server not initialized")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_400_about_the_session_is_told_from_others() {
+        for (text, expected) in [
+            ("Bad Request: No valid session ID provided", true),
+            (r#"{"error":{"message":"Session not found"}}"#, true),
+            ("Bad Request: Server not initialized", true),
+            ("invalid session id", true),
+            ("Bad Request: unsupported protocol version", false),
+            ("invalid JSON", false),
+            ("", false),
+        ] {
+            assert_eq!(says_forgotten(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_usual_refusal_has_an_advice_of_its_own() {
+        let codes = [
+            400, 404, 405, 406, 408, 410, 413, 415, 429, 500, 501, 502, 503, 504,
+        ];
+        let mut all: Vec<_> = (codes.iter())
+            .map(|code| advice(StatusCode::from_u16(*code).unwrap()))
+            .collect();
+        assert!(all.iter().all(|advice| !advice.is_empty()));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), codes.len());
+        assert_eq!(advice(StatusCode::IM_A_TEAPOT), "");
+    }
+
+    #[test]
+    fn only_some_redirects_keep_a_message() {
+        for (code, post, get) in [
+            (301, false, true),
+            (302, false, true),
+            (303, false, true),
+            (307, true, true),
+            (308, true, true),
+            (300, false, false),
+            (304, false, false),
+            (200, false, false),
+        ] {
+            let status = StatusCode::from_u16(code).unwrap();
+            assert_eq!(may_follow(status, false), post, "{code}");
+            assert_eq!(may_follow(status, true), get, "{code}");
+        }
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_a_day() {
+        let seconds = |n| Some(Duration::from_secs(n));
+        assert_eq!(bounded(seconds(u64::MAX)), seconds(86_400));
+        assert_eq!(bounded(seconds(7)), seconds(7));
+        assert_eq!(bounded(None), None);
+    }
+}
