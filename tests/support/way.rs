@@ -1,0 +1,140 @@
+//! What may be on the way to a scripted HTTP server: TLS before it, with a certificate by an authority of
+//! its own (`tls/make.sh`), and a proxy that leads to it.
+
+use super::http_peer::PATIENCE;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
+const KEY: &[u8] = include_bytes!("tls/server-key.pem");
+/// How long one side is listened to before the other has its turn.
+const TURN: Duration = Duration::from_millis(5);
+
+/// The file with the authority's certificate.
+pub fn authority() -> String {
+    format!("{}/tests/support/tls/ca.pem", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Something that listens and passes on what comes.
+pub struct Way {
+    pub address: SocketAddr,
+    /// The heads of the requests that a proxy got.
+    pub heads: Arc<Mutex<Vec<String>>>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Way {
+    /// Takes TLS connections to where the plain ones go.
+    pub fn tls(to: &str) -> Way {
+        let to = to.trim_start_matches("http://").to_owned();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let chain = CertificateDer::pem_slice_iter(CERTIFICATE);
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                chain.collect::<Result<_, _>>().unwrap(),
+                PrivateKeyDer::from_pem_slice(KEY).unwrap(),
+            );
+        let config = Arc::new(config.unwrap());
+        Way::listen(move |stream, _| {
+            let connection = ServerConnection::new(config.clone()).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            let mut near = StreamOwned::new(connection, stream);
+            // A client that does not believe the certificate hangs up here.
+            if near.conn.complete_io(&mut near.sock).is_err() {
+                return;
+            }
+            let far = TcpStream::connect(&to).unwrap();
+            near.sock.set_read_timeout(Some(TURN)).unwrap();
+            far.set_read_timeout(Some(TURN)).unwrap();
+            pass(near, far);
+        })
+    }
+
+    /// A proxy that lets those in who have `credentials`, in base64, if it wants any. All names lead to
+    /// the same place.
+    pub fn proxy(to: &str, credentials: Option<&'static str>) -> Way {
+        let to = to.trim_start_matches("http://").to_owned();
+        Way::listen(move |mut stream, heads| {
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") {
+                match stream.read(&mut byte) {
+                    Ok(1) => head.push(byte[0]),
+                    _ => return,
+                }
+            }
+            let head = String::from_utf8_lossy(&head).into_owned();
+            let wanted = credentials.map(|c| format!("Proxy-Authorization: Basic {c}\r\n"));
+            let welcome = wanted.is_none_or(|line| head.contains(&line));
+            heads.lock().unwrap().push(head);
+            if !welcome {
+                let refusal = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
+                let _ = stream.write_all(refusal.as_bytes());
+                return;
+            }
+            let far = TcpStream::connect(&to).unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
+            stream.set_read_timeout(Some(TURN)).unwrap();
+            far.set_read_timeout(Some(TURN)).unwrap();
+            pass(stream, far);
+        })
+    }
+
+    fn listen(
+        serve: impl Fn(TcpStream, &Mutex<Vec<String>>) + Clone + Send + Sync + 'static,
+    ) -> Way {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let way = Way {
+            address: listener.local_addr().unwrap(),
+            heads: Arc::default(),
+            stopped: Arc::default(),
+        };
+        let (heads, stopped) = (way.heads.clone(), way.stopped.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    return;
+                }
+                let (serve, heads) = (serve.clone(), heads.clone());
+                thread::spawn(move || serve(stream.unwrap(), &heads));
+            }
+        });
+        way
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+/// Passes on what either side says until one of them ends.
+fn pass(mut near: impl Read + Write, mut far: TcpStream) {
+    let mut buffer = [0; 16 * 1024];
+    while some(&mut near, &mut far, &mut buffer) && some(&mut far, &mut near, &mut buffer) {}
+    let _ = far.shutdown(Shutdown::Both);
+}
+
+/// Passes on what there is, and says whether there may be more.
+fn some(from: &mut impl Read, to: &mut impl Write, buffer: &mut [u8]) -> bool {
+    match from.read(buffer) {
+        Ok(0) => false,
+        Ok(read) => to
+            .write_all(&buffer[..read])
+            .and_then(|()| to.flush())
+            .is_ok(),
+        Err(error) => matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut),
+    }
+}
