@@ -13,9 +13,10 @@
 //! An event stream that ends before the answer came is resumed where it ended, as long as the server
 //! gives its events ids. An answer counts on whichever stream it comes.
 //!
-//! Redirects are followed on the server itself only, and not if a POST would become a GET: to others, headers
-//! would take secrets. What a server repeats to be wrong or to come later is up to whoever asked; here
-//! only the kinds of failure are told apart ([`TransportError`]).
+//! Redirects are followed on the server itself only, and not where a POST would become a GET: headers
+//! would take secrets to another. Whether a failed request is sent again is up to whoever asked; the kinds
+//! of [`TransportError`] say what became of it. That a server lets nobody in is said in the log where nobody
+//! waits to be told.
 //!
 //! A request has no deadline of its own but those for connecting and writing: how long to wait for
 //! an answer is up to the client. What needs no answer is given up after ten seconds, silently: if

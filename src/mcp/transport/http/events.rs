@@ -3,7 +3,7 @@
 //! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
 use super::exchange::{Exchange, LAST_EVENT_ID, explanation, is_compressed};
-use super::status::is_passing;
+use super::status::{is_failure, is_passing};
 use super::{Shared, lock};
 use crate::mcp::transport::TransportError;
 use crate::outbound::said::shown;
@@ -67,8 +67,7 @@ impl Shared {
                     asked = retry_after(response.headers(), SystemTime::now());
                     self.note_refusal(exchange, "the server's own event stream", response);
                     // Servers that know of no such stream say all sorts of things at first.
-                    let failing = offered && status == StatusCode::INTERNAL_SERVER_ERROR;
-                    if !(failing || is_passing(status)) {
+                    if !(is_passing(status) || offered && is_failure(status)) {
                         return;
                     }
                     failed += 1;
@@ -155,7 +154,7 @@ impl Shared {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
                     let error = self.not_resumed(exchange, response);
-                    if !(is_passing(status) || status == StatusCode::INTERNAL_SERVER_ERROR) {
+                    if !(is_passing(status) || is_failure(status)) {
                         return Err(error);
                     }
                     Err(error)

@@ -450,7 +450,7 @@ impl Shared {
         match written {
             _ if refused => TransportError::Refused(format!("cannot reach {origin}{way}: {cause}")),
             true if lost => {
-                TransportError::Broken(format!("lost {origin}{way} in mid-answer: {cause}"))
+                TransportError::Broken(format!("the answer of {origin}{way} was lost: {cause}"))
             }
             true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
             false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),

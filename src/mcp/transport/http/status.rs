@@ -47,6 +47,11 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
+/// Whether the server, or what stands before it, failed for now.
+pub(super) fn is_failure(status: StatusCode) -> bool {
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+}
+
 /// Whether a redirect may be followed with this message: RFC 9110 §15.4. Clients make a GET of what else
 /// was redirected by the older ones.
 pub(super) fn may_follow(status: StatusCode, is_get: bool) -> bool {
