@@ -152,7 +152,7 @@ fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     let port = proxy.address.port();
     let uri = "https://mcp.example.test/mcp";
     let right = format!("http://user:{PASSWORD}@127.0.0.1:{port}");
-    let server = with(&[("HTTPS_PROXY", &right), ("SSL_CERT_FILE", &authority())]);
+    let server = with(&[("ALL_PROXY", &right), ("SSL_CERT_FILE", &authority())]);
     works(&server, uri);
     let seen = peer.wait_for("request", |seen| seen.path == "/mcp");
     assert_eq!(seen.header("host"), Some("mcp.example.test"));
