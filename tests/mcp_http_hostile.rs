@@ -109,6 +109,31 @@ fn a_head_without_end_is_cut_off() {
 }
 
 #[test]
+fn interim_answers_are_passed_over_and_bounded() {
+    for interim in [
+        "HTTP/1.1 100 Continue\r\n\r\n",
+        "HTTP/1.1 102 Processing\r\n\r\n",
+        "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n",
+    ] {
+        let peer = Peer::new(move |seen, stream| {
+            match seen.id().as_str() {
+                "1" => send(stream, &interim.repeat(20)),
+                _ => {
+                    while let Then::Keep = send(stream, &interim.repeat(100)) {}
+                    return Then::Close;
+                }
+            };
+            usual(seen, stream)
+        });
+        let client = Client::of(&peer, "interim");
+        assert_eq!(client.call(1, "ping"), result(1), "{interim}");
+        client.request(2, "ping");
+        let error = client.log.failure(2).to_string();
+        assert!(error.contains("sends without end"), "{error}");
+    }
+}
+
+#[test]
 fn a_hundred_thousand_events_of_nothing_do_not_hide_the_answer() {
     for piece in [
         "data:\n\n",

@@ -92,6 +92,11 @@ impl Wire {
         lock(&self.facts).allowance = Some(bytes);
     }
 
+    /// From now on any number of bytes is read.
+    pub(crate) fn allow_all(&self) {
+        lock(&self.facts).allowance = None;
+    }
+
     /// Waits until the request is written or will never be, at most until `deadline`.
     pub(crate) fn wait_written(&self, deadline: Instant) {
         let mut facts = lock(&self.facts);

@@ -26,6 +26,8 @@ const LEFTOVER: Duration = Duration::from_secs(1);
 /// The most that is read of a body nobody asked for, or that explains an error.
 const EXPLANATION: u64 = 64 * 1024;
 const CHUNK: usize = 16 * 1024;
+/// The most that may come before a body: any number of interim answers, and a head.
+const HEADS: usize = 256 * 1024;
 const MAX_SESSION_ID: usize = 4096;
 /// So many redirects one after the other are followed.
 const REDIRECTS: usize = 5;
@@ -192,8 +194,12 @@ impl Shared {
                     .build();
             }
             wire.begin();
+            wire.allow(HEADS);
             match agent.run(request) {
-                Ok(response) => return Ok(response),
+                Ok(response) => {
+                    wire.allow_all();
+                    return Ok(response);
+                }
                 Err(error) if std::mem::take(&mut first) && is_broken(&error) && wire.stale() => {
                     if wire.written() && !repeatable() {
                         return Err(self.describe(&error, wire.written()));
