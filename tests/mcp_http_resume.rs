@@ -66,6 +66,43 @@ fn a_server_that_does_not_offer_its_own_stream_is_not_asked_again() {
     }
 }
 
+#[test]
+fn the_servers_own_stream_is_taken_up_again_once_the_server_is_back() {
+    let away = Arc::new(AtomicBool::new(false));
+    let is_away = away.clone();
+    let peer =
+        Peer::new(
+            move |seen, stream| match (seen.method.as_str(), seen.header("last-event-id")) {
+                _ if is_away.load(Ordering::SeqCst) => Then::Close,
+                ("GET", None) => {
+                    begin_events(stream);
+                    chunk(stream, "id: 5\nretry: 0\ndata: {\"n\":1}\n\n");
+                    is_away.store(true, Ordering::SeqCst);
+                    Then::Close
+                }
+                ("GET", Some("5")) => {
+                    begin_events(stream);
+                    chunk(stream, "data: {\"n\":2}\n\n");
+                    silence(stream)
+                }
+                _ => usual(seen, stream),
+            },
+        );
+    let client = Client::of(&peer, "back");
+    client.initialize();
+    client.log.message("\"n\":1");
+    wait_until("given up", || threads("mcp back") == 0);
+    let tries = resumes(&peer).len();
+    assert!((5..=10).contains(&tries), "{tries}");
+    away.store(false, Ordering::SeqCst);
+    assert_eq!(client.call(1, "ping"), result(1));
+    client.log.message("\"n\":2");
+    assert_eq!(client.call(2, "ping"), result(2));
+    wait_until("one thread left", || threads("mcp back") == 1);
+    assert_eq!(resumes(&peer).len(), tries + 1);
+    assert_eq!(client.log.failures(), 0);
+}
+
 /// The beginning of a stream whose answer comes later.
 const PRIMING: &str = "id: p-1\nretry: 300\ndata:\n\n";
 

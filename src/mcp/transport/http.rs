@@ -32,6 +32,7 @@ mod exchange;
 mod status;
 
 use super::{Receiver, Transport, TransportError};
+use crate::outbound::sse::Decoder;
 use crate::outbound::{Addresses, Line, Place, Target};
 use crate::sys;
 use crate::sys::lock;
@@ -128,6 +129,8 @@ struct Work {
     notices: VecDeque<Notice>,
     notifying: bool,
     listening: bool,
+    /// How far the server's own stream had come when it was given up because the server was not there.
+    lost: Option<Decoder>,
     /// Answers may come on the server's own stream.
     aside: bool,
     opening: Opening,
@@ -266,10 +269,10 @@ impl Shared {
         Ok(())
     }
 
-    fn request(&self, exchange: &Exchange, id: i64, message: &[u8]) {
+    fn request(self: &Arc<Self>, exchange: &Exchange, id: i64, message: &[u8]) {
         let outcome = self.ask(exchange, id, message);
         let error = match outcome {
-            Ok(()) => return,
+            Ok(()) => return self.reached(),
             _ if exchange.is_aborted() && lock(&self.work).closed => TransportError::Closed,
             _ if exchange.is_aborted() => return,
             Err(error) => error,
@@ -348,15 +351,33 @@ impl Shared {
             work.opening = Opening::Open;
         }
         self.changed.notify_all();
-        if accepted && !work.closed && !work.listening {
-            // Without a thread there is no stream, as with a server that does not offer one.
-            let spawned = self.spawn(&mut work, "events", None, |shared, exchange| {
-                shared.listen(exchange);
-                shared.expect_aside(false);
-                lock(&shared.work).listening = false;
-            });
-            work.listening = spawned.is_ok();
-            work.aside = work.listening;
+        if accepted {
+            self.open_stream(&mut work, None);
+        }
+    }
+
+    /// Opens the server's own stream, or again what was `lost` of it.
+    fn open_stream(self: &Arc<Self>, work: &mut Work, lost: Option<Decoder>) {
+        if work.closed || work.listening {
+            return;
+        }
+        // Without a thread there is no stream, as with a server that does not offer one.
+        let spawned = self.spawn(work, "events", None, |shared, exchange| {
+            let lost = shared.listen(exchange, lost);
+            shared.expect_aside(false);
+            let mut work = lock(&shared.work);
+            work.listening = false;
+            work.lost = lost;
+        });
+        work.listening = spawned.is_ok();
+        work.aside = work.listening;
+    }
+
+    /// The server answers: if its own stream was lost because it could not be reached, it can be now.
+    fn reached(self: &Arc<Self>) {
+        let mut work = lock(&self.work);
+        if let Some(lost) = work.lost.take() {
+            self.open_stream(&mut work, Some(lost));
         }
     }
 

@@ -38,9 +38,12 @@ impl Shared {
     /// Listens until the server does not offer the stream (any more) or the transport closes. A server
     /// need not offer it, and what the client waits for comes elsewhere: only that it lets nobody in is
     /// said, in the log.
-    pub(super) fn listen(&self, exchange: &Exchange) {
-        let mut decoder = Decoder::new(self.limit);
-        let mut offered = false;
+    ///
+    /// `lost` is what an earlier call gave back: how far the stream had come when the server could not
+    /// be reached any more. It comes back if that is so again.
+    pub(super) fn listen(&self, exchange: &Exchange, lost: Option<Decoder>) -> Option<Decoder> {
+        let mut offered = lost.is_some();
+        let mut decoder = lost.unwrap_or_else(|| Decoder::new(self.limit));
         let (mut empty, mut failed) = (0, 0);
         while empty.max(failed) < ATTEMPTS && !exchange.is_aborted() {
             let mut asked = None;
@@ -54,7 +57,7 @@ impl Shared {
                     if let Err(TransportError::TooLarge { .. }) =
                         self.read_events(exchange, body, None, &mut decoder)
                     {
-                        return;
+                        return None;
                     }
                     decoder.reconnected();
                     empty = match before.left_behind(&decoder) {
@@ -68,16 +71,20 @@ impl Shared {
                     self.note_refusal(exchange, "the server's own event stream", response);
                     // Servers that know of no such stream say all sorts of things at first.
                     if !(is_passing(status) || offered && is_failure(status)) {
-                        return;
+                        return None;
                     }
                     failed += 1;
                 }
                 Err(_) => failed += 1,
             }
+            if failed >= ATTEMPTS {
+                break;
+            }
             // What it was to bring comes once it is resumed, if it can be.
             self.expect_aside(failed == 0 && last_id(&decoder).is_some());
             self.pause(exchange, wait(decoder.retry(), failed, asked));
         }
+        (offered && failed >= ATTEMPTS).then_some(decoder)
     }
 
     /// Whether answers may come on the server's own stream, apart from those that have their own.
