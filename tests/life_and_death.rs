@@ -427,14 +427,43 @@ fn an_extension_that_is_removed_while_it_starts_leaves_nothing() {
         &as_argument(&script),
         &daemon,
     ];
-    // It is removed when its start has failed.
-    let session = server.begin_session([Extension::stdio("one", "sh", &args).with("timeout", 4)]);
+    let session = server.begin_session([Extension::stdio("one", "sh", &args)]);
     record.heard("initialize");
     let all = processes(&server, 1, 5);
     session.remove("one").is(200);
     let left: Vec<_> = all.iter().filter(|p| p.is_alive()).collect();
     assert!(left.iter().all(|p| p.name() == GUARDIAN), "{left:?}");
-    server.is_alive();
+    let result = &session.resume()[0];
+    assert_eq!(result["success"], false);
+    let error = result["error"].as_str().unwrap();
+    assert!(error.contains("removed meanwhile"), "{error}");
+}
+
+#[test]
+fn an_extension_that_is_removed_before_its_turn_never_starts() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = Server::new().start();
+    // As many as are started at the same time, and one more.
+    let names: Vec<_> = (0..16).map(|n| format!("slow{n}")).collect();
+    let slow = names
+        .iter()
+        .map(|name| Extension::shell(name, "exec sleep 300"));
+    let last = Extension::scripted("last", &script);
+    let session = server.begin_session(slow.chain([last.clone()]));
+    until("the slow ones", || {
+        let all = server.descendants();
+        (all.iter().filter(|p| p.name() == "sleep").count() == 16).then_some(())
+    });
+    session.remove("last").is(200);
+    for name in &names {
+        session.remove(name).is(200);
+    }
+    assert_eq!(session.resume().len(), 17);
+    assert!(record.starts().is_empty());
+    // It may be added again.
+    session.add(last).is(200);
+    session.echoes("last");
 }
 
 #[test]

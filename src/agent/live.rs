@@ -173,6 +173,7 @@ impl Agent {
                 before.close();
             }
             let results = this.activate(&configs);
+            this.extensions.begun();
             let _ = this.results.set(results);
             drop(working);
         });
@@ -213,7 +214,7 @@ impl Agent {
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
-        match self.extensions.add(config, &self.cancel) {
+        match self.extensions.begin(config, &self.cancel) {
             Ok(()) => ExtensionResult {
                 name: config.name().to_owned(),
                 success: true,

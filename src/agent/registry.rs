@@ -297,11 +297,9 @@ impl Registry {
     ///
     /// # Errors
     /// When the agent does not run.
-    pub fn remove_extension(&self, id: &str, name: &str, cancel: &Cancel) -> Result<(), Error> {
+    pub fn remove_extension(&self, id: &str, name: &str) -> Result<(), Error> {
         let key = config::key(name);
         self.with_agent(id, |agent| {
-            // What is still being started could not be removed.
-            agent.wait(cancel)?;
             agent.extensions.remove(name);
             self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
         })

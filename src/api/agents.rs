@@ -237,8 +237,7 @@ fn add_extension(registry: &Registry, request: &Request) -> Result<Response, Err
 
 fn remove_extension(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: RemoveExtensionRequest = request.json()?;
-    let cancel = cancel_of(registry, request);
-    registry.remove_extension(&body.session_id, &body.name, &cancel)?;
+    registry.remove_extension(&body.session_id, &body.name)?;
     Ok(Response::empty(200))
 }
 

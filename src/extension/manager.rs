@@ -87,8 +87,12 @@ struct Table {
     active: HashMap<String, Arc<Extension>>,
     /// How many activations there were.
     activations: u64,
-    /// Keys of extensions that are being started.
-    starting: HashSet<String>,
+    /// Keys of extensions that are being started, and what stops that.
+    starting: HashMap<String, Cancel>,
+    /// Keys of those that were removed while the session's first ones were still being started.
+    unwanted: HashSet<String>,
+    /// That is over.
+    begun: bool,
     closed: bool,
 }
 
@@ -137,14 +141,42 @@ impl Manager {
     /// # Errors
     /// Why it did not come up. Nothing of it is left then.
     pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
+        self.bring_up(config, false, cancel)
+    }
+
+    /// As [`add`](Self::add), for one that the session begins with: it is left out if it was removed
+    /// before its turn came.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn begin(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
+        self.bring_up(config, true, cancel)
+    }
+
+    /// Those that the session begins with have all had their turn.
+    pub fn begun(&self) {
+        let mut table = lock(&self.table);
+        table.begun = true;
+        table.unwanted = HashSet::new();
+    }
+
+    fn bring_up(
+        &self,
+        config: &ExtensionConfig,
+        first: bool,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
         let (name, key) = (config.name(), config.key());
         if key.is_empty() {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
+        let removed = || Error::new(name, Phase::Cancelled, "it was removed meanwhile");
+        let parent = cancel.clone();
+        let stop = cancel.child_with_probe(move || parent.probe());
         let (_starting, number) = {
             let mut table = lock(&self.table);
-            while table.starting.contains(&key) {
+            while table.starting.contains_key(&key) {
                 if cancel.probe() || table.closed {
                     let reason = "it was being started already, and nobody waits any more";
                     return Err(Error::new(name, Phase::Cancelled, reason));
@@ -158,7 +190,12 @@ impl Manager {
             {
                 return Ok(());
             }
-            table.starting.insert(key.clone());
+            match first {
+                true if table.unwanted.contains(&key) => return Err(removed()),
+                true => {}
+                false => drop(table.unwanted.remove(&key)),
+            }
+            table.starting.insert(key.clone(), stop.clone());
             table.activations += 1;
             let starting = Starting {
                 manager: self,
@@ -166,15 +203,22 @@ impl Manager {
             };
             (starting, table.activations)
         };
-        let stop = cancel.clone();
-        let _stop = self.cancel.on_cancel(move || stop.cancel());
-        let extension = Arc::new(self.start(config, number, cancel)?);
+        let all = stop.clone();
+        let _all = self.cancel.on_cancel(move || all.cancel());
+        let withdrawn = || stop.is_cancelled() && !cancel.is_cancelled();
+        let started = self.start(config, number, &stop);
+        let extension = Arc::new(started.map_err(|error| match error.phase {
+            Phase::Cancelled if withdrawn() && !lock(&self.table).closed => removed(),
+            _ => error,
+        })?);
         let (result, unwanted) = {
             let mut table = lock(&self.table);
             if table.closed {
                 let reason = "the session was stopped meanwhile";
                 let stopped = Error::new(name, Phase::Cancelled, reason);
                 (Err(stopped), Some(extension))
+            } else if withdrawn() {
+                (Err(removed()), Some(extension))
             } else {
                 (Ok(()), table.active.insert(key, extension))
             }
@@ -205,13 +249,26 @@ impl Manager {
         ))
     }
 
-    /// Ends an extension; false when there is none of this name.
+    /// Ends an extension, or its start; false when there is none of this name.
     pub fn remove(&self, name: &str) -> bool {
-        let removed = lock(&self.table).active.remove(&key(name));
-        removed.is_some_and(|extension| {
+        let key = key(name);
+        let (removed, starting) = {
+            let mut table = lock(&self.table);
+            if !table.begun {
+                table.unwanted.insert(key.clone());
+            }
+            (table.active.remove(&key), table.starting.get(&key).cloned())
+        };
+        if let Some(extension) = &removed {
             extension.close();
-            true
-        })
+        }
+        if let Some(starting) = &starting {
+            starting.cancel();
+            let going_on = |table: &mut Table| table.starting.contains_key(&key);
+            let table = lock(&self.table);
+            drop(self.settled.wait_timeout_while(table, GIVE_UP, going_on));
+        }
+        removed.is_some() || starting.is_some()
     }
 
     /// Ends all of them, side by side, those that are being started included, and lets none in any
@@ -399,7 +456,7 @@ impl Manager {
     pub fn status(&self) -> Vec<Status> {
         let active = self.active(None);
         let mut all: Vec<_> = active.iter().map(|extension| extension.status()).collect();
-        for key in &lock(&self.table).starting {
+        for key in lock(&self.table).starting.keys() {
             match all.iter_mut().find(|status| status.key == *key) {
                 Some(replaced) => replaced.state = State::Starting,
                 None => all.push(Status::bare(key, key.clone(), None, State::Starting)),

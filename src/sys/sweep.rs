@@ -202,6 +202,11 @@ mod tests {
             .env(MARK, mark.variable(Some("around.1.")))
             .spawn()
             .unwrap();
+        // A program that is only just being loaded has none yet.
+        let environment = format!("/proc/{}/environ", child.id());
+        while fs::read(&environment).unwrap().is_empty() {
+            thread::yield_now();
+        }
         kill_marked(&server().of_child(1), LIMIT);
         assert!(lives(&mut child));
         kill_marked(&mark, LIMIT);

@@ -161,9 +161,12 @@ fn stop_ends_the_children_and_resume_brings_them_back() {
     let server = Server::new().start();
     let session = server.session([scripted(&record)]);
     session.echoes("one");
-    let mut children = server.descendants();
-    children.retain(|process| process.name() != GUARDIAN);
-    assert_eq!(children.len(), usize::from(cfg!(target_os = "linux")));
+    // A guardian has its name a moment after it was started.
+    let children = until("the server", || {
+        let mut children = server.descendants();
+        children.retain(|process| process.name() != GUARDIAN);
+        (children.len() == usize::from(cfg!(target_os = "linux"))).then_some(children)
+    });
     session.stop();
     assert!(!children.iter().any(Proc::is_alive));
     session.stop();
