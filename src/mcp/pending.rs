@@ -3,10 +3,10 @@
 use super::jsonrpc::{ErrorObject, RawJson};
 use super::transport::TransportError;
 use crate::sys::cancel::Cancel;
-use crate::sys::lock;
+use crate::sys::sync::{Clock, Condvar, Mutex, lock};
 use serde_json::value::RawValue;
-use std::collections::HashMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often a waiter asks a token that has a probe whether anybody still waits.
@@ -68,7 +68,8 @@ pub struct Pending {
 #[derive(Default)]
 struct Table {
     last: i64,
-    slots: HashMap<i64, Arc<Slot>>,
+    /// In the order in which they came.
+    slots: BTreeMap<i64, Arc<Slot>>,
     /// How many want the clock to stand still, and since when somebody does.
     holders: usize,
     held: Option<Instant>,
@@ -107,6 +108,8 @@ struct Followed {
 
 struct State {
     outcome: Option<Outcome>,
+    /// There is an outcome, or the caller has left with one.
+    settled: bool,
     /// The caller sleeps: telling it costs a system call, which one that reads for itself is spared.
     asleep: bool,
     quiet: Duration,
@@ -120,7 +123,7 @@ struct State {
 
 impl State {
     fn now(&self) -> Instant {
-        self.held.unwrap_or_else(Instant::now)
+        self.held.unwrap_or_else(Clock::now)
     }
 
     /// Until when to wait, if nothing happens.
@@ -162,7 +165,7 @@ impl Pending {
         patience: Patience,
         call: Option<Followed>,
     ) -> Result<(i64, Arc<Slot>), Outcome> {
-        let now = Instant::now();
+        let now = Clock::now();
         let (quiet, total) = (patience.quiet.min(LONGEST), patience.total.min(LONGEST));
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
@@ -172,6 +175,7 @@ impl Pending {
         let slot = Arc::new(Slot {
             state: Mutex::new(State {
                 outcome: None,
+                settled: false,
                 asleep: false,
                 quiet,
                 deadline: now + quiet.min(total),
@@ -208,8 +212,8 @@ impl Pending {
     /// [`go_on`](Self::go_on)s have come: the server waits for us. A request never waits longer than
     /// twice its total patience, so that a server cannot hold it for ever.
     pub fn stand_still(&self) {
-        let now = Instant::now();
         let mut table = lock(&self.table);
+        let now = Clock::now();
         table.holders += 1;
         if table.held.is_none() {
             table.held = Some(now);
@@ -221,8 +225,9 @@ impl Pending {
 
     /// Ends one [`stand_still`](Self::stand_still).
     pub fn go_on(&self) {
-        let now = Instant::now();
         let mut table = lock(&self.table);
+        // Not before the lock is held: what passes until then is part of the standstill.
+        let now = Clock::now();
         table.holders = table.holders.saturating_sub(1);
         if table.holders > 0 {
             return;
@@ -243,8 +248,8 @@ impl Pending {
     /// The call that has been running longest.
     pub fn oldest_call(&self) -> Option<i64> {
         let table = lock(&self.table);
-        let calls = table.slots.iter().filter(|(_, slot)| slot.call.is_some());
-        calls.map(|(id, _)| *id).min()
+        let mut slots = table.slots.iter();
+        slots.find_map(|(id, slot)| slot.call.as_ref().map(|_| *id))
     }
 
     /// What the caller calls this call.
@@ -342,15 +347,16 @@ impl Pending {
 impl Slot {
     /// Whether there is an outcome.
     pub fn is_finished(&self) -> bool {
-        lock(&self.state).outcome.is_some()
+        lock(&self.state).settled
     }
 
-    /// False when there is an outcome already: the first one counts.
+    /// False when there is an outcome already: the first one counts, also once the caller has it.
     fn finish(&self, outcome: Outcome) -> bool {
         let mut state = lock(&self.state);
-        if state.outcome.is_some() {
+        if state.settled {
             return false;
         }
+        state.settled = true;
         state.outcome = Some(outcome);
         let asleep = state.asleep;
         // Woken under the lock, the waiter would only run into it.
@@ -367,8 +373,9 @@ impl Slot {
             if let Some(outcome) = state.outcome.take() {
                 return outcome;
             }
-            let mut pause = state.until().saturating_duration_since(Instant::now());
+            let mut pause = state.until().saturating_duration_since(Clock::now());
             if pause.is_zero() {
+                state.settled = true;
                 return Outcome::TimedOut;
             }
             if cancel.has_probe() {
@@ -390,6 +397,9 @@ impl Slot {
         }
     }
 }
+
+#[cfg(all(test, model))]
+mod models;
 
 #[cfg(test)]
 mod tests {
@@ -442,6 +452,22 @@ mod tests {
             pending.wait(id, &slot, &Cancel::new()),
             Outcome::Answer(a) if a.get() == "1"
         ));
+    }
+
+    #[test]
+    fn an_answer_that_comes_while_the_caller_leaves_is_one_that_nobody_waits_for() {
+        let slot_of = |patience| Pending::default().register(patience).unwrap().1;
+        let at_once = Patience {
+            quiet: Duration::ZERO,
+            total: Duration::ZERO,
+        };
+        let slot = slot_of(at_once);
+        assert!(matches!(slot.wait(&Cancel::new()), Outcome::TimedOut));
+        assert!(!slot.finish(answer("1")));
+        let slot = slot_of(LONG);
+        assert!(slot.finish(Outcome::Cancelled));
+        assert!(matches!(slot.wait(&Cancel::new()), Outcome::Cancelled));
+        assert!(!slot.finish(answer("1")));
     }
 
     #[test]

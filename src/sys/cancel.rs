@@ -1,11 +1,11 @@
 //! Cancellation: a token with hooks, so that a client that hangs up, a stopped session, a deadline
 //! and SIGTERM all end in the same call.
 
-use super::lock;
+use super::sync::atomic::{AtomicBool, Ordering};
+use super::sync::{Mutex, lock};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 type Hook = Box<dyn FnOnce() + Send>;
 
@@ -137,6 +137,9 @@ impl Drop for HookGuard {
         }
     }
 }
+
+#[cfg(all(test, model))]
+mod models;
 
 #[cfg(test)]
 mod tests {

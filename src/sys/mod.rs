@@ -11,6 +11,7 @@ pub mod pipe;
 pub mod process;
 pub mod signal;
 mod sweep;
+pub(crate) mod sync;
 mod unix;
 
 use std::io;

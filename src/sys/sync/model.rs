@@ -1,0 +1,103 @@
+//! What stands for std's locks and clock in a model. Its clock stands still until the model says.
+
+use std::cell::Cell;
+use std::sync::{LockResult, PoisonError};
+use std::time::{Duration, Instant};
+
+pub(crate) use loom::sync::{Mutex, MutexGuard, atomic};
+
+thread_local! {
+    /// All threads of a model are run by one of the system's.
+    static NOW: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// As [`super::super::lock`].
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells the time of the model.
+pub(crate) struct Clock;
+
+impl Clock {
+    pub(crate) fn now() -> Instant {
+        NOW.with(|now| {
+            let time = now.get().unwrap_or_else(Instant::now);
+            now.set(Some(time));
+            time
+        })
+    }
+}
+
+/// Lets time pass. It has to be done while the lock is held that sleepers wait with; those whose
+/// deadline has come are then woken by [`Condvar::expire`]. loom itself knows no time.
+pub(crate) fn advance(by: Duration) {
+    NOW.with(|now| now.set(Some(Clock::now() + by)));
+}
+
+/// Runs the model in every order of its threads in which at most three times one is made to wait
+/// although it could go on. That is loom's own advice: it finds nearly all that there is to find, and
+/// takes seconds instead of minutes. `LOOM_MAX_PREEMPTIONS=100` tries every order.
+pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = builder.preemption_bound.or(Some(3));
+    builder.max_branches = 10_000;
+    builder.check(model);
+}
+
+/// A condition, with deadlines by the clock of the model.
+#[derive(Debug, Default)]
+pub(crate) struct Condvar {
+    inner: loom::sync::Condvar,
+    /// Until when those sleep who sleep here.
+    deadlines: std::sync::Mutex<Vec<Instant>>,
+}
+
+/// Whether the deadline had passed when the wait was over.
+pub(crate) struct Timeout(bool);
+
+impl Timeout {
+    pub(crate) fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.inner.notify_one();
+    }
+
+    /// Wakes the sleepers if the deadline of one of them has passed.
+    pub(crate) fn expire(&self) {
+        let now = Clock::now();
+        let passed = self.deadlines().iter().any(|deadline| *deadline <= now);
+        if passed {
+            self.inner.notify_all();
+        }
+    }
+
+    fn deadlines(&self) -> std::sync::MutexGuard<'_, Vec<Instant>> {
+        super::super::lock(&self.deadlines)
+    }
+
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        pause: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, Timeout)> {
+        let deadline = Clock::now() + pause;
+        self.deadlines().push(deadline);
+        let guard = self.inner.wait(guard);
+        let guard = guard.unwrap_or_else(PoisonError::into_inner);
+        let mut deadlines = self.deadlines();
+        if let Some(at) = deadlines.iter().position(|other| *other == deadline) {
+            deadlines.swap_remove(at);
+        }
+        drop(deadlines);
+        Ok((guard, Timeout(Clock::now() >= deadline)))
+    }
+}
