@@ -56,15 +56,33 @@ pub fn json_for_model(json: &str) -> Cow<'_, str> {
         return for_model(json);
     }
     let mut out = String::with_capacity(json.len());
+    // Where the halves of pairs are that stand alone at the end. The other half of one may follow it
+    // once what stands between is gone.
+    let mut halves: Vec<usize> = Vec::new();
     let mut rest = json;
     while let Some(at) = rest.find('\\') {
         out.push_str(&for_model(&rest[..at]));
         rest = &rest[at..];
         let (escaped, length) = escape(rest);
-        if !escaped.is_some_and(may_hide_words) {
-            out.push_str(&rest[..length]);
-        }
+        let text = &rest[..length];
         rest = &rest[length..];
+        if halves.last().is_none_or(|at| at + UNIT != out.len()) {
+            halves.clear();
+        }
+        match escaped {
+            Escaped::Char(c) if may_hide_words(c) => {}
+            Escaped::Half(second) => {
+                let first = halves.last().and_then(|at| unit(&out[*at..]));
+                let whole = first.and_then(|first| pair(first, second));
+                if whole.is_some_and(may_hide_words) {
+                    out.truncate(halves.pop().unwrap_or_default());
+                } else {
+                    halves.push(out.len());
+                    out.push_str(text);
+                }
+            }
+            _ => out.push_str(text),
+        }
     }
     out.push_str(&for_model(rest));
     match out.len() == json.len() {
@@ -73,25 +91,43 @@ pub fn json_for_model(json: &str) -> Cow<'_, str> {
     }
 }
 
-/// What the escape at the beginning of `json` stands for, if it is one of a code point, and its length
-/// in bytes.
-fn escape(json: &str) -> (Option<char>, usize) {
-    let unit = |json: &str| {
-        let digits = json.strip_prefix("\\u")?.get(..4)?;
-        let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
-        hex.then(|| u16::from_str_radix(digits, 16).ok())?
-    };
+/// The length of `\uXXXX`, in bytes.
+const UNIT: usize = 6;
+
+/// What an escape stands for.
+enum Escaped {
+    Char(char),
+    /// Half of a pair, with anything but the other half behind it.
+    Half(u16),
+    /// Something else than a code point.
+    Other,
+}
+
+/// What the escape at the beginning of `json` stands for, and its length in bytes.
+fn escape(json: &str) -> (Escaped, usize) {
     let Some(first) = unit(json) else {
         let second = json.chars().nth(1).map_or(0, char::len_utf8);
-        return (None, 1 + second);
+        return (Escaped::Other, 1 + second);
     };
-    let second = unit(&json[6..]);
-    let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
-    match (char::from_u32(first.into()), pair) {
-        (Some(c), _) => (Some(c), 6),
-        (None, Some(c)) => (Some(c), 12),
-        (None, None) => (None, 6),
+    if let Some(c) = char::from_u32(first.into()) {
+        return (Escaped::Char(c), UNIT);
     }
+    match unit(&json[UNIT..]).and_then(|second| pair(first, second)) {
+        Some(c) => (Escaped::Char(c), 2 * UNIT),
+        None => (Escaped::Half(first), UNIT),
+    }
+}
+
+/// The number in the `\uXXXX` at the beginning.
+fn unit(json: &str) -> Option<u16> {
+    let digits = json.strip_prefix("\\u")?.get(..4)?;
+    let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+    hex.then(|| u16::from_str_radix(digits, 16).ok())?
+}
+
+fn pair(first: u16, second: u16) -> Option<char> {
+    let mut decoded = char::decode_utf16([first, second]);
+    decoded.next()?.ok().filter(|_| decoded.next().is_none())
 }
 
 fn may_hide_words(c: char) -> bool {
@@ -102,14 +138,30 @@ fn may_hide_words(c: char) -> bool {
 }
 
 /// The text without these secrets. Whatever is quoted later must be cut after this, not before: half
-/// a secret is not found.
+/// a secret is not found. Where two overlap, neither leaves a part.
 pub fn redact(text: &str, secrets: &[String]) -> String {
-    secrets
-        .iter()
-        .filter(|secret| !secret.is_empty())
-        .fold(text.to_owned(), |text, secret| {
-            text.replace(secret, "[secret]")
-        })
+    let mut found = Vec::new();
+    for secret in secrets.iter().filter(|secret| !secret.is_empty()) {
+        let step = secret.chars().next().map_or(1, char::len_utf8);
+        let mut from = 0;
+        while let Some(at) = text[from..].find(secret.as_str()) {
+            let begin = from + at;
+            found.push(begin..begin + secret.len());
+            // It may overlap itself.
+            from = begin + step;
+        }
+    }
+    found.sort_unstable_by_key(|found| found.start);
+    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+    for found in found {
+        if found.start >= end {
+            out.push_str(&text[end..found.start]);
+            out.push_str("[secret]");
+        }
+        end = end.max(found.end);
+    }
+    out.push_str(&text[end..]);
+    out
 }
 
 #[cfg(test)]
@@ -159,6 +211,9 @@ mod tests {
             (r#"{"a":"x\udb40\udc41y"}"#, r#"{"a":"xy"}"#),
             ("{\"a\":\"x\u{e0041}\\u202Ey\"}", r#"{"a":"xy"}"#),
             ("\"\u{e0041}\\n\"", r#""\n""#),
+            // What stands between two halves of a pair must not have kept them apart.
+            (r#""a\udb40\u202e\udc41b""#, r#""ab""#),
+            ("\"\\udb40\\udb40\u{202e}\\udc41\\u202e\\udc42\"", r#""""#),
         ] {
             assert_eq!(json_for_model(json), read, "{json}");
         }
@@ -176,6 +231,25 @@ mod tests {
                 matches!(json_for_model(json), Cow::Borrowed(same) if same == json),
                 "{json}"
             );
+        }
+    }
+
+    #[test]
+    fn secrets_that_overlap_leave_nothing_of_each_other() {
+        for (text, secrets, shown) in [
+            (
+                "key sk-12345.",
+                &["sk-123", "sk-12345"][..],
+                "key [secret].",
+            ),
+            ("xabcdx", &["abc", "bcd"], "x[secret]x"),
+            ("ababa", &["aba"], "[secret]"),
+            ("abab", &["ab", ""], "[secret][secret]"),
+            ("ab é", &["é"], "ab [secret]"),
+            ("nothing", &["sk-1"], "nothing"),
+        ] {
+            let secrets: Vec<String> = secrets.iter().map(|s| (*s).to_owned()).collect();
+            assert_eq!(redact(text, &secrets), shown);
         }
     }
 }
