@@ -139,6 +139,8 @@
 #![warn(missing_docs)]
 
 pub mod agent;
+#[cfg(test)]
+mod any;
 pub mod api;
 pub mod builtin;
 pub mod cmd;

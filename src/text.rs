@@ -165,6 +165,9 @@ pub fn redact(text: &str, secrets: &[String]) -> String {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -221,6 +221,7 @@ fn kind_of(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::any::{always, json};
     use serde_json::json;
 
     fn coerce(schema: &Value, arguments: Value) -> Option<Value> {
@@ -317,5 +318,58 @@ mod tests {
         let mut open = schema;
         open["additionalProperties"] = json!(true);
         assert!(mismatches(&open, fits.as_object().unwrap()).is_empty());
+    }
+
+    #[test]
+    fn any_schema_and_arguments_do_no_harm_and_what_was_put_right_stays_so() {
+        const WORDS: [&str; 20] = [
+            "type",
+            "properties",
+            "items",
+            "required",
+            "enum",
+            "anyOf",
+            "oneOf",
+            "$ref",
+            "#",
+            "#/properties/a",
+            "string",
+            "integer",
+            "number",
+            "boolean",
+            "array",
+            "object",
+            "null",
+            "17",
+            "a",
+            "[1]",
+        ];
+        always(|u| {
+            let (mut schema, arguments) = (json(u, &WORDS, 5)?, json(u, &WORDS, 4)?);
+            let Value::Object(arguments) = arguments else {
+                return Ok(());
+            };
+            if u.ratio(1, 2)? {
+                let names = arguments.keys().cloned();
+                let schemas: Result<Map<String, Value>, _> = names
+                    .map(|name| {
+                        let kind = *u.choose(&WORDS[10..17])?;
+                        Ok((name, json!({"type": kind, "items": {"type": "integer"}})))
+                    })
+                    .collect();
+                schema = json!({"type": "object", "properties": schemas?});
+            }
+            assert!(mismatches(&schema, &arguments).len() <= TOLD);
+            if let Some(meant) = super::coerce(&schema, &arguments) {
+                assert_ne!(meant, arguments);
+                assert!(meant.keys().eq(arguments.keys()));
+                assert_eq!(
+                    super::coerce(&schema, &meant),
+                    None,
+                    "{schema} {arguments:?}"
+                );
+            }
+            Ok(())
+        });
     }
 }

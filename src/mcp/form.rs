@@ -198,6 +198,8 @@ fn is_date_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::any::{self, always};
+    use arbtest::arbitrary::Unstructured;
     use serde_json::json;
 
     fn map(value: Value) -> Map<String, Value> {
@@ -308,5 +310,63 @@ mod tests {
         ] {
             assert!(complete(&schema, map(json!({"x": []}))).is_ok(), "{schema}");
         }
+    }
+
+    #[test]
+    fn any_schema_and_answer_do_no_harm_and_what_fits_fits_again() {
+        const WORDS: [&str; 20] = [
+            "properties",
+            "required",
+            "default",
+            "type",
+            "string",
+            "integer",
+            "number",
+            "boolean",
+            "array",
+            "items",
+            "enum",
+            "oneOf",
+            "anyOf",
+            "const",
+            "format",
+            "minLength",
+            "maximum",
+            "minItems",
+            "date",
+            "a@b",
+        ];
+        always(|u| {
+            let of = |u: &mut Unstructured<'_>| any::json(u, &WORDS, 3);
+            let (mut schema, answer) = (of(u)?, of(u)?);
+            let Value::Object(answer) = answer else {
+                return Ok(());
+            };
+            if u.ratio(1, 2)? {
+                let properties = any::several(u, 4, |u| {
+                    Ok(((*u.choose(&WORDS)?).to_owned(), any::json(u, &WORDS, 3)?))
+                })?;
+                let properties: Map<String, Value> = properties.into_iter().collect();
+                schema = json!({"properties": properties, "required": [any::text(u)?]});
+            }
+            match complete(&schema, answer.clone()) {
+                Ok(whole) => {
+                    assert!(answer.iter().all(|(name, value)| whole[name] == *value));
+                    assert!(
+                        defaults(&schema)
+                            .keys()
+                            .all(|name| whole.contains_key(name))
+                    );
+                    assert_eq!(complete(&schema, whole.clone()), Ok(whole));
+                }
+                Err(wrong) => {
+                    assert!(!wrong.is_empty());
+                    for reason in wrong {
+                        assert_eq!(printable(&reason, 1000), reason);
+                    }
+                }
+            }
+            Ok(())
+        });
     }
 }

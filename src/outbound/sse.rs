@@ -192,6 +192,9 @@ fn kept(buffer: Vec<u8>) -> Vec<u8> {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

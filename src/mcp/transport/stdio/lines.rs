@@ -73,6 +73,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::any::{always, cut, part, several};
     use std::collections::VecDeque;
 
     fn lines_of(chunks: &[&[u8]], limit: usize) -> (Vec<String>, Result<bool, TransportError>) {
@@ -125,5 +126,65 @@ mod tests {
         let (lines, end) = lines_of(&chunks, 50_000);
         assert!(lines.is_empty());
         assert_eq!(end, Err(TransportError::TooLarge { limit: 50_000 }));
+    }
+
+    #[test]
+    fn any_bytes_are_the_same_lines_however_they_are_cut_and_never_held_beyond_the_limit() {
+        struct Pieces<'a>(VecDeque<&'a [u8]>);
+        impl Read for Pieces<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                // An empty read is the end.
+                while self.0.front().is_some_and(|piece| piece.is_empty()) {
+                    self.0.pop_front();
+                }
+                let piece = self.0.pop_front().unwrap_or_default();
+                let n = piece.len().min(buffer.len());
+                buffer[..n].copy_from_slice(&piece[..n]);
+                self.0.push_front(&piece[n..]);
+                Ok(n)
+            }
+        }
+        let read = |pieces: Vec<&[u8]>, limit: usize| {
+            let (mut from, mut lines, mut out) =
+                (Pieces(pieces.into()), Lines::new(limit), Vec::new());
+            loop {
+                let end = lines.read(&mut from, |line| out.push(line.to_vec()));
+                assert!(
+                    lines.buffer.capacity()
+                        <= limit
+                            .saturating_add(2 * LARGE_READ)
+                            .max(LARGE_BUFFER)
+                            .saturating_mul(2)
+                );
+                match end {
+                    Ok(true) => assert!(lines.buffer.len() <= limit),
+                    end => return (out, end),
+                }
+            }
+        };
+        always(|u| {
+            let parts = several(u, 12, |u| {
+                let part = part(u, &["{}", "\n", "\r\n", " ", "\0", "\u{85}", "\u{feff}"])?;
+                Ok(part.repeat(*u.choose(&[1, 1, 1, 3, 5000, 70_000])?))
+            })?;
+            let bytes: Vec<u8> = [&parts.concat().into_bytes()[..], u.bytes(u.len() / 2)?].concat();
+            let expected: Vec<Vec<u8>> = match bytes.iter().rposition(|b| *b == b'\n') {
+                Some(last) => bytes[..last]
+                    .split(|b| *b == b'\n')
+                    .map(<[u8]>::trim_ascii)
+                    .filter(|line| !line.is_empty())
+                    .map(<[u8]>::to_vec)
+                    .collect(),
+                None => Vec::new(),
+            };
+            assert_eq!(read(cut(u, &bytes)?, usize::MAX / 2).0, expected);
+            let (lines, end) = read(cut(u, &bytes)?, 6000);
+            assert!(expected.starts_with(&lines));
+            match end {
+                Ok(_) => assert_eq!(lines, expected),
+                Err(error) => assert_eq!(error, TransportError::TooLarge { limit: 6000 }),
+            }
+            Ok(())
+        });
     }
 }

@@ -1,0 +1,107 @@
+//! Input for the property tests: anything, with a bias for what has a meaning somewhere.
+
+use arbtest::arbitrary::{Result, Unstructured};
+use arbtest::{ArbTest, arbtest};
+use serde_json::{Map, Number, Value};
+
+/// What text may hold that matters to somebody.
+const PARTS: [&str; 40] = [
+    "a",
+    "key",
+    "sk-1234",
+    "4sk-",
+    " ",
+    "\n",
+    "\r",
+    "\t",
+    "\0",
+    "\u{7f}",
+    "\u{9b}",
+    "\x1b[31m",
+    "\x1b]0;t\x07",
+    "\u{ad}",
+    "\u{61c}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{200e}",
+    "\u{2028}",
+    "\u{202e}",
+    "\u{2060}",
+    "\u{2064}",
+    "\u{2066}",
+    "\u{2069}",
+    "\u{206f}",
+    "\u{feff}",
+    "\u{fff9}",
+    "\u{fe0f}",
+    "\u{e0001}",
+    "\u{e0041}",
+    "\u{e007f}",
+    "\u{e0100}",
+    "é",
+    "ß",
+    "\u{301}",
+    "日本",
+    "\u{1f468}",
+    "__",
+    "\\",
+    "\"",
+];
+
+/// Tries a property for a moment, or for `ARBTEST_BUDGET_MS`.
+pub(crate) fn always<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
+    let budget = std::env::var("ARBTEST_BUDGET_MS").ok();
+    let budget = budget.and_then(|budget| budget.parse().ok());
+    (arbtest(property).size_max(4096)).budget_ms(budget.unwrap_or(150))
+}
+
+/// Up to `most` of something.
+pub(crate) fn several<T>(
+    u: &mut Unstructured<'_>,
+    most: usize,
+    mut one: impl FnMut(&mut Unstructured<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    (0..u.int_in_range(0..=most)?).map(|_| one(u)).collect()
+}
+
+/// One of `parts`, or now and then any character.
+pub(crate) fn part(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
+    match u.ratio(1, 8)? {
+        true => u.arbitrary::<char>().map(String::from),
+        false => u.choose(parts).map(|part| (*part).to_owned()),
+    }
+}
+
+/// Any text.
+pub(crate) fn text(u: &mut Unstructured<'_>) -> Result<String> {
+    several(u, 20, |u| part(u, &PARTS)).map(|parts| parts.concat())
+}
+
+/// `bytes` in pieces of any size, empty ones included.
+pub(crate) fn cut<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
+    let mut cuts = several(u, 12, |u| u.int_in_range(0..=bytes.len()))?;
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    Ok(cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect())
+}
+
+/// Any JSON value; names and texts are often among `words`.
+pub(crate) fn json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
+    let word = |u: &mut Unstructured<'_>| match u.ratio(1, 6)? {
+        true => text(u),
+        false => u.choose(words).map(|word| (*word).to_owned()),
+    };
+    Ok(match u.int_in_range(0..=if depth == 0 { 6 } else { 11 })? {
+        0 => Value::Null,
+        1 => Value::Bool(u.arbitrary()?),
+        2 => Value::from(u.int_in_range(-2..=12)?),
+        3 => Value::from(u.arbitrary::<u64>()?),
+        4 => Number::from_f64(u.arbitrary()?).map_or(Value::Null, Value::Number),
+        5 | 6 => Value::String(word(u)?),
+        7 | 8 => Value::Array(several(u, 4, |u| json(u, words, depth - 1))?),
+        _ => {
+            let member = |u: &mut Unstructured<'_>| Ok((word(u)?, json(u, words, depth - 1)?));
+            Value::Object(several(u, 6, member)?.into_iter().collect::<Map<_, _>>())
+        }
+    })
+}

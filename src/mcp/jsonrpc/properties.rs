@@ -1,0 +1,76 @@
+//! What holds of any bytes.
+
+use super::*;
+use crate::any::{always, json};
+
+const WORDS: [&str; 12] = [
+    "jsonrpc",
+    "2.0",
+    "id",
+    "method",
+    "params",
+    "result",
+    "error",
+    "code",
+    "message",
+    "data",
+    "tools/list",
+    "null",
+];
+
+/// Something that looks like a message, or nearly.
+fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::Result<Vec<u8>> {
+    let mut message = json(u, &WORDS, 3)?;
+    if let Some(members) = message.as_object_mut()
+        && u.ratio(3, 4)?
+    {
+        members.insert("jsonrpc".into(), "2.0".into());
+    }
+    let mut bytes = message.to_string().into_bytes();
+    if !bytes.is_empty() && u.ratio(1, 4)? {
+        let at = u.choose_index(bytes.len())?;
+        bytes[at] = u.arbitrary()?;
+    }
+    Ok(bytes)
+}
+
+#[test]
+fn any_bytes_are_messages_or_refused() {
+    always(|u| {
+        let bytes: Vec<u8> = u.arbitrary()?;
+        let _ = parse(&bytes).map_err(|malformed| malformed.to_string());
+        Ok(())
+    });
+}
+
+#[test]
+fn what_is_accepted_means_the_same_when_it_is_written_again() {
+    always(|u| {
+        let bytes = nearly(u)?;
+        let parts = match parse(&bytes) {
+            Ok(Payload::One(message)) => vec![Ok(message)],
+            Ok(Payload::Batch(parts)) => parts,
+            Err(malformed) => vec![Err(malformed)],
+        };
+        for part in parts {
+            let message = match part {
+                Ok(message) => message,
+                Err(malformed) => {
+                    assert!(!malformed.to_string().is_empty());
+                    continue;
+                }
+            };
+            let again = match &message {
+                Message::Request { id, method, params } => request(id, method, params.as_ref()),
+                Message::Notification { method, params } => notification(method, params.as_ref()),
+                Message::Response { id, outcome } => response(id.as_ref(), outcome.as_ref()),
+            };
+            let again = parse(&again.unwrap()).expect("what we write can be read");
+            let Payload::One(again) = again else {
+                panic!("one message is not a batch")
+            };
+            assert_eq!(format!("{again:?}"), format!("{message:?}"));
+        }
+        Ok(())
+    });
+}

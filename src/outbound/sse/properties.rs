@@ -1,0 +1,89 @@
+//! What holds of any stream, however it comes.
+
+use super::*;
+use crate::any::{always, cut, part, several};
+
+const PARTS: [&str; 18] = [
+    "data",
+    "data: {}",
+    "data:",
+    ":",
+    " ",
+    "event: message",
+    "event: other",
+    "id: 1",
+    "id",
+    "id: \0",
+    "retry: 5",
+    "retry: x",
+    "\n",
+    "\r",
+    "\r\n",
+    "\n\n",
+    "\u{feff}",
+    "x",
+];
+
+/// All that can be told of a decoder that got these pieces, the events first.
+fn decode(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, String) {
+    let (mut decoder, mut events) = (Decoder::new(limit), Vec::new());
+    let mut end = Ok(());
+    for piece in pieces {
+        end = decoder.push(piece, |data| events.push(data.to_vec()));
+        let held = decoder.line.len().max(decoder.data.len());
+        assert!(held <= limit + FIELD + 1, "{held} bytes are held");
+        if end.is_err() {
+            break;
+        }
+    }
+    let Decoder {
+        last_id,
+        retry,
+        delivered,
+        ..
+    } = decoder;
+    (events, format!("{last_id:?} {retry:?} {delivered} {end:?}"))
+}
+
+#[test]
+fn a_stream_means_the_same_however_it_is_cut() {
+    always(|u| {
+        let text = several(u, 24, |u| part(u, &PARTS))?.concat();
+        let limit = u.int_in_range(0..=40)?;
+        let whole = decode(&[text.as_bytes()], limit);
+        let pieces = cut(u, text.as_bytes())?;
+        assert_eq!(decode(&pieces, limit), whole, "{pieces:?}");
+        let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(decode(&single, limit), whole, "{text:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn line_ends_of_every_kind_mean_the_same() {
+    always(|u| {
+        let lines = several(u, 12, |u| {
+            let line = several(u, 3, |u| part(u, &PARTS))?.concat();
+            Ok(line.replace(['\r', '\n'], ""))
+        })?;
+        let with = |end: &str| {
+            let text: String = lines.iter().flat_map(|line| [line, end]).collect();
+            decode(&[text.as_bytes()], 1000)
+        };
+        let mut mixed = String::new();
+        for line in &lines {
+            mixed.push_str(line);
+            // A `\n` after an end that is `\r` would be the rest of it.
+            let ends: &[&str] = match line.is_empty() && mixed.ends_with('\r') {
+                true => &["\r", "\r\n"],
+                false => &["\n", "\r", "\r\n"],
+            };
+            mixed.push_str(u.choose(ends)?);
+        }
+        let expected = with("\n");
+        assert_eq!(with("\r"), expected);
+        assert_eq!(with("\r\n"), expected);
+        assert_eq!(decode(&[mixed.as_bytes()], 1000), expected, "{mixed:?}");
+        Ok(())
+    });
+}
