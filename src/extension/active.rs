@@ -6,7 +6,7 @@ use super::manager::Context;
 use super::server::Server;
 use super::status::{State, Status};
 use super::wishes::Wishes;
-use super::{Error, Phase};
+use super::{Error, Phase, names};
 use crate::mcp::types::Tool;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -144,7 +144,7 @@ impl Extension {
     pub(super) fn full_name(&self, tool: &str) -> String {
         match self.is_frontend() {
             true => tool.to_owned(),
-            false => format!("{}__{tool}", self.key),
+            false => names::full(&self.key, tool),
         }
     }
 

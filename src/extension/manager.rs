@@ -8,7 +8,7 @@ use super::listing::side_by_side;
 use super::server::{Errand, Server};
 use super::status::{State, Status};
 use super::wishes::{MAX_SUBSCRIPTIONS, Updated};
-use super::{Error, Phase};
+use super::{Error, Phase, names};
 use crate::mcp;
 use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
@@ -94,6 +94,14 @@ struct Table {
     /// That is over.
     begun: bool,
     closed: bool,
+}
+
+impl Table {
+    /// The keys of the extensions that have a server.
+    fn servers(&self) -> impl Iterator<Item = &str> {
+        let servers = self.active.iter().filter(|(_, e)| !e.is_frontend());
+        servers.map(|(key, _)| key.as_str())
+    }
 }
 
 /// A key's place among those that are being started.
@@ -315,7 +323,13 @@ impl Manager {
                 tool: tool.clone(),
             }));
         }
-        // As `owner` decides: the client's own come first, the older extension before the newer.
+        // As `owner` decides: a name under the prefix of another is that one's, and the client's own
+        // come first.
+        let keys: Vec<_> = lock(&self.table).servers().map(str::to_owned).collect();
+        listed.retain(|tool| {
+            let owner = names::owner(&tool.name, keys.iter().map(String::as_str));
+            tool.frontend || owner.is_none_or(|(key, _)| key == tool.extension)
+        });
         listed.sort_by(|a, b| a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend)));
         listed.dedup_by(|later, first| later.name == first.name);
         listed
@@ -510,7 +524,7 @@ impl Manager {
     }
 
     /// The extension that a name belongs to, and the name without the prefix. The client's own tools
-    /// have none. Keys and tool names may hold `__` themselves, so the longest key that fits counts.
+    /// have none.
     fn owner<'n>(&self, name: &'n str) -> Result<(Arc<Extension>, &'n str), Error> {
         let table = lock(&self.table);
         let frontends = table.active.values().filter(|extension| {
@@ -520,11 +534,9 @@ impl Manager {
         if let Some(extension) = frontends.min_by_key(|extension| extension.number) {
             return Ok((extension.clone(), name));
         }
-        let owners = table.active.iter().filter_map(|(key, extension)| {
-            let tool = name.strip_prefix(key.as_str())?.strip_prefix("__")?;
-            (!extension.is_frontend()).then_some((extension, tool))
-        });
-        if let Some((extension, tool)) = owners.min_by_key(|(_, tool)| tool.len()) {
+        if let Some((key, tool)) = names::owner(name, table.servers())
+            && let Some(extension) = table.active.get(key)
+        {
             return Ok((extension.clone(), tool));
         }
         let prefix = name.split("__").next().unwrap_or_default();

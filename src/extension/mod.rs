@@ -11,6 +11,7 @@ pub mod environment;
 mod error;
 mod listing;
 mod manager;
+mod names;
 pub mod platform;
 mod recovery;
 pub mod resources;

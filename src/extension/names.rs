@@ -1,0 +1,81 @@
+//! What tools are called in a session: `key__tool`. Pure.
+
+/// What the tool of an extension is called.
+pub(super) fn full(key: &str, tool: &str) -> String {
+    format!("{key}__{tool}")
+}
+
+/// Which of the keys a full name belongs to, and what the tool is called there. Keys and tools may hold
+/// `__` themselves, so the longest key that fits counts: no server gets at the names of another whose
+/// key is longer, and one whose key is shorter cannot be meant.
+pub(super) fn owner<'n, 'k>(
+    name: &'n str,
+    keys: impl IntoIterator<Item = &'k str>,
+) -> Option<(&'k str, &'n str)> {
+    let fits = |key: &'k str| Some((key, name.strip_prefix(key)?.strip_prefix("__")?));
+    let fitting = keys.into_iter().filter_map(fits);
+    fitting.max_by_key(|(key, _)| key.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::any::{always, part, several, text};
+    use crate::extension::config::key;
+
+    #[test]
+    fn the_longest_key_that_fits_counts() {
+        let keys = ["a", "a__b", "a_", "b"];
+        for (name, expected) in [
+            ("a__b__c", Some(("a__b", "c"))),
+            ("a__b", Some(("a", "b"))),
+            ("a__bb__c", Some(("a", "bb__c"))),
+            ("a___c", Some(("a_", "c"))),
+            ("b__", Some(("b", ""))),
+            ("c__d", None),
+            ("a", None),
+            ("", None),
+        ] {
+            assert_eq!(owner(name, keys), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_leads_back_to_its_tool_or_to_an_extension_whose_key_begins_like_it() {
+        always(|u| {
+            let names = ["a", "b", "_", "__", "-", " ", "A", "é"];
+            let mut keys = several(u, 5, |u| {
+                Ok(key(&several(u, 4, |u| part(u, &names))?.concat()))
+            })?;
+            keys.retain(|key| !key.is_empty());
+            let Some(mine) = keys.first() else {
+                return Ok(());
+            };
+            let mut tool = several(u, 4, |u| part(u, &names))?.concat() + &text(u)?;
+            if u.ratio(1, 20)? {
+                tool = tool.repeat(500);
+            }
+            let full = full(mine, &tool);
+            let (found, rest) = owner(&full, keys.iter().map(String::as_str)).unwrap();
+            assert_eq!(format!("{found}__{rest}"), full);
+            match found == mine {
+                true => assert_eq!(rest, tool),
+                false => assert!(found.len() > mine.len() && found.starts_with(mine.as_str())),
+            }
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_key_is_safe_and_its_own_key() {
+        always(|u| {
+            let name = text(u)?;
+            let safe = key(&name);
+            let allowed = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
+            assert!(safe.chars().all(allowed), "{safe:?}");
+            assert_eq!(key(&safe), safe);
+            assert!(safe.len() <= name.len());
+            Ok(())
+        });
+    }
+}
