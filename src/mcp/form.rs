@@ -343,11 +343,21 @@ mod tests {
                 return Ok(());
             };
             if u.ratio(1, 2)? {
+                let mut names: Vec<String> = answer.keys().cloned().collect();
+                names.extend(WORDS.map(str::to_owned));
                 let properties = any::several(u, 4, |u| {
-                    Ok(((*u.choose(&WORDS)?).to_owned(), any::json(u, &WORDS, 3)?))
+                    let name = u.choose(&names)?.clone();
+                    let mut property = any::json(u, &WORDS, 3)?;
+                    if u.ratio(1, 2)? {
+                        property = json!({"type": u.choose(&WORDS)?, "default": property});
+                    }
+                    Ok((name, property))
                 })?;
                 let properties: Map<String, Value> = properties.into_iter().collect();
-                schema = json!({"properties": properties, "required": [any::text(u)?]});
+                schema = json!({"properties": properties});
+                if u.ratio(1, 4)? {
+                    schema["required"] = json!([any::text(u)?]);
+                }
             }
             match complete(&schema, answer.clone()) {
                 Ok(whole) => {

@@ -60,6 +60,9 @@ fn what_is_accepted_means_the_same_when_it_is_written_again() {
                     continue;
                 }
             };
+            if let Message::Response { id: None, outcome } = &message {
+                assert!(outcome.is_err(), "an answer to nothing");
+            }
             let again = match &message {
                 Message::Request { id, method, params } => request(id, method, params.as_ref()),
                 Message::Notification { method, params } => notification(method, params.as_ref()),
