@@ -15,4 +15,5 @@ mod history;
 mod offers;
 mod sessions;
 mod status;
+mod storm;
 mod tools;
