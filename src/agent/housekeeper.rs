@@ -1,9 +1,9 @@
 //! The thread that looks after what nobody uses: a session without requests for a while gives its
 //! servers back, and the next request brings them back.
 
-use super::registry::Live;
+use super::Agent;
+use super::table::Table;
 use crate::sys;
-use crate::sys::lock;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Housekeeper {
     /// # Errors
     /// When there is no thread to be had.
     pub(super) fn begin(
-        live: Arc<Live>,
+        live: Arc<Table<Agent>>,
         idle: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
@@ -46,7 +46,7 @@ impl Housekeeper {
     }
 }
 
-fn keep(live: &Live, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+fn keep(live: &Table<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
     loop {
         let limit = idle();
         let (shortest, longest) = LOOKS;
@@ -55,8 +55,7 @@ fn keep(live: &Live, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>)
             return;
         }
         let Some(limit) = limit else { continue };
-        let agents: Vec<_> = lock(live).values().cloned().collect();
-        for agent in agents {
+        for agent in live.all() {
             agent.rest_if_idle(limit);
         }
     }

@@ -21,6 +21,7 @@ mod registry;
 mod schema;
 mod sessions;
 mod settings;
+mod table;
 mod tools;
 mod turn;
 mod voice;

@@ -4,6 +4,7 @@
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
 use super::recent::Recent;
+use super::table::{Running, Table};
 use super::{Agent, Error, ExtensionResult, settings};
 use crate::conversation::Session;
 use crate::extension::{Context, ExtensionConfig, Status, config};
@@ -13,7 +14,6 @@ use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
@@ -59,23 +59,13 @@ pub struct Start {
     pub extension_overrides: Option<Vec<Value>>,
 }
 
-/// What becomes of an agent that runs already.
-#[derive(Clone, Copy)]
-enum Running {
-    Stays,
-    Goes,
-}
-
-/// The live agents, by the ids of their sessions.
-pub(super) type Live = Mutex<HashMap<String, Arc<Agent>>>;
-
 /// All live agents.
 pub struct Registry {
     stores: Stores,
     catalog: Catalog,
     offline: bool,
     cancel: Cancel,
-    live: Arc<Live>,
+    live: Arc<Table<Agent>>,
     pub(super) recent: Recent,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
@@ -84,12 +74,13 @@ impl Registry {
     /// A registry without agents. `offline`: no extension and no provider may be on another machine.
     pub fn new(stores: Stores, offline: bool) -> Self {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
+        let cancel = Cancel::new();
         Registry {
             catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
             stores,
             offline,
-            cancel: Cancel::new(),
-            live: Arc::default(),
+            live: Arc::new(Table::new(cancel.clone())),
+            cancel,
             recent: Recent::default(),
             housekeeper: Mutex::default(),
         }
@@ -206,15 +197,9 @@ impl Registry {
         Ok(agent.wait(cancel)?.to_vec())
     }
 
-    /// Ends the session's agent and all that it started; does nothing if it does not run. The agent
-    /// stays in the table until it is gone, so that the next one knows what to wait for.
+    /// Ends the session's agent and all that it started; does nothing if it does not run.
     pub fn stop(&self, id: &str) {
-        let Some(agent) = self.live(id) else { return };
-        agent.close();
-        let mut live = lock(&self.live);
-        if live.get(id).is_some_and(|now| Arc::ptr_eq(now, &agent)) {
-            live.remove(id);
-        }
+        self.live.stop(id);
     }
 
     /// Changes where the session works and starts its agent anew.
@@ -248,9 +233,7 @@ impl Registry {
     /// # Errors
     /// When there is no such session, or its agent does not run.
     pub fn agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
-        if let Some(agent) = self.live(id)
-            && !agent.is_ending()
-        {
+        if let Some(agent) = self.live.running(id) {
             agent.used();
             return Ok(agent);
         }
@@ -264,7 +247,7 @@ impl Registry {
     /// # Errors
     /// When there is no such session, or its agent does not run.
     pub fn status(&self, id: &str) -> Result<Vec<Status>, Error> {
-        match self.live(id).filter(|agent| !agent.is_ending()) {
+        match self.live.running(id) {
             Some(agent) => Ok(agent.status()),
             None => self.agent(id).map(|agent| agent.status()),
         }
@@ -351,11 +334,10 @@ impl Registry {
 
     /// Ends every agent, side by side, and lets none start any more.
     pub fn close(&self) {
-        self.cancel.cancel();
+        let agents = self.live.end();
         if let Some(housekeeper) = lock(&self.housekeeper).take() {
             housekeeper.end();
         }
-        let agents: Vec<_> = lock(&self.live).drain().collect();
         thread::scope(|scope| {
             for (id, agent) in &agents {
                 let thread = thread::Builder::new().name(format!("stop {id}"));
@@ -372,7 +354,7 @@ impl Registry {
     }
 
     pub(super) fn live(&self, id: &str) -> Option<Arc<Agent>> {
-        lock(&self.live).get(id).cloned()
+        self.live.get(id)
     }
 
     /// The session as it is stored, and an agent that works accordingly. No lock is held while the
@@ -397,16 +379,9 @@ impl Registry {
     /// The session's agent, and whether it is new: the one that runs, if it stays, else another,
     /// which ends it first.
     fn launch(&self, session: &Session, running: Running) -> Result<(Arc<Agent>, bool), Error> {
-        let mut live = lock(&self.live);
-        if self.cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        let before = live.get(&session.id).cloned();
-        if let (Some(agent), Running::Stays) = (&before, running)
-            && !agent.is_ending()
-        {
+        if let (Running::Stays, Some(agent)) = (running, self.live.running(&session.id)) {
             agent.used();
-            return Ok((agent.clone(), false));
+            return Ok((agent, false));
         }
         let secrets = self.stores.secrets.clone();
         let context = Context {
@@ -423,11 +398,15 @@ impl Registry {
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();
-        let agent = Agent::launch(context, configs, before, self.patience(), &self.cancel)?;
-        live.insert(session.id.clone(), agent.clone());
-        drop(live);
-        self.keep_house();
-        Ok((agent, true))
+        let patience = self.patience();
+        let (agent, new) = self.live.enter(&session.id, running, |before| {
+            Agent::launch(context, configs, before, patience, &self.cancel)
+        })?;
+        match new {
+            true => self.keep_house(),
+            false => agent.used(),
+        }
+        Ok((agent, new))
     }
 
     /// Sees to it that there is a housekeeper. Without a thread for it, idle sessions keep their servers.

@@ -1,0 +1,200 @@
+//! The table in every order of those who activate, restart and stop the same session.
+
+use super::*;
+use crate::sys::sync::atomic::{AtomicBool, Ordering};
+use crate::sys::sync::check;
+use loom::thread;
+use std::sync::Weak;
+
+/// An agent that only begins and ends.
+struct Agent {
+    cancel: Cancel,
+    /// Whom it replaces; held while it ends, as an agent does that joins its activation.
+    before: Mutex<Option<Arc<Agent>>>,
+    /// All whose end is part of its own.
+    replaced: Vec<Arc<Agent>>,
+    gone: AtomicBool,
+    /// What works for it may look at the table until it is gone.
+    world: Weak<World>,
+}
+
+impl Agent {
+    fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::SeqCst)
+    }
+}
+
+impl Lives for Agent {
+    fn is_ending(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn close(&self) {
+        self.cancel.cancel();
+        let mut before = lock(&self.before);
+        if let Some(before) = before.take() {
+            before.close();
+        }
+        if let Some(world) = self.world.upgrade() {
+            world.table.get("s");
+        }
+        self.gone.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A table and all agents that ever were in it.
+struct World {
+    table: Table<Agent>,
+    made: std::sync::Mutex<Vec<Arc<Agent>>>,
+}
+
+impl World {
+    fn new() -> Arc<Self> {
+        Arc::new(World {
+            table: Table::new(Cancel::new()),
+            made: std::sync::Mutex::default(),
+        })
+    }
+
+    fn made(&self) -> Vec<Arc<Agent>> {
+        crate::sys::lock(&self.made).clone()
+    }
+
+    fn enter(self: &Arc<Self>, running: Running) -> Option<Arc<Agent>> {
+        let entered = self.table.enter("s", running, |before| {
+            let mut replaced = Vec::new();
+            if let Some(before) = &before {
+                replaced.clone_from(&before.replaced);
+                replaced.push(before.clone());
+            }
+            for earlier in self.made() {
+                let known = replaced.iter().any(|it| Arc::ptr_eq(it, &earlier));
+                assert!(known || earlier.is_gone(), "two live at the same time");
+            }
+            let agent = Arc::new(Agent {
+                cancel: self.table.over.child(),
+                before: Mutex::new(before),
+                replaced,
+                gone: AtomicBool::new(false),
+                world: Arc::downgrade(self),
+            });
+            crate::sys::lock(&self.made).push(agent.clone());
+            Ok(agent)
+        });
+        entered.ok().map(|(agent, _)| agent)
+    }
+
+    /// What must be so once nobody is at work: whoever is not in the table is gone, and then all are.
+    fn settle(&self) {
+        let left = self.table.get("s");
+        assert!(left.as_ref().is_none_or(|left| !left.is_ending()));
+        for agent in self.made() {
+            let lives = left.as_ref().is_some_and(|left| {
+                let replaced = |it: &Arc<Agent>| Arc::ptr_eq(it, &agent);
+                replaced(left) || left.replaced.iter().any(replaced)
+            });
+            assert!(lives || agent.is_gone(), "lost and not ended");
+        }
+        self.table.stop("s");
+        assert!(self.table.all().is_empty());
+        assert!(self.made().iter().all(|agent| agent.is_gone()));
+    }
+}
+
+fn with<T: 'static>(
+    world: &Arc<World>,
+    work: impl FnOnce(&Arc<World>) -> T + 'static,
+) -> thread::JoinHandle<T> {
+    let world = world.clone();
+    thread::spawn(move || work(&world))
+}
+
+#[test]
+fn all_who_activate_a_session_get_the_same_agent() {
+    check(|| {
+        let world = World::new();
+        let others = [0, 1].map(|_| with(&world, |world| world.enter(Running::Stays).unwrap()));
+        let mine = world.enter(Running::Stays).unwrap();
+        for other in others {
+            assert!(Arc::ptr_eq(&other.join().unwrap(), &mine));
+        }
+        assert_eq!(world.made().len(), 1);
+        world.settle();
+    });
+}
+
+#[test]
+fn who_activates_while_it_is_stopped_gets_one_that_was_not() {
+    check(|| {
+        let world = World::new();
+        let first = world.enter(Running::Stays).unwrap();
+        let stopper = with(&world, |world| world.table.stop("s"));
+        let other = {
+            let first = first.clone();
+            with(&world, move |world| {
+                let was_gone = first.is_gone();
+                let found = world.table.running("s");
+                assert!(!was_gone || found.is_none_or(|found| !Arc::ptr_eq(&found, &first)));
+                world.enter(Running::Stays);
+            })
+        };
+        let was_gone = first.is_gone();
+        let entered = world.enter(Running::Stays).unwrap();
+        assert!(!was_gone || !Arc::ptr_eq(&entered, &first));
+        stopper.join().unwrap();
+        other.join().unwrap();
+        assert!(first.is_gone());
+        world.settle();
+    });
+}
+
+#[test]
+fn stopping_and_restarting_at_once_lose_no_agent() {
+    check(|| {
+        let world = World::new();
+        world.enter(Running::Stays);
+        let stopper = with(&world, |world| world.table.stop("s"));
+        let restarter = with(&world, |world| world.enter(Running::Goes));
+        world.enter(Running::Goes);
+        stopper.join().unwrap();
+        restarter.join().unwrap();
+        world.settle();
+    });
+}
+
+#[test]
+fn each_of_two_who_stop_it_waits_until_it_is_gone() {
+    check(|| {
+        let world = World::new();
+        let agent = world.enter(Running::Stays).unwrap();
+        let other = {
+            let agent = agent.clone();
+            with(&world, move |world| {
+                world.table.stop("s");
+                assert!(agent.is_gone());
+            })
+        };
+        world.table.stop("s");
+        assert!(agent.is_gone());
+        other.join().unwrap();
+        world.settle();
+    });
+}
+
+#[test]
+fn nothing_begins_after_the_end_and_nothing_is_left() {
+    check(|| {
+        let world = World::new();
+        let others = [Running::Stays, Running::Goes]
+            .map(|running| with(&world, move |world| drop(world.enter(running))));
+        for (_, agent) in world.table.end() {
+            agent.close();
+        }
+        for other in others {
+            other.join().unwrap();
+        }
+        assert!(world.made().iter().all(|agent| agent.is_gone()));
+        assert!(world.enter(Running::Stays).is_none());
+        assert!(world.table.all().is_empty());
+    });
+}
