@@ -5,4 +5,5 @@
 mod support;
 
 mod broken;
+mod names;
 mod survived;
