@@ -286,7 +286,8 @@ impl Client {
                 },
             })
         };
-        let answer: Answer = decode(METHOD, &self.exchange(METHOD, Some(call), params, cancel)?)?;
+        let answer = self.exchange(METHOD, Some(call), params, cancel)?;
+        let answer: Answer = self.decode(METHOD, &answer)?;
         if answer.content.is_none() && answer.structured_content.is_none() {
             return Err(Error::Protocol {
                 method: METHOD,
@@ -411,7 +412,7 @@ impl Client {
         params: impl Fn(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<R, Error> {
-        decode(method, &self.ask(method, params, cancel)?)
+        self.decode(method, &self.ask(method, params, cancel)?)
     }
 
     fn ask<P: Serialize>(
@@ -494,6 +495,32 @@ impl Client {
             Outcome::Cancelled => Err(Error::Cancelled { method }),
         }
     }
+
+    /// Every result of MCP is an object; a derived reader would take an array for one.
+    fn decode<R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        result: &RawValue,
+    ) -> Result<R, Error> {
+        let reason = match jsonrpc::begins_with(result.get(), '{') {
+            true if crate::json::depth(result.get()) > DEPTH => {
+                format!("it is nested more than {DEPTH} levels deep")
+            }
+            true => match crate::json::from_str(result.get()) {
+                Ok(decoded) => return Ok(decoded),
+                // It quotes what it did not expect, whatever its length.
+                Err(error) => {
+                    let error = redact(&error.to_string(), &self.inner.options.secrets);
+                    printable(&error, QUOTED)
+                }
+            },
+            false => "it is not an object".to_owned(),
+        };
+        Err(Error::Protocol {
+            method,
+            reason: format!("the answer has the wrong shape: {reason}"),
+        })
+    }
 }
 
 impl Drop for Client {
@@ -536,23 +563,4 @@ impl Inner {
         })?;
         self.transport.send(bytes, None).map_err(Error::Transport)
     }
-}
-
-/// Every result of MCP is an object; a derived reader would take an array for one.
-fn decode<R: DeserializeOwned>(method: &'static str, result: &RawValue) -> Result<R, Error> {
-    let reason = match jsonrpc::begins_with(result.get(), '{') {
-        true if crate::json::depth(result.get()) > DEPTH => {
-            format!("it is nested more than {DEPTH} levels deep")
-        }
-        true => match crate::json::from_str(result.get()) {
-            Ok(decoded) => return Ok(decoded),
-            // It quotes what it did not expect, whatever its length.
-            Err(error) => printable(&error.to_string(), QUOTED),
-        },
-        false => "it is not an object".to_owned(),
-    };
-    Err(Error::Protocol {
-        method,
-        reason: format!("the answer has the wrong shape: {reason}"),
-    })
 }

@@ -129,6 +129,14 @@ fn a_secret_that_a_server_prints_is_shown_nowhere() {
         "version",
         r#"read l; printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"%s"}}\n' $TOKEN; read l"#,
     );
+    leak(
+        "shape",
+        r#"read l; printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":"%s","serverInfo":{}}}\n' $TOKEN; read l"#,
+    );
+    leak(
+        "answer",
+        r#"read l; printf '{"jsonrpc":"2.0","id":1,"error":"%s"}\n' $TOKEN; read l"#,
+    );
     server.logs("my token is [secret]");
     server.never_logs(TOKEN);
 }

@@ -230,6 +230,7 @@ impl Receiver for Inner {
                     reason,
                 } = reason
                 {
+                    let reason = redact(&reason, &self.options.secrets);
                     let reason = format!("the answer is {}", printable(&reason, QUOTED));
                     self.pending.complete(id, Outcome::Broken(reason));
                 }

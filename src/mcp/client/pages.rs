@@ -1,6 +1,6 @@
 //! Listings: page after page, within bounds. MCP 2025-11-25, server/utilities/pagination.
 
-use super::{Client, decode};
+use super::Client;
 use crate::mcp::error::Error;
 use crate::mcp::jsonrpc;
 use crate::mcp::types::{Prompt, Resource, ResourceTemplate, Tool};
@@ -90,7 +90,7 @@ impl Client {
     ) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         self.pages(method, cancel, &mut |page| {
-            let page: Page<T> = decode(method, page)?;
+            let page: Page<T> = self.decode(method, page)?;
             all.extend(page.items);
             Ok(page.next)
         })?;
