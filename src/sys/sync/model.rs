@@ -71,6 +71,10 @@ impl Condvar {
         self.inner.notify_one();
     }
 
+    pub(crate) fn notify_all(&self) {
+        self.inner.notify_all();
+    }
+
     /// Wakes the sleepers if the deadline of one of them has passed.
     pub(crate) fn expire(&self) {
         let now = Clock::now();
@@ -99,5 +103,25 @@ impl Condvar {
         }
         drop(deadlines);
         Ok((guard, Timeout(Clock::now() >= deadline)))
+    }
+
+    pub(crate) fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        pause: Duration,
+        mut going_on: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, Timeout)> {
+        let deadline = Clock::now() + pause;
+        while going_on(&mut guard) {
+            let left = deadline.saturating_duration_since(Clock::now());
+            if left.is_zero() {
+                return Ok((guard, Timeout(true)));
+            }
+            guard = self
+                .wait_timeout(guard, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        Ok((guard, Timeout(false)))
     }
 }

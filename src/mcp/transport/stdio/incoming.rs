@@ -8,10 +8,14 @@
 
 use super::lines::Lines;
 use crate::mcp::transport::{Receiver, Stream, TransportError};
-use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use crate::sys::sync::{Clock, Condvar, Mutex, lock};
+use std::io::Read;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+
+#[cfg(all(test, model))]
+mod models;
 
 /// How long a caller reads for itself before it leaves that to the thread.
 const LEND: Duration = Duration::from_millis(20);
@@ -21,8 +25,26 @@ const LINGERS: Duration = Duration::from_millis(250);
 /// be seen up to twice as late.
 const LEASE: Duration = Duration::from_millis(100);
 
-pub(super) struct Incoming {
-    stdout: PipeReader,
+/// What is read from; see [`PipeReader`], the only one there is outside of models.
+pub(super) trait Source {
+    /// Waits until there is something to read, the end included; false when the limit passes first.
+    fn wait_readable(&self, limit: Duration) -> bool;
+    /// Makes reading end now; false when that cannot be promised.
+    fn stop(&self) -> bool;
+}
+
+impl Source for PipeReader {
+    fn wait_readable(&self, limit: Duration) -> bool {
+        PipeReader::wait_readable(self, limit)
+    }
+
+    fn stop(&self) -> bool {
+        PipeReader::stop(self)
+    }
+}
+
+pub(super) struct Incoming<S = PipeReader> {
+    stdout: S,
     receiver: Arc<dyn Receiver>,
     desk: Mutex<Desk>,
     changed: Condvar,
@@ -42,15 +64,18 @@ struct Desk {
 /// How reading ended: an error, or nothing more to read.
 pub(super) type Over = Option<TransportError>;
 
-impl Incoming {
-    pub(super) fn new(stdout: PipeReader, receiver: Arc<dyn Receiver>, max_line: usize) -> Self {
+impl<S: Source> Incoming<S>
+where
+    for<'a> &'a S: Read,
+{
+    pub(super) fn new(stdout: S, receiver: Arc<dyn Receiver>, max_line: usize) -> Self {
         Incoming {
             stdout,
             receiver,
             desk: Mutex::new(Desk {
                 ended: false,
                 lines: Some(Lines::new(max_line)),
-                lease: Instant::now(),
+                lease: Clock::now(),
                 over: None,
             }),
             changed: Condvar::new(),
@@ -75,14 +100,14 @@ impl Incoming {
         let lines = {
             let mut desk = lock(&self.desk);
             // Should the thread be reading, it will leave the next answer to the next caller.
-            desk.lease = Instant::now() + LEASE;
+            desk.lease = Clock::now() + LEASE;
             desk.lines.take()
         };
         let Some(mut lines) = lines else { return };
-        let end = Instant::now() + LEND;
+        let end = Clock::now() + LEND;
         let mut read = Ok(true);
         while matches!(read, Ok(true)) && !done() {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(Clock::now());
             if left.is_zero() || !self.stdout.wait_readable(left) {
                 break;
             }
@@ -94,7 +119,7 @@ impl Incoming {
     /// Makes reading end now. False when that cannot be promised: see [`PipeReader::stop`].
     pub(super) fn end(&self) -> bool {
         let certain = self.stdout.stop();
-        lock(&self.desk).lease = Instant::now();
+        lock(&self.desk).lease = Clock::now();
         self.changed.notify_all();
         certain
     }
@@ -125,7 +150,7 @@ impl Incoming {
                 self.changed.notify_all();
                 return Err(over);
             }
-            let held_back = Instant::now() < desk.lease && self.receiver.is_idle();
+            let held_back = Clock::now() < desk.lease && self.receiver.is_idle();
             if !held_back && let Some(lines) = desk.lines.take() {
                 return Ok(lines);
             }

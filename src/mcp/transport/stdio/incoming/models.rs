@@ -1,0 +1,142 @@
+//! The hand-over of the line splitter in every order of the thread and the callers.
+
+use super::*;
+use crate::mcp::pending::{Outcome, Patience, Pending};
+use crate::sys::cancel::Cancel;
+use crate::sys::sync::{advance, check};
+use loom::thread;
+use serde_json::value::RawValue;
+use std::io;
+
+/// A pipe in which whole lines lie. Clones are the same one.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// What lies in it, and whether that is all.
+    state: Mutex<(Vec<u8>, bool)>,
+    changed: Condvar,
+}
+
+impl Pipe {
+    fn write(&self, text: &str) {
+        lock(&self.0.state).0.extend_from_slice(text.as_bytes());
+        self.0.changed.notify_all();
+    }
+}
+
+impl Source for Pipe {
+    /// Time passes at once when there is nothing.
+    fn wait_readable(&self, _: Duration) -> bool {
+        let state = lock(&self.0.state);
+        !state.0.is_empty() || state.1
+    }
+
+    fn stop(&self) -> bool {
+        lock(&self.0.state).1 = true;
+        self.0.changed.notify_all();
+        true
+    }
+}
+
+impl Read for &Pipe {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let empty = |state: &mut (Vec<u8>, bool)| state.0.is_empty() && !state.1;
+        let state = lock(&self.0.state);
+        let waited = (self.0)
+            .changed
+            .wait_timeout_while(state, Duration::from_secs(1000), empty);
+        let (bytes, _) = &mut *waited.unwrap_or_else(PoisonError::into_inner).0;
+        let n = bytes.len().min(buffer.len());
+        buffer[..n].copy_from_slice(&bytes[..n]);
+        bytes.drain(..n);
+        Ok(n)
+    }
+}
+
+/// Completes the request whose id is the line.
+struct Desk(Pending);
+
+impl Receiver for Desk {
+    fn message(&self, line: &[u8], _: Stream) {
+        let id = std::str::from_utf8(line).unwrap().parse().unwrap();
+        let answer = RawValue::from_string("{}".into()).unwrap();
+        assert!(self.0.complete(id, Outcome::Answer(answer)), "twice");
+    }
+
+    fn is_idle(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn failed(&self, _: i64, _: TransportError) {}
+
+    fn closed(&self, _: TransportError) {}
+}
+
+const PATIENCE: Patience = Patience {
+    quiet: Duration::from_secs(100),
+    total: Duration::from_secs(100),
+};
+
+/// So many callers, each of whom asks once and reads for itself as long as something is there. The
+/// server answers at once, or, if it is `slow`, whenever it likes.
+fn callers_get_their_answers(count: usize, slow: bool) {
+    let (pipe, desk) = (Pipe::default(), Arc::new(Desk(Pending::default())));
+    let incoming = Arc::new(Incoming::new(pipe.clone(), desk.clone(), 100));
+    let reader = {
+        let incoming = incoming.clone();
+        thread::spawn(move || incoming.read_all())
+    };
+    let call = {
+        let (incoming, desk) = (incoming.clone(), desk.clone());
+        move || {
+            let (id, slot) = desk.0.register(PATIENCE).unwrap();
+            let server = {
+                let pipe = pipe.clone();
+                move || pipe.write(&format!("{id}\n"))
+            };
+            let server = match slow {
+                true => Some(thread::spawn(server)),
+                false => {
+                    server();
+                    None
+                }
+            };
+            incoming.lend(&|| slot.is_finished());
+            let outcome = desk.0.wait(id, &slot, &Cancel::new());
+            assert!(matches!(outcome, Outcome::Answer(_)), "{outcome:?}");
+            if let Some(server) = server {
+                server.join().unwrap();
+            }
+        }
+    };
+    let others: Vec<_> = (1..count).map(|_| thread::spawn(call.clone())).collect();
+    call();
+    for other in others {
+        other.join().unwrap();
+    }
+    incoming.end();
+    // It may hold back, for no longer than that.
+    let held = lock(&incoming.desk);
+    advance(LEASE);
+    drop(held);
+    incoming.changed.expire();
+    assert_eq!(reader.join().unwrap(), None);
+    assert!(desk.0.is_empty());
+}
+
+#[test]
+fn a_caller_gets_its_answer_whoever_reads_it() {
+    check(|| callers_get_their_answers(1, false));
+}
+
+#[test]
+fn a_caller_gets_an_answer_that_comes_after_it_has_left_off_reading() {
+    check(|| callers_get_their_answers(1, true));
+}
+
+#[test]
+fn two_callers_get_their_answers_whoever_reads_them() {
+    check(|| callers_get_their_answers(2, false));
+}
