@@ -364,11 +364,15 @@ impl Agent {
         self.nameless.swap(false, Ordering::SeqCst)
     }
 
-    /// Works in a thread that ends with the agent.
+    /// Works in a thread that ends with the agent; not at all once the agent is ending.
     pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
+        // Held until the thread is among those that the end waits for.
+        let mut background = lock(&self.background);
+        if self.is_ending() {
+            return;
+        }
         match sys::spawn(format!("{name} {}", self.session_id), None, work) {
             Ok(thread) => {
-                let mut background = lock(&self.background);
                 background.retain(|earlier| !earlier.is_finished());
                 background.push(thread);
             }
@@ -380,7 +384,7 @@ impl Agent {
     /// needs one of them waits for it.
     pub(super) fn used(self: &Arc<Self>) {
         drop(self.in_use());
-        if self.resting.swap(false, Ordering::SeqCst) && !self.is_ending() {
+        if self.resting.swap(false, Ordering::SeqCst) {
             let this = self.clone();
             self.in_background("wake", move || this.extensions.wake(&this.cancel));
         }
