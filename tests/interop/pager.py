@@ -31,6 +31,12 @@ async def list_resources(request: types.ListResourcesRequest) -> types.ListResou
     return types.ListResourcesResult(resources=items, nextCursor=cursor)
 
 
+@server.list_prompts()
+async def list_prompts(request: types.ListPromptsRequest) -> types.ListPromptsResult:
+    items, cursor = slice_of(request, lambda i: types.Prompt(name=f"quote_{i}", description="Quotes the book"))
+    return types.ListPromptsResult(prompts=items, nextCursor=cursor)
+
+
 @server.call_tool()
 async def call_tool(name: str, arguments: dict) -> list[types.TextContent]:
     return [types.TextContent(type="text", text=f"{name}: done")]
