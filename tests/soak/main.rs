@@ -1,0 +1,174 @@
+//! Eight sessions for a long time: extensions come and go, servers are killed, lines are cut, clients
+//! hang up. Whatever nothing happened to goes on, and in the end nothing is left over.
+//!
+//! `GOSLING_SOAK_SECS` says for how long (6), `GOSLING_SOAK_SEED` which choices are made. What is held is
+//! measured when all sessions are gone: after the first minute, or a third of the time, and at the end.
+//! Seen with `cargo test --release --test soak -- --nocapture`.
+#![cfg(target_os = "linux")]
+
+mod life;
+mod random;
+mod remote;
+#[path = "../support/mod.rs"]
+mod support;
+
+use life::{Life, Tally, model};
+use remote::Remote;
+use std::env;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use support::process::Census;
+use support::server::{Live, Server};
+use support::until;
+
+const SESSIONS: usize = 8;
+
+/// A number from the environment.
+fn setting(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")),
+    )
+}
+
+/// What the server holds when all sessions are gone.
+#[derive(Debug)]
+struct Rest {
+    census: Census,
+    memory: usize,
+}
+
+/// Stops everybody when one has failed.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+struct Soak<'a> {
+    server: &'a Live,
+    remote: &'a Remote,
+    tally: &'a Tally,
+    begin: Instant,
+}
+
+impl Soak<'_> {
+    fn report(&self, what: &str) {
+        let census = self.server.census();
+        let all = |of: &[&std::sync::atomic::AtomicU64]| {
+            let all = of.iter().map(|n| n.load(Ordering::Relaxed).to_string());
+            all.collect::<Vec<_>>().join(" ")
+        };
+        let tally = self.tally;
+        eprintln!(
+            "{:>5} s {what}: RSS {} KiB, {} fds, {} threads, {} processes; steps {}, calls {}, turns {}, \
+             killed {}; failed: lost {}, dying {}, forgetting {}, late {}, other {}",
+            self.begin.elapsed().as_secs(),
+            self.server.memory("VmRSS") >> 10,
+            census.fds,
+            census.threads,
+            census.descendants,
+            all(&[&tally.steps]),
+            all(&[&tally.calls]),
+            all(&[&tally.turns]),
+            all(&[&tally.killed]),
+            all(&[&tally.lost]),
+            all(&[&tally.dying]),
+            all(&[&tally.forgetting]),
+            all(&[&tally.late]),
+            all(&[&tally.other]),
+        );
+    }
+
+    /// Lets all sessions live for so long, and ends them.
+    fn lives(&self, lives: &mut [Life<'_>], time: Duration) {
+        let stop = AtomicBool::new(false);
+        let end = Instant::now() + time;
+        thread::scope(|scope| {
+            for life in lives.iter_mut() {
+                let stop = &stop;
+                scope.spawn(move || {
+                    let _alarm = Alarm(stop);
+                    life.live(stop);
+                    life.end();
+                });
+            }
+            let mut minute = self.begin.elapsed().as_secs() / 60;
+            while Instant::now() < end && !stop.load(Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(50));
+                if self.begin.elapsed().as_secs() / 60 > minute {
+                    minute += 1;
+                    self.report("under way");
+                }
+            }
+            stop.store(true, Ordering::SeqCst);
+        });
+    }
+
+    /// What is left when nothing goes on.
+    fn rest(&self) -> Rest {
+        let mut last = self.server.census();
+        let census = until("the server comes to rest", || {
+            thread::sleep(Duration::from_millis(500));
+            let before = std::mem::replace(&mut last, self.server.census());
+            (before == last && last.descendants == 0).then_some(last)
+        });
+        assert_eq!(
+            self.remote.sessions(),
+            0,
+            "sessions are ended at the server"
+        );
+        self.report("at rest");
+        let memory = self.server.memory("VmRSS");
+        Rest { census, memory }
+    }
+}
+
+#[test]
+fn nothing_is_left_over() {
+    let time = Duration::from_secs(setting("GOSLING_SOAK_SECS").unwrap_or(6));
+    let seed = setting("GOSLING_SOAK_SEED").unwrap_or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        now.as_micros() as u64 % 1_000_000
+    });
+    eprintln!(
+        "GOSLING_SOAK_SEED={seed} GOSLING_SOAK_SECS={}",
+        time.as_secs()
+    );
+    let (remote, tally) = (Remote::start(), Tally::default());
+    let server = Server::scripted(model()).start();
+    let rest_before = server.at_rest();
+    let soak = Soak {
+        server: &server,
+        remote: &remote,
+        tally: &tally,
+        begin: Instant::now(),
+    };
+    let mut lives: Vec<_> = (0..SESSIONS)
+        .map(|number| Life::new(number, seed, &server, &remote, &tally))
+        .collect();
+    let first = Duration::from_secs(60).min(time / 3);
+    soak.lives(&mut lives, first);
+    let early = soak.rest();
+    lives.iter_mut().for_each(Life::begin);
+    soak.lives(&mut lives, time - first);
+    let late = soak.rest();
+    drop(lives);
+    server.is_alive();
+    eprintln!("at first {rest_before:?}; early {early:?}; late {late:?}");
+    assert!(late.census <= early.census, "{early:?} became {late:?}");
+    server.returns_to(rest_before);
+    // In a short time the allocator is still finding out what it needs.
+    let grown = match time.as_secs() {
+        300.. => early.memory + early.memory / 10,
+        _ => early.memory * 2,
+    };
+    assert!(late.memory <= grown, "{early:?} became {late:?}");
+    assert!(server.terminate().success());
+}
