@@ -306,3 +306,15 @@ fn a_server_that_wants_a_sign_in_says_where_and_what_to_do() {
     }
     assert!(!refused.contains("hunter2"), "{refused}");
 }
+
+#[test]
+fn the_end_that_was_asked_for_is_no_loss() {
+    let server = Server::new().start();
+    let session = server.session([
+        Extension::demo(),
+        Extension::scripted("one", &Script::new()),
+    ]);
+    session.remove("one").is(200);
+    session.stop();
+    server.never_logs("connection lost");
+}

@@ -176,9 +176,11 @@ struct End {
 
 impl End {
     /// A server without output is of no use: it is ended, should it still run, and its last words
-    /// are gathered.
+    /// are gathered. One that was told to end has nothing to explain.
     fn explain(&self, over: Over) -> TransportError {
-        self.outgoing.gone();
+        if !self.outgoing.gone() {
+            return TransportError::Closed;
+        }
         self.process.end(Grace::SHORT);
         if let Some(error) = over {
             return error;

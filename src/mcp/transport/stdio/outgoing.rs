@@ -145,20 +145,26 @@ impl Outgoing {
     }
 
     /// The server is at its end: what is sent from now on gets no answer, and the reason comes from
-    /// the reader.
-    pub(super) fn gone(&self) {
-        self.end(Pipe::Gone);
+    /// the reader. False if we had closed the pipe, so that its end is no surprise.
+    pub(super) fn gone(&self) -> bool {
+        let mut state = lock(&self.state);
+        if let Pipe::Closed = state.pipe {
+            return false;
+        }
+        state.end(Pipe::Gone);
+        true
     }
 
     /// Nothing may be sent from now on, and the server sees the end of its input.
     pub(super) fn close(&self) {
-        self.end(Pipe::Closed);
+        lock(&self.state).end(Pipe::Closed);
     }
+}
 
-    fn end(&self, pipe: Pipe) {
-        let mut state = lock(&self.state);
-        state.pipe = pipe;
-        state.backlog = VecDeque::new();
+impl State {
+    fn end(&mut self, pipe: Pipe) {
+        self.pipe = pipe;
+        self.backlog = VecDeque::new();
     }
 }
 
