@@ -71,6 +71,7 @@ impl Role {
 enum Step {
     Call,
     CallAll,
+    Burst,
     Flood,
     HangUp,
     Kill,
@@ -93,9 +94,10 @@ enum Step {
     Renew,
 }
 
-const STEPS: [(u64, Step); 22] = [
+const STEPS: [(u64, Step); 23] = [
     (30, Step::Call),
     (6, Step::CallAll),
+    (3, Step::Burst),
     (4, Step::Flood),
     (6, Step::HangUp),
     (4, Step::Kill),
@@ -330,7 +332,8 @@ impl<'a> Life<'a> {
         }
         match step {
             Step::Call => drop(self.echo(role)),
-            Step::CallAll => self.call_all(),
+            Step::CallAll => self.call_all(&self.active.clone()),
+            Step::Burst => self.call_all(&[role; 8]),
             Step::Flood => drop(self.call(role, "flood", json!({}), "done")),
             Step::HangUp => self.hang_up(role),
             Step::Kill => self.kill(),
@@ -470,9 +473,10 @@ impl<'a> Life<'a> {
         self.add(role);
     }
 
-    fn call_all(&mut self) {
-        let calls: Vec<_> = (self.active.clone().into_iter())
-            .map(|role| {
+    /// Calls them side by side.
+    fn call_all(&mut self, roles: &[Role]) {
+        let calls: Vec<_> = (roles.iter())
+            .map(|&role| {
                 let message = self.message();
                 let arguments = json!({"message": message});
                 let stream = self.session.begin_call(&role.tool("echo"), arguments);
