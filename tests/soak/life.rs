@@ -91,10 +91,11 @@ enum Step {
     LeaveTurn,
     Resume,
     Restart,
+    Idle,
     Renew,
 }
 
-const STEPS: [(u64, Step); 23] = [
+const STEPS: [(u64, Step); 24] = [
     (30, Step::Call),
     (6, Step::CallAll),
     (3, Step::Burst),
@@ -117,6 +118,7 @@ const STEPS: [(u64, Step); 23] = [
     (4, Step::LeaveTurn),
     (2, Step::Resume),
     (1, Step::Restart),
+    (1, Step::Idle),
     (1, Step::Renew),
 ];
 
@@ -153,6 +155,7 @@ pub struct Tally {
     pub dying: AtomicU64,
     pub forgetting: AtomicU64,
     pub late: AtomicU64,
+    pub refused: AtomicU64,
     pub other: AtomicU64,
 }
 
@@ -268,7 +271,7 @@ impl<'a> Life<'a> {
         };
         if let Role::Near | Role::Far = role {
             let uri = format!("http://{address}{}", self.path(role));
-            let timeout = if role == Role::Far { 8 } else { 60 };
+            let timeout = if role == Role::Far { 20 } else { 60 };
             return Extension(json!({
                 "type": "streamable_http", "name": role.name(), "description": description,
                 "uri": uri, "timeout": timeout,
@@ -367,6 +370,8 @@ impl<'a> Life<'a> {
                 let results = self.session.restart();
                 self.all_came(&results);
             }
+            // Its servers end meanwhile.
+            Step::Idle => self.rest(3_000),
             Step::Renew => {
                 self.end();
                 self.begin();
@@ -440,9 +445,13 @@ impl<'a> Life<'a> {
         } else if said.contains(", timeout") {
             assert_eq!(role, Role::Far, "{asked}: {said}");
             count(&self.tally.late);
+        } else if said.contains("refused") {
+            // A connection that had ended is begun anew just then.
+            count(&self.tally.refused);
         } else if said.contains(", transport") {
             count(&self.tally.lost);
         } else {
+            eprintln!("session {}: {said}", self.number);
             count(&self.tally.other);
         }
     }
@@ -586,10 +595,14 @@ impl<'a> Life<'a> {
         let resources = self.server.get(&format!("/agent/resources{query}")).is(200);
         self.server.get(&format!("/agent/prompts{query}")).is(200);
         self.server.get("/sessions").is(200);
+        let state = self.server.get(&format!("/agent/extensions{query}"));
+        let state = state.is(200).text;
         for role in self.active.iter().filter(|role| role.is_sound()) {
             assert!(tools.contains(&role.tool("echo")), "{role:?}: {tools:?}");
             let of = format!("\"extension_name\":\"{}\"", role.name());
             assert!(resources.text.contains(&of), "{role:?}: {}", resources.text);
+            let of = format!("\"name\":\"{}\"", role.name());
+            assert!(state.contains(&of), "{role:?}: {state}");
         }
     }
 

@@ -15,7 +15,7 @@ mod support;
 use life::{Life, Tally, model};
 use remote::Remote;
 use std::env;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use support::process::Census;
@@ -23,6 +23,8 @@ use support::server::{Live, Server};
 use support::until;
 
 const SESSIONS: usize = 8;
+/// After how many seconds without a request a session's servers end, until the next one.
+const IDLE: &str = "1";
 
 /// A number from the environment.
 fn setting(name: &str) -> Option<u64> {
@@ -61,28 +63,26 @@ struct Soak<'a> {
 impl Soak<'_> {
     fn report(&self, what: &str) {
         let census = self.server.census();
-        let all = |of: &[&std::sync::atomic::AtomicU64]| {
-            let all = of.iter().map(|n| n.load(Ordering::Relaxed).to_string());
-            all.collect::<Vec<_>>().join(" ")
-        };
+        let now = |of: &AtomicU64| of.load(Ordering::Relaxed);
         let tally = self.tally;
         eprintln!(
             "{:>5} s {what}: RSS {} KiB, {} fds, {} threads, {} processes; steps {}, calls {}, turns {}, \
-             killed {}; failed: lost {}, dying {}, forgetting {}, late {}, other {}",
+             killed {}; failed: lost {}, dying {}, forgetting {}, late {}, refused {}, other {}",
             self.begin.elapsed().as_secs(),
             self.server.memory("VmRSS") >> 10,
             census.fds,
             census.threads,
             census.descendants,
-            all(&[&tally.steps]),
-            all(&[&tally.calls]),
-            all(&[&tally.turns]),
-            all(&[&tally.killed]),
-            all(&[&tally.lost]),
-            all(&[&tally.dying]),
-            all(&[&tally.forgetting]),
-            all(&[&tally.late]),
-            all(&[&tally.other]),
+            now(&tally.steps),
+            now(&tally.calls),
+            now(&tally.turns),
+            now(&tally.killed),
+            now(&tally.lost),
+            now(&tally.dying),
+            now(&tally.forgetting),
+            now(&tally.late),
+            now(&tally.refused),
+            now(&tally.other),
         );
     }
 
@@ -119,11 +119,9 @@ impl Soak<'_> {
             let before = std::mem::replace(&mut last, self.server.census());
             (before == last && last.descendants == 0).then_some(last)
         });
-        assert_eq!(
-            self.remote.sessions(),
-            0,
-            "sessions are ended at the server"
-        );
+        // One whose first answer was cut off cannot be ended: nobody knows its name.
+        let (left, begun) = self.remote.sessions();
+        assert!(left <= 2 + begun / 100, "{left} of {begun} are not ended");
         self.report("at rest");
         let memory = self.server.memory("VmRSS");
         Rest { census, memory }
@@ -142,7 +140,9 @@ fn nothing_is_left_over() {
         time.as_secs()
     );
     let (remote, tally) = (Remote::start(), Tally::default());
-    let server = Server::scripted(model()).start();
+    let server = Server::scripted(model())
+        .env("GOOSE_SESSION_IDLE_SECS", IDLE)
+        .start();
     let rest_before = server.at_rest();
     let soak = Soak {
         server: &server,

@@ -45,9 +45,10 @@ impl Remote {
         known.retain(|_, of| of != path);
     }
 
-    /// How many sessions clients have begun and not ended.
-    pub fn sessions(&self) -> usize {
-        self.sessions.known.lock().unwrap().len()
+    /// How many sessions clients have not ended, and how many they have begun.
+    pub fn sessions(&self) -> (u64, u64) {
+        let left = self.sessions.known.lock().unwrap().len() as u64;
+        (left, self.sessions.next.load(Ordering::SeqCst))
     }
 }
 
