@@ -315,7 +315,7 @@ APPS = {
 }
 
 
-def peers(home, scratch, page):
+def peers(home, scratch, page, uvx):
     """Everything that tests/interop/run installs."""
     node = shutil.which("node") or "node"
 
@@ -362,6 +362,9 @@ def peers(home, scratch, page):
         command = [str(folder / "python"), str(HERE / "small.py")]
         yield Peer(name, command, **small)
         yield Peer(name, [*command, "PORT"], **small, transport="http")
+    if uvx:
+        command = [str(new / "uvx"), "--offline", "--with", uvx, "python", str(HERE / "small.py")]
+        yield Peer("small-uvx", command, **small, env={"UV_CACHE_DIR": str(home / "uv")})
     yield Peer("pager", [str(old / "python"), str(HERE / "pager.py")], "turn_24", {}, "turn_24: done", "book://leaf/0",
                {"tools": 25, "resources": 25, "prompts": 25})
 
@@ -370,6 +373,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--gosling", required=True)
     parser.add_argument("--home", required=True, type=Path)
+    parser.add_argument("--uvx", metavar="PACKAGE", help="the Python SDK that is in the cache of uvx")
     parser.add_argument("--count", type=Path, help="a file for the number of peers tried")
     parser.add_argument("peer", nargs="*")
     options = parser.parse_args()
@@ -381,7 +385,7 @@ def main():
     print(line_of({column: column for column in COLUMNS}), flush=True)
     results, todo = [], queue.Queue()
     page = f"http://127.0.0.1:{pages.server_port}/"
-    for number, peer in enumerate(peers(options.home, scratch, page)):
+    for number, peer in enumerate(peers(options.home, scratch, page, options.uvx)):
         if not options.peer or peer.name in options.peer:
             todo.put((number, peer))
 
