@@ -92,10 +92,11 @@ enum Step {
     Resume,
     Restart,
     Idle,
+    Freeze,
     Renew,
 }
 
-const STEPS: [(u64, Step); 24] = [
+const STEPS: [(u64, Step); 25] = [
     (30, Step::Call),
     (6, Step::CallAll),
     (3, Step::Burst),
@@ -119,6 +120,7 @@ const STEPS: [(u64, Step); 24] = [
     (2, Step::Resume),
     (1, Step::Restart),
     (1, Step::Idle),
+    (1, Step::Freeze),
     (1, Step::Renew),
 ];
 
@@ -372,6 +374,11 @@ impl<'a> Life<'a> {
             }
             // Its servers end meanwhile.
             Step::Idle => self.rest(3_000),
+            Step::Freeze => {
+                signal(self.server.pid(), "STOP");
+                self.rest(50);
+                signal(self.server.pid(), "CONT");
+            }
             Step::Renew => {
                 self.end();
                 self.begin();

@@ -222,6 +222,8 @@ impl Stream {
                 true
             }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
+            // The machine was suspended, for example.
+            Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => panic!("the stream stopped after {:?}: {error}", self.events),
         }
     }
