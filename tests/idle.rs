@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, Session};
-use support::{process, until};
+use support::server::{Extension, Live, Record, Server, Session, as_argument, scripted_mcp};
+use support::{process, temp_dir, until};
 
 /// A server whose sessions are idle after a second.
 fn soon_idle() -> Server {
@@ -210,4 +210,28 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
         (now.threads <= rest.threads + 1 && now.descendants == 0).then_some(())
     });
     assert!(server.terminate().success());
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_again_was_not_lost() {
+    let (record, mark) = (Record::new(), temp_dir());
+    let down = mark.path().join("down");
+    let script = as_argument(&Script::new().recorded(&record.path()));
+    let command = format!(
+        "if [ -e '{}' ]; then echo 'no licence' >&2; exit 9; fi; exec '{}' '{script}'",
+        down.display(),
+        scripted_mcp()
+    );
+    let server = soon_idle().start();
+    let session = server.session([Extension::shell("one", &command)]);
+    session.echoes("one");
+    at_rest(&server);
+    std::fs::write(&down, "").unwrap();
+    for _ in 0..5 {
+        let answer = session.call("one__echo", json!({})).is(500);
+        answer.says("no licence").never_says("keeps dying");
+    }
+    std::fs::remove_file(&down).unwrap();
+    session.echoes("one");
+    assert_eq!(status(&session)[0]["restarts"], 0);
 }

@@ -116,8 +116,8 @@ impl Server {
 
     /// Whether it can be used as it is: connected, or given back until it is used.
     pub(super) fn is_up(&self) -> bool {
-        let (connection, resting) = self.present();
-        resting || connection.client.is_open()
+        let state = lock(&self.state);
+        state.resting && state.failure.is_none() || state.connection.client.is_open()
     }
 
     fn present(&self) -> (Arc<Connection>, bool) {
@@ -177,7 +177,7 @@ impl Server {
             status.error = state.failure.clone();
             status.state = match () {
                 () if state.recovering => status::State::Starting,
-                () if state.resting => status::State::Idle,
+                () if state.resting && state.failure.is_none() => status::State::Idle,
                 () if state.connection.client.is_open() => status::State::Active,
                 () if state.failure.is_some() => status::State::Broken,
                 () => status::State::Lost,
@@ -442,8 +442,11 @@ impl Server {
             Ok(made) => Arc::new(made),
             Err(error) => {
                 log::warn!("extension not started again name={name:?} reason={error}");
+                let mut state = lock(&self.state);
+                // Still not lost: the next attempt is no restart either.
+                state.resting = recovery.rested;
                 if error.phase != Phase::Cancelled {
-                    lock(&self.state).failure = Some(error.message.clone());
+                    state.failure = Some(error.message.clone());
                 }
                 return Err(error);
             }
