@@ -1,14 +1,19 @@
 //! A session that nobody uses gives its servers back, and the next request brings them back.
 #![cfg(target_os = "linux")]
 
+#[allow(dead_code)] // Each test file uses its own part.
+#[path = "support/http_peer.rs"]
+mod http_peer;
 mod support;
+
+use http_peer::{Peer, accepted, answer, json as answers};
 
 use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, Session, as_argument, scripted_mcp};
-use support::{process, temp_dir, until};
+use support::server::{Extension, Live, Record, Server, Session};
+use support::{process, until};
 
 /// A server whose sessions are idle after a second.
 fn soon_idle() -> Server {
@@ -213,25 +218,33 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_again_was_not_lost() {
-    let (record, mark) = (Record::new(), temp_dir());
-    let down = mark.path().join("down");
-    let script = as_argument(&Script::new().recorded(&record.path()));
-    let command = format!(
-        "if [ -e '{}' ]; then echo 'no licence' >&2; exit 9; fi; exec '{}' '{script}'",
-        down.display(),
-        scripted_mcp()
-    );
+fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
+    let peer = Peer::new(|seen, stream| {
+        let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
+        let result = match body["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "peer", "version": "1"},
+            }),
+            Some("tools/list") => json!({"tools": []}),
+            _ if seen.method == "GET" => return answer(stream, "405 Method Not Allowed", ""),
+            _ => return accepted(stream),
+        };
+        let text = json!({"jsonrpc": "2.0", "id": body["id"], "result": result});
+        answers(stream, &text.to_string())
+    });
     let server = soon_idle().start();
-    let session = server.session([Extension::shell("one", &command)]);
-    session.echoes("one");
-    at_rest(&server);
-    std::fs::write(&down, "").unwrap();
-    for _ in 0..5 {
-        let answer = session.call("one__echo", json!({})).is(500);
-        answer.says("no licence").never_says("keeps dying");
+    let far = json!({"type": "streamable_http", "name": "far", "uri": peer.url, "timeout": 2});
+    let session = server.session([Extension(far)]);
+    until("it to be idle", || {
+        (status(&session)[0]["state"] == "idle").then_some(())
+    });
+    drop(peer);
+    for _ in 0..4 {
+        let begin = Instant::now();
+        let answer = session.call("far__any", json!({})).is(500);
+        answer.says("refused").never_says("keeps");
+        assert!(begin.elapsed() > Duration::from_millis(500), "tried once");
     }
-    std::fs::remove_file(&down).unwrap();
-    session.echoes("one");
     assert_eq!(status(&session)[0]["restarts"], 0);
 }

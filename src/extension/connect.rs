@@ -5,15 +5,16 @@ use super::command;
 use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::manager::Context;
+use super::recovery::back_off;
 use super::status::Place;
 use super::wishes::Wishes;
 use super::{Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{Client, Handler, Listener, Options};
 use crate::mcp::pending::Patience;
-use crate::mcp::transport::Transport;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
+use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
@@ -22,7 +23,8 @@ use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A server that is ready, and what it listed.
 pub(super) struct Connection {
@@ -47,7 +49,75 @@ fn shown(text: &str, secrets: &[String]) -> String {
     printable(&redact(text, secrets), 100)
 }
 
+/// Why there is no connection.
+pub(super) struct NotConnected {
+    pub(super) error: Error,
+    pub(super) later: Later,
+}
+
+/// Whether another attempt may do better.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Later {
+    /// Nothing says so.
+    No,
+    /// Nobody listens at the address.
+    Refused,
+    /// The server asks to come back after this time.
+    Busy(Duration),
+}
+
+impl From<Error> for NotConnected {
+    fn from(error: Error) -> Self {
+        NotConnected {
+            error,
+            later: Later::No,
+        }
+    }
+}
+
+/// How often somebody who waits looks whether the caller is still there.
+const LOOK: Duration = Duration::from_millis(100);
+
 impl Context {
+    /// As [`connect`](Self::connect), again and again until `end` while the server asks for that or, should
+    /// it have been there before, while nobody listens at its address.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn connect_until(
+        &self,
+        end: Instant,
+        was_there: bool,
+        config: &ExtensionConfig,
+        wishes: &Arc<Wishes>,
+        cancel: &Cancel,
+    ) -> Result<Connection, NotConnected> {
+        let mut attempt = 0;
+        loop {
+            let failed = match self.connect(config, wishes, cancel) {
+                Ok(connection) => return Ok(connection),
+                Err(failed) => failed,
+            };
+            let wait = match failed.later {
+                Later::Refused if was_there => back_off(attempt),
+                Later::Busy(asked) => asked.max(back_off(attempt)),
+                Later::No | Later::Refused => return Err(failed),
+            };
+            attempt += 1;
+            let next = Instant::now() + wait;
+            if next >= end {
+                return Err(failed);
+            }
+            while let Some(left) = next.checked_duration_since(Instant::now()) {
+                if cancel.probe() {
+                    let reason = "nobody waits for its server any more";
+                    return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
+                }
+                thread::sleep(left.min(LOOK));
+            }
+        }
+    }
+
     /// Starts the server of an extension, or finds it, initializes it and asks for its tools.
     ///
     /// # Errors
@@ -57,7 +127,7 @@ impl Context {
         config: &ExtensionConfig,
         wishes: &Arc<Wishes>,
         cancel: &Cancel,
-    ) -> Result<Connection, Error> {
+    ) -> Result<Connection, NotConnected> {
         let name = config.name();
         let merged = |envs, keys| {
             let merged = Environment::merge(envs, keys, &*self.secrets);
@@ -79,16 +149,16 @@ impl Context {
             ExtensionConfig::Sse(_) => {
                 let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
                               `streamable_http` and `uri` to the server's MCP endpoint";
-                return Err(Error::new(name, Phase::Config, reason));
+                return Err(Error::new(name, Phase::Config, reason).into());
             }
-            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension")),
+            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension").into()),
             ExtensionConfig::Frontend(_) => {
-                return Err(missing(name, "server of a frontend extension"));
+                return Err(missing(name, "server of a frontend extension").into());
             }
             ExtensionConfig::InlinePython(_) => {
-                return Err(missing(name, "inline Python extension"));
+                return Err(missing(name, "inline Python extension").into());
             }
-            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension")),
+            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension").into()),
         };
         let stale = Arc::new(AtomicBool::new(false));
         let listener = Arc::new(Watch {
@@ -122,7 +192,16 @@ impl Context {
             };
             Arc::new(answering) as Arc<dyn Handler>
         });
-        let failed = |error: mcp::Error| Error::from_mcp(name, true, &error);
+        let failed = |error: mcp::Error| NotConnected {
+            error: Error::from_mcp(name, true, &error),
+            later: match error {
+                mcp::Error::Transport(TransportError::Refused(_)) => Later::Refused,
+                mcp::Error::Transport(TransportError::Busy {
+                    after: Some(after), ..
+                }) => Later::Busy(after),
+                _ => Later::No,
+            },
+        };
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
         wishes.express(name, &client, self.log_level, cancel);

@@ -250,7 +250,9 @@ impl Manager {
             return Ok(extension);
         }
         let wishes = Arc::default();
-        let connection = self.context.connect(config, &wishes, cancel)?;
+        let end = Instant::now() + config.timeout();
+        let connected = (self.context).connect_until(end, false, config, &wishes, cancel);
+        let connection = connected.map_err(|failed| failed.error)?;
         let context = self.context.clone();
         Ok(Extension::server(
             config, number, context, connection, wishes,

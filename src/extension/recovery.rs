@@ -69,6 +69,11 @@ impl Restarts {
         }
         allowed
     }
+
+    /// The last one was none after all.
+    pub(super) fn take_back(&mut self) {
+        self.0.pop_back();
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The server of an active extension: its present connection, and how it gets another when that is lost.
 
 use super::config::ExtensionConfig;
-use super::connect::{Connection, without_duplicates};
+use super::connect::{Connection, Later, NotConnected, without_duplicates};
 use super::manager::Context;
 use super::recovery::{RESTARTS, Restarts, Verdict, WINDOW, back_off, judge};
 use super::status::{self, Calls, ServerInfo, Status};
@@ -117,7 +117,8 @@ impl Server {
     /// Whether it can be used as it is: connected, or given back until it is used.
     pub(super) fn is_up(&self) -> bool {
         let state = lock(&self.state);
-        state.resting && state.failure.is_none() || state.connection.client.is_open()
+        let up = state.resting || state.connection.client.is_open();
+        up && state.failure.is_none()
     }
 
     fn present(&self) -> (Arc<Connection>, bool) {
@@ -436,15 +437,21 @@ impl Server {
         let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let ended = stop.clone();
         let _ended = self.ended.on_cancel(move || ended.cancel());
-        let connected = self.context.connect(&self.config, &self.wishes, &stop);
+        let (config, wishes) = (&self.config, &self.wishes);
+        let connected = (self.context).connect_until(end, true, config, wishes, &stop);
         let name = self.config.name();
         let made = match connected {
             Ok(made) => Arc::new(made),
-            Err(error) => {
+            Err(NotConnected { error, later }) => {
                 log::warn!("extension not started again name={name:?} reason={error}");
                 let mut state = lock(&self.state);
-                // Still not lost: the next attempt is no restart either.
-                state.resting = recovery.rested;
+                // Nothing was started, or it was given no time to start.
+                if error.phase == Phase::Cancelled || later != Later::No {
+                    match recovery.rested {
+                        true => state.resting = true,
+                        false => state.restarts.take_back(),
+                    }
+                }
                 if error.phase != Phase::Cancelled {
                     state.failure = Some(error.message.clone());
                 }
@@ -519,7 +526,7 @@ impl Server {
                 false => "its server keeps dying",
             };
             let reason = format!(
-                "{does}: it was connected again {RESTARTS} times within {} s; the last time: {why}",
+                "{does}: {RESTARTS} attempts to connect it again within {} s did not help; the last time: {why}",
                 WINDOW.as_secs()
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
