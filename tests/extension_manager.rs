@@ -11,6 +11,7 @@ use gosling::mcp::types::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
     ElicitResult,
 };
+use gosling::store::Paths;
 use gosling::sys::cancel::Cancel;
 use serde_json::{Map, Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,6 +62,7 @@ fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
         session_id: "s".to_owned(),
         working_dir: std::env::temp_dir(),
         secrets: Arc::new(|_| Ok(None)),
+        paths: Arc::new(Paths::under(&std::env::temp_dir())),
         offline: true,
         bounds: Bounds::default(),
         roots: false,

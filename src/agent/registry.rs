@@ -23,6 +23,8 @@ pub(super) const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {
+    /// Where they are.
+    pub paths: Arc<Paths>,
     /// Settings and the configured extensions.
     pub config: Config,
     /// What `env_keys` name.
@@ -39,6 +41,7 @@ impl Stores {
     /// Those in the folders of `paths`. Nothing is read or made yet.
     pub fn new(paths: &Paths) -> Self {
         Stores {
+            paths: Arc::new(paths.clone()),
             config: Config::new(paths),
             secrets: Arc::new(Secrets::new(paths)),
             sessions: Arc::new(Sessions::new(paths)),
@@ -391,6 +394,7 @@ impl Registry {
                 Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
                 Err(error) => Err(error.to_string()),
             }),
+            paths: self.stores.paths.clone(),
             offline: self.offline,
             bounds: self.bounds(),
             roots: self.roots(),

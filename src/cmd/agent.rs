@@ -4,7 +4,6 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::{Guard, Limits, Server};
-use crate::store::Paths;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
 use lexopt::prelude::*;
@@ -91,7 +90,7 @@ fn read_secret(file: PathBuf) -> Result<String, Failure> {
 
 fn serve(options: Options) -> Result<(), Failure> {
     signal::hold();
-    let paths = Paths::from_env().map_err(failed("no place for files"))?;
+    let paths = super::paths()?;
     logging::start(&paths);
     let (secret, drawn) = match options.secret {
         Some(secret) => (secret, false),

@@ -93,6 +93,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         session_id: "call".to_owned(),
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
+        paths: Arc::new(super::paths()?),
         offline,
         bounds: Bounds::default(),
         roots: false,

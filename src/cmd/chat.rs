@@ -10,7 +10,6 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
-use crate::store::Paths;
 use crate::sys::cancel::Cancel;
 use crate::sys::signal;
 use crate::text::printable;
@@ -108,7 +107,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 
 fn chat(mut options: Options) -> Result<(), Failure> {
     signal::hold();
-    let paths = Paths::from_env().map_err(failed("no place for files"))?;
+    let paths = super::paths()?;
     logging::start_quietly(&paths);
     let registry = Arc::new(Registry::new(Stores::new(&paths), options.offline));
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;

@@ -13,6 +13,7 @@ Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends.
 
 names:
   demo        a little of everything: tools, resources, a prompt
+  developer   a shell and files, for coding
 
 options:
   --pages     demo: three pages of each
@@ -37,7 +38,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     })?;
     let server = match name.as_str() {
         "demo" => builtin::demo::server(pages),
-        name => builtin::server(name).ok_or_else(|| {
+        name => builtin::server(name, &super::paths()?).ok_or_else(|| {
             let known = builtin::NAMES.join(", ");
             Failure::Usage(format!("there is no server {name:?}, only {known}"))
         })?,

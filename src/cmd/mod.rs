@@ -12,6 +12,7 @@ mod logging;
 mod mcp;
 mod words;
 
+use crate::store::Paths;
 use crate::sys;
 use lexopt::prelude::*;
 use std::ffi::OsString;
@@ -61,6 +62,11 @@ impl From<lexopt::Error> for Failure {
 /// For `map_err`: what was tried, and why it did not work.
 fn failed<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Failure {
     move |error| Failure::Failed(format!("{what}: {error}"))
+}
+
+/// Where the user's files are.
+fn paths() -> Result<Paths, Failure> {
+    Paths::from_env().map_err(failed("no place for files"))
 }
 
 /// Runs the command that the process was started with.

@@ -9,9 +9,11 @@ use super::recovery::back_off;
 use super::status::Place;
 use super::wishes::Wishes;
 use super::{Error, Phase};
+use crate::builtin;
 use crate::mcp;
 use crate::mcp::client::{Client, Handler, Listener, Options};
 use crate::mcp::pending::Patience;
+use crate::mcp::server::InProcess;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
@@ -32,7 +34,8 @@ pub(super) struct Connection {
     pub(super) tools: Arc<Vec<Tool>>,
     /// The server said that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
-    pub(super) place: Place,
+    /// None for one in this process.
+    pub(super) place: Option<Place>,
     /// When it was ready.
     pub(super) since: Instant,
     secrets: Vec<String>,
@@ -137,13 +140,13 @@ impl Context {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = merged(&stdio.envs, &stdio.env_keys)?;
                 let transport = self.stdio(stdio, &environment)?;
-                let place = Place::Pid(transport.pid());
+                let place = Some(Place::Pid(transport.pid()));
                 (Arc::new(transport), place, environment)
             }
             ExtensionConfig::StreamableHttp(http) => {
                 let environment = merged(&http.envs, &http.env_keys)?;
                 let transport = self.http(http, &environment)?;
-                let place = Place::Url(transport.origin().to_owned());
+                let place = Some(Place::Url(transport.origin().to_owned()));
                 (Arc::new(transport), place, environment)
             }
             ExtensionConfig::Sse(_) => {
@@ -151,7 +154,20 @@ impl Context {
                               `streamable_http` and `uri` to the server's MCP endpoint";
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
-            ExtensionConfig::Builtin(_) => return Err(missing(name, "builtin extension").into()),
+            ExtensionConfig::Builtin(builtin) => {
+                let server =
+                    builtin::server(&key(&builtin.name), &self.paths).ok_or_else(|| {
+                        let known = builtin::NAMES.join(", ");
+                        let reason =
+                            format!("there is no builtin extension of this name, only {known}");
+                        Error::new(name, Phase::Config, reason)
+                    })?;
+                (
+                    Arc::new(InProcess::new(server)),
+                    None,
+                    Environment::default(),
+                )
+            }
             ExtensionConfig::Frontend(_) => {
                 return Err(missing(name, "server of a frontend extension").into());
             }

@@ -13,6 +13,7 @@ use crate::mcp;
 use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
+use crate::store::Paths;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crate::text::printable;
@@ -35,6 +36,8 @@ pub struct Context {
     pub working_dir: PathBuf,
     /// Where the values of `env_keys` come from.
     pub secrets: Arc<SecretLookup>,
+    /// Where the files of builtin extensions are.
+    pub paths: Arc<Paths>,
     /// No connection may leave this machine.
     pub offline: bool,
     /// What bounds the patience with a server and the size of what it says.

@@ -140,7 +140,9 @@ impl Server {
         let connection = {
             let mut state = lock(&self.state);
             let busy = state.under_way > 0 || state.recovering || state.closed || state.resting;
-            if busy || !state.connection.client.is_open() {
+            // A server in this process costs nothing, and may have work for the user in hand.
+            let inside = state.connection.place.is_none();
+            if busy || inside || !state.connection.client.is_open() {
                 return;
             }
             state.resting = true;
@@ -187,7 +189,7 @@ impl Server {
         };
         if status.state == status::State::Active {
             status.error = None;
-            status.place = Some(connection.place.clone());
+            status.place.clone_from(&connection.place);
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         let said = connection.client.server();

@@ -189,6 +189,17 @@ impl Content {
         Content(RawValue::from_string(part.to_string()).unwrap_or_default())
     }
 
+    /// A text for the people or the models that `audience` names (`user`, `assistant`), and how much it
+    /// matters to them, from 0 to 1.
+    pub fn text_for(audience: &str, priority: Option<f64>, text: &str) -> Self {
+        let mut annotations = serde_json::json!({ "audience": [audience] });
+        if let Some(priority) = priority {
+            annotations["priority"] = priority.into();
+        }
+        let part = serde_json::json!({"type": "text", "text": text, "annotations": annotations});
+        Content(RawValue::from_string(part.to_string()).unwrap_or_default())
+    }
+
     /// The JSON text.
     pub fn as_json(&self) -> &str {
         self.0.get()

@@ -94,6 +94,37 @@ pub fn make_private(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Lets the file be opened without waiting for anybody, as a named pipe would.
+pub fn never_wait(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
+    options
+}
+
+/// How many names a file has.
+pub fn links(metadata: &Metadata) -> u64 {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(metadata);
+    #[cfg(not(unix))]
+    return u64::from(metadata.is_file());
+}
+
+/// Gives `file` the owner and group of another, as far as we may.
+pub fn copy_owner(file: &File, of: &Metadata) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let ours = file.metadata();
+        let differs = ours.is_ok_and(|own| (own.uid(), own.gid()) != (of.uid(), of.gid()));
+        if differs && fchown(file, Some(of.uid()), Some(of.gid())).is_err() {
+            // The group alone may be ours to give.
+            let _ = fchown(file, None, Some(of.gid()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (file, of);
+}
+
 /// Makes the names in the folder `path` durable: what was created, renamed or removed there.
 ///
 /// File systems that cannot do that for a folder, as some network ones, are left to their ways.

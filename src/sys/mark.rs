@@ -25,8 +25,10 @@ pub(super) struct Mark {
     text: String,
     /// The server's part of the limit, if limits can carry marks here.
     server: Option<u64>,
-    /// Which child; none for all of them.
+    /// Which child, or family of them; none for all of them.
     child: Option<u64>,
+    /// It is one of a family: they share the limit, and only their environments tell them apart.
+    member: bool,
 }
 
 /// What a process's limit says of it.
@@ -53,6 +55,7 @@ impl Mark {
                 .filter(|_| limits)
                 .map(|n| HUGE | (n & (HUGE - 1) & !COUNT)),
             child: None,
+            member: false,
         }
     }
 
@@ -62,6 +65,16 @@ impl Mark {
             text: format!("{}{number}.", self.text),
             server: self.server,
             child: Some(number),
+            member: false,
+        }
+    }
+
+    /// The mark of one in a family whose mark this is.
+    pub(super) fn of_member(&self, number: u64) -> Mark {
+        Mark {
+            text: format!("{}{number}.", self.text),
+            member: true,
+            ..*self
         }
     }
 
@@ -84,8 +97,9 @@ impl Mark {
         }
         match self.child {
             None => Says::Marked,
-            Some(child) if child == limit & COUNT => Says::Marked,
-            Some(_) => Says::Other,
+            Some(child) if child != limit & COUNT => Says::Other,
+            Some(_) if self.member => Says::Nothing,
+            Some(_) => Says::Marked,
         }
     }
 
@@ -143,6 +157,25 @@ mod tests {
         assert!(!three.is_in(format!("{MARK}={NAME}.33.\0").as_bytes()));
         assert!(!three.is_in(format!("X{MARK}={NAME}.3.\0").as_bytes()));
         assert!(!three.is_in(b""));
+    }
+
+    #[test]
+    fn a_family_knows_its_members_and_they_only_themselves() {
+        let family = server().of_child(7);
+        let (one, two) = (family.of_member(1), family.of_member(2));
+        let variable = format!("{MARK}={}\0", one.variable(None));
+        assert!(family.is_in(variable.as_bytes()) && one.is_in(variable.as_bytes()));
+        assert!(!two.is_in(variable.as_bytes()));
+        assert_eq!(one.limit(), family.limit());
+        if let Some(limit) = one.limit() {
+            assert_eq!(family.judge(limit), Says::Marked);
+            assert_eq!(
+                one.judge(limit),
+                Says::Nothing,
+                "it may be that of the other"
+            );
+            assert_eq!(server().of_child(8).of_member(1).judge(limit), Says::Other);
+        }
     }
 
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]

@@ -118,6 +118,36 @@ impl ExitWatch {
     }
 }
 
+/// What a child has for its owner, see [`wait_output`].
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// There is something to read, or the end.
+    pub stdout: bool,
+    /// The same.
+    pub stderr: bool,
+    /// It has exited.
+    pub exited: bool,
+}
+
+/// Waits until a child has written something or exited. What is `None` is not waited for. Where an exit
+/// cannot be seen it is not reported.
+pub fn wait_output(
+    stdout: Option<&PipeReader>,
+    stderr: Option<&PipeReader>,
+    exit: Option<&ExitWatch>,
+    limit: Duration,
+) -> Ready {
+    let fd = |pipe: Option<&PipeReader>| pipe.map_or(-1, PipeReader::fd);
+    let exit = exit.and_then(|exit| exit.0.as_ref());
+    let exit = exit.map_or(-1, unix::PidFd::fd);
+    let [stdout, stderr, exited] = unix::wait_any([fd(stdout), fd(stderr), exit], limit);
+    Ready {
+        stdout,
+        stderr,
+        exited,
+    }
+}
+
 enum Job {
     Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
     Ended(i32),
@@ -140,23 +170,78 @@ fn server_mark() -> io::Result<&'static str> {
     Ok(SERVER.get_or_init(|| mark))
 }
 
+/// The mark of one more child, or family, of this process.
+fn next_mark() -> io::Result<Mark> {
+    static CHILDREN: AtomicU64 = AtomicU64::new(1);
+    let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
+    Ok(Mark::of_server(server_mark()?).of_child(number))
+}
+
+/// Processes that share a mark, so that all that is left of them can be ended together, whoever of them
+/// has exited.
+pub struct Family {
+    mark: Mark,
+    members: AtomicU64,
+}
+
+impl Family {
+    /// One without members.
+    ///
+    /// # Errors
+    /// When the system has no random bytes to give.
+    pub fn new() -> io::Result<Self> {
+        Ok(Family {
+            mark: next_mark()?,
+            members: AtomicU64::new(1),
+        })
+    }
+
+    fn member(&self) -> Mark {
+        let number = self.members.fetch_add(1, Ordering::Relaxed);
+        self.mark.of_member(number)
+    }
+
+    /// Ends whatever is left.
+    pub fn end(&self) {
+        sweep::kill_marked(&self.mark, SWEEP);
+    }
+}
+
 impl Process {
     /// Starts `command` with piped stdin, stdout and stderr, in a process group of its own.
     ///
     /// # Errors
     /// Whatever kept the program from starting: not found, not executable, a working directory that
     /// does not exist, no more processes.
-    pub fn spawn(mut command: Command) -> io::Result<(Process, Pipes)> {
-        static CHILDREN: AtomicU64 = AtomicU64::new(1);
-        let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
-        let mark = Mark::of_server(server_mark()?).of_child(number);
+    pub fn spawn(command: Command) -> io::Result<(Process, Pipes)> {
+        Self::start(command, next_mark()?, false)
+    }
+
+    /// The same for one of a family, in a session of its own, so that it cannot open the terminal of this
+    /// process.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    pub fn spawn_in(family: &Family, command: Command) -> io::Result<(Process, Pipes)> {
+        Self::start(command, family.member(), true)
+    }
+
+    fn start(
+        mut command: Command,
+        mark: Mark,
+        without_terminal: bool,
+    ) -> io::Result<(Process, Pipes)> {
         let around = std::env::var(MARK).ok();
         command
             .env(MARK, mark.variable(around.as_deref()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        unix::lead_a_group_and_die_with_us(&mut command, &mark);
+        match without_terminal {
+            true => unix::lead_a_session(&mut command),
+            false => unix::lead_a_group(&mut command),
+        }
+        unix::carry_and_die_with_us(&mut command, &mark);
         let spawner = Spawner::get()?;
         let (reply, answer) = bounded(1);
         let gone = || io::Error::other("the thread that starts processes is gone");
@@ -212,6 +297,23 @@ impl Process {
     /// child is not reaped yet, so its id stays its own.
     pub fn wait_exit(&self, limit: Duration) -> bool {
         self.status.get().is_some() || unix::wait_exit(self.pid, limit)
+    }
+
+    /// Reaps the child, which has exited, and leaves alone what it started: its [`Family`] will see to
+    /// that. Does nothing if it has not exited.
+    pub fn leave(&self) {
+        let _one_at_a_time = lock(&self.ending);
+        if !self.wait_exit(Duration::ZERO) {
+            return;
+        }
+        let Some(mut child) = lock(&self.child).take() else {
+            return;
+        };
+        let _ = self.by_itself.set(true);
+        if let Ok(Some(status)) = child.try_wait() {
+            let _ = self.status.set(status);
+        }
+        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
     }
 
     /// Ends the child and everything it started; returns when nothing of it is left or no more can

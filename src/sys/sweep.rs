@@ -172,7 +172,8 @@ mod tests {
     fn limited(mark: &Mark) -> Child {
         let mut command = Command::new("sleep");
         command.arg("300").env_clear().env("PATH", "/usr/bin:/bin");
-        unix::lead_a_group_and_die_with_us(&mut command, mark);
+        unix::lead_a_group(&mut command);
+        unix::carry_and_die_with_us(&mut command, mark);
         command.spawn().unwrap()
     }
 

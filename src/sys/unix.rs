@@ -24,13 +24,16 @@ pub(super) fn pid_of(child: &Child) -> i32 {
     child.id().cast_signed()
 }
 
-/// The child will lead a process group of its own and, on Linux, carry the mark as a limit and be
-/// killed when the thread that makes it ends.
-pub(super) fn lead_a_group_and_die_with_us(command: &mut Command, mark: &Mark) {
+/// The child will lead a process group of its own.
+pub(super) fn lead_a_group(command: &mut Command) {
     command.process_group(0);
+}
+
+/// The child will, on Linux, carry the mark as a limit and be killed when the thread that makes it ends.
+pub(super) fn carry_and_die_with_us(command: &mut Command, mark: &Mark) {
     let limit = mark.limit();
     #[cfg(not(target_os = "linux"))]
-    let _ = limit;
+    let _ = (limit, command);
     #[cfg(target_os = "linux")]
     {
         let parent = std::process::id().cast_signed();
@@ -136,6 +139,20 @@ pub(super) fn signal_group(group: i32, signal: Signal) {
     }
 }
 
+/// Waits until one of these descriptors can be read, or is at its end; says which can. Negative ones are
+/// passed over.
+pub(super) fn wait_any<const N: usize>(fds: [i32; N], limit: Duration) -> [bool; N] {
+    let mut polls = fds.map(|fd| libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    });
+    let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: N valid pollfds that outlive the call.
+    unsafe { libc::poll(polls.as_mut_ptr(), N as libc::nfds_t, millis) };
+    polls.map(|poll| poll.fd >= 0 && poll.revents != 0)
+}
+
 /// Waits until a child of ours has exited, without reaping it. False when the limit passes first.
 pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
     let end = Instant::now() + limit;
@@ -234,6 +251,10 @@ impl PidFd {
     pub(super) fn wait_or_readable(&self, _: Option<i32>) -> bool {
         match *self {}
     }
+
+    pub(super) fn fd(&self) -> i32 {
+        match *self {}
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -276,6 +297,11 @@ mod linux {
                     _ => return polls[0].revents == 0,
                 }
             }
+        }
+
+        /// What becomes readable when the process has exited.
+        pub(in crate::sys) fn fd(&self) -> i32 {
+            self.0.as_raw_fd()
         }
 
         pub(super) fn kill(&self) -> Result<(), Error> {

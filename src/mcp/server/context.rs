@@ -105,6 +105,11 @@ impl Context {
     /// Sends a log message, if logging is declared and the client wants this level. `data` may be
     /// any JSON. MCP 2025-11-25, server/utilities/logging.
     pub fn log(&self, level: Level, data: impl Serialize) {
+        self.log_as(&self.logger, level, data);
+    }
+
+    /// As [`log`](Self::log), by another name than that of what was called.
+    pub fn log_as(&self, logger: &str, level: Level, data: impl Serialize) {
         #[derive(Serialize)]
         struct LogMessage<'a, D> {
             level: Level,
@@ -116,7 +121,6 @@ impl Context {
             .as_ref()
             .is_some_and(|least| level >= *lock(least))
         {
-            let logger = &self.logger;
             self.notify(
                 "notifications/message",
                 &LogMessage {

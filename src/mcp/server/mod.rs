@@ -40,6 +40,7 @@
 mod calls;
 mod connection;
 mod context;
+mod in_process;
 mod page;
 mod prompt;
 mod reply;
@@ -49,6 +50,7 @@ mod tool;
 
 pub use connection::Connection;
 pub use context::{Context, Level};
+pub use in_process::InProcess;
 pub use prompt::Prompt;
 pub use reply::Sink;
 pub use resource::{Contents, Resource, ResourceError, ResourceTemplate};

@@ -1,0 +1,644 @@
+//! `text_editor`: looks at text files and changes them.
+
+use super::files::{self, Endings};
+use super::patch::{self, FilePatch};
+use super::{Developer, working_dir};
+use crate::mcp::server::{Context, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::sys::lock;
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many lines are shown of a file when no range is asked for.
+const MAX_LINES: usize = 2_000;
+/// How many edits of a file can be undone.
+const UNDOS: usize = 10;
+/// How much the texts before all of them may take, in bytes.
+const MAX_UNDO: usize = 64 << 20;
+/// How many lines around a change are shown.
+const AROUND: usize = 4;
+/// How many lines that are nearly what was looked for are named.
+const NEARLY: usize = 3;
+/// How alike they are at least, from 0 to 1.
+const ALIKE: f64 = 0.6;
+
+#[derive(Deserialize)]
+struct Editor {
+    command: String,
+    path: String,
+    diff: Option<String>,
+    file_text: Option<String>,
+    insert_line: Option<i64>,
+    new_str: Option<String>,
+    old_str: Option<String>,
+    view_range: Option<Vec<i64>>,
+}
+
+/// What the files were before they were edited, the oldest first; none if there was no file.
+#[derive(Default)]
+pub(super) struct History {
+    before: HashMap<PathBuf, VecDeque<Option<String>>>,
+    size: usize,
+}
+
+pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "text_editor",
+        "Looks at text files and changes them. Commands: `view` shows a file with line numbers, or what \
+         is in a directory; `write` makes a file or replaces all of it; `str_replace` replaces one place \
+         that is written exactly as in the file, or applies a unified diff; `insert` puts text behind a \
+         line; `undo_edit` takes the last change of a file back.",
+        move |args: Editor, context: &Context| developer.edit(&args, context),
+    )
+    .title("Text editor")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "command": {
+                "type": "string", "enum": ["view", "write", "str_replace", "insert", "undo_edit"],
+                "description": "What to do"
+            },
+            "path": {
+                "type": "string",
+                "description": "The file, or for `view` a directory; absolute, or in the working directory"
+            },
+            "diff": {
+                "type": "string",
+                "description": "str_replace: a unified diff instead of `old_str` and `new_str`; one over several files is applied to all of them or to none, with `path` the directory that its names are in"
+            },
+            "file_text": {"type": "string", "description": "write: all that the file shall hold"},
+            "insert_line": {
+                "type": "integer",
+                "description": "insert: behind which line, 0 for the beginning; negative numbers count from the end, -1 is behind the last line"
+            },
+            "new_str": {"type": "string", "description": "str_replace, insert: the new text"},
+            "old_str": {
+                "type": "string",
+                "description": "str_replace: the text to replace, with enough around it that it is there once"
+            },
+            "view_range": {
+                "type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2,
+                "description": "view: the first and the last line to show, from 1; -1 is the end"
+            }
+        },
+        "required": ["command", "path"]
+    }))
+    .annotations(ToolAnnotations {
+        title: None,
+        read_only_hint: Some(false),
+        destructive_hint: Some(true),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(false),
+    })
+}
+
+impl Developer {
+    fn edit(&self, args: &Editor, context: &Context) -> Result<CallToolResult, ToolError> {
+        let dir = working_dir(context);
+        let needed = |value: &Option<String>, name: &str| {
+            let why = || format!("`{}` needs `{name}`", args.command);
+            value.clone().ok_or_else(why)
+        };
+        let path = files::resolve(&args.path, &dir);
+        let done = path.and_then(|path| match args.command.as_str() {
+            "view" => self.view(&path, args.view_range.as_deref()),
+            "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
+            "str_replace" => match &args.diff {
+                Some(diff) => self.apply(&path, &dir, diff),
+                None => {
+                    let old = needed(&args.old_str, "old_str` and `new_str`, or `diff")?;
+                    let new = needed(&args.new_str, "new_str")?;
+                    self.replace(&path, &dir, &old, &new)
+                }
+            },
+            "insert" => {
+                let line = args.insert_line.ok_or("`insert` needs `insert_line`")?;
+                self.insert(&path, &dir, line, &needed(&args.new_str, "new_str")?)
+            }
+            "undo_edit" => self.undo(&path, &dir),
+            other => Err(format!(
+                "there is no command {other:?}, only view, write, str_replace, insert and undo_edit"
+            )),
+        });
+        done.map_err(ToolError::InvalidParams)
+    }
+
+    fn view(&self, path: &Path, range: Option<&[i64]>) -> Result<CallToolResult, String> {
+        if path.is_dir() {
+            return match range {
+                None => Ok(for_both(&self.list(path)?, 0.0)),
+                Some(_) => Err(format!("{} is a directory, without lines", path.display())),
+            };
+        }
+        let text = files::read(path)?;
+        let lines: Vec<&str> = text.lines().collect();
+        let (first, last) = match range {
+            Some(range) => lines_of(range, lines.len())?,
+            None if lines.len() > MAX_LINES => {
+                return Err(format!(
+                    "{} has {} lines, more than the {MAX_LINES} that are shown at once; say which with \
+                     `view_range`, for example [1, {MAX_LINES}]",
+                    path.display(),
+                    lines.len()
+                ));
+            }
+            None => (1, lines.len()),
+        };
+        let shown = lines.get(first - 1..last).unwrap_or_default();
+        let mut numbered = String::new();
+        for (n, line) in shown.iter().enumerate() {
+            let _ = writeln!(numbered, "{}: {line}", first + n);
+        }
+        let which = match range {
+            Some(_) => format!(" (lines {first}-{last})"),
+            None => String::new(),
+        };
+        let block = block(path, &numbered);
+        Ok(for_both(
+            &format!("### {}{which}\n{block}", path.display()),
+            0.0,
+        ))
+    }
+
+    fn write(&self, path: &Path, dir: &Path, text: &str) -> Result<CallToolResult, String> {
+        let mut history = lock(&self.edits);
+        let real = files::target(path, dir)?;
+        let before = match real.exists() {
+            true => Some(files::read(&real)?),
+            false => None,
+        };
+        let endings = before.as_deref().map_or(Endings::Lf, Endings::of);
+        files::write(&real, &endings.stored(text))?;
+        let what = match before {
+            Some(_) => "Replaced all of",
+            None => "Made",
+        };
+        history.keep(&real, before);
+        let shown = format!(
+            "### {}\n{}",
+            path.display(),
+            block(path, &format!("{text}\n"))
+        );
+        Ok(told(&format!("{what} {}", path.display()), &shown))
+    }
+
+    fn replace(
+        &self,
+        path: &Path,
+        dir: &Path,
+        old: &str,
+        new: &str,
+    ) -> Result<CallToolResult, String> {
+        if old.is_empty() {
+            return Err("`old_str` is empty; to add text, use `insert`".to_owned());
+        }
+        self.change(path, dir, |text| {
+            let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
+            let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
+            let line = |at: usize| text[..at].matches('\n').count() + 1;
+            match places.as_slice() {
+                [at] => {
+                    let first = line(*at);
+                    let last = first + new.matches('\n').count();
+                    let changed = format!("{}{new}{}", &text[..*at], &text[at + old.len()..]);
+                    Ok((changed, first, last))
+                }
+                [] => Err(missing(path, text, &old)),
+                many => {
+                    let lines: Vec<_> = many.iter().take(10).map(|at| line(*at).to_string()).collect();
+                    Err(format!(
+                        "`old_str` is in {} {} times, from line {} on; give more of what is around the one \
+                         that you mean",
+                        path.display(),
+                        many.len(),
+                        lines.join(", ")
+                    ))
+                }
+            }
+        })
+    }
+
+    fn insert(
+        &self,
+        path: &Path,
+        dir: &Path,
+        line: i64,
+        new: &str,
+    ) -> Result<CallToolResult, String> {
+        self.change(path, dir, |text| {
+            let all = text.lines().count();
+            let count = i64::try_from(all).unwrap_or(i64::MAX);
+            let behind = match line {
+                line if line < 0 => count + line + 1,
+                line => line,
+            };
+            let behind = usize::try_from(behind).ok().filter(|behind| *behind <= all);
+            let behind = behind.ok_or_else(|| {
+                format!(
+                    "there is no line {line}: {} has {all} lines, so `insert_line` is between {} and {all}",
+                    path.display(),
+                    -count - 1
+                )
+            })?;
+            let new = new.replace("\r\n", "\n");
+            let new = new.strip_suffix('\n').unwrap_or(&new);
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.insert(behind, new);
+            let mut changed = lines.join("\n");
+            if text.ends_with('\n') || text.is_empty() {
+                changed.push('\n');
+            }
+            Ok((changed, behind + 1, behind + 1 + new.matches('\n').count()))
+        })
+    }
+
+    /// Changes one file. `change` gives the new text and the lines in which it differs.
+    fn change(
+        &self,
+        path: &Path,
+        dir: &Path,
+        change: impl FnOnce(&str) -> Result<(String, usize, usize), String>,
+    ) -> Result<CallToolResult, String> {
+        // Held while files are read and written, so that two edits cannot undo each other.
+        let mut history = lock(&self.edits);
+        let before = files::read(path)?;
+        let real = files::target(path, dir)?;
+        let endings = Endings::of(&before);
+        let (text, first, last) = change(&endings.edited(&before))?;
+        files::write(&real, &endings.stored(&text))?;
+        history.keep(&real, Some(before));
+        let (said, shown) = around(path, &text, first, last);
+        Ok(told(&said, &shown))
+    }
+
+    fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
+        struct Change {
+            path: PathBuf,
+            real: PathBuf,
+            before: Option<String>,
+            /// None to remove the file.
+            after: Option<String>,
+            lines: (usize, usize),
+        }
+        let wrong = |why: String| format!("the diff cannot be applied: {why}");
+        let patches = patch::parse(diff).map_err(wrong)?;
+        let mut history = lock(&self.edits);
+        let (mut changes, mut seen) = (Vec::new(), HashSet::new());
+        for patch in &patches {
+            let path = place(patch, path, dir, patches.len()).map_err(wrong)?;
+            let real = files::target(&path, dir)?;
+            if !seen.insert(real.clone()) {
+                return Err(wrong(format!("{} is in it twice", path.display())));
+            }
+            let is_new = patch.old.is_none() && patch.new.is_some();
+            let before = match is_new {
+                true if real.exists() => {
+                    return Err(wrong(format!("{} is there already", path.display())));
+                }
+                true => None,
+                false => Some(files::read(&path)?),
+            };
+            let text = before.as_deref().unwrap_or_default();
+            let endings = Endings::of(text);
+            let fits = patch.apply(&endings.edited(text));
+            let (text, first, last) =
+                fits.map_err(|why| wrong(format!("{}: {why}", path.display())))?;
+            let is_gone = patch.new.is_none() && patch.old.is_some();
+            if is_gone && !text.is_empty() {
+                let why = "would be removed, but has more lines than the diff takes away";
+                return Err(wrong(format!("{} {why}", path.display())));
+            }
+            changes.push(Change {
+                path,
+                real,
+                before,
+                after: (!is_gone).then(|| endings.stored(&text)),
+                lines: (first, last),
+            });
+        }
+        for (n, change) in changes.iter().enumerate() {
+            if let Err(error) = store(&change.real, change.after.as_deref()) {
+                for done in &changes[..n] {
+                    if let Err(error) = store(&done.real, done.before.as_deref()) {
+                        log::error!("not put back after a diff that failed reason={error}");
+                    }
+                }
+                return Err(error);
+            }
+        }
+        let (mut said, mut shown) = (String::new(), String::new());
+        for change in changes {
+            let (one, block) = match &change.after {
+                Some(text) => around(&change.path, text, change.lines.0, change.lines.1),
+                None => {
+                    let gone = format!("Removed {}\n", change.path.display());
+                    (gone.clone(), gone)
+                }
+            };
+            said.push_str(&one);
+            shown.push_str(&block);
+            history.keep(&change.real, change.before);
+        }
+        Ok(told(&said, &shown))
+    }
+
+    fn undo(&self, path: &Path, dir: &Path) -> Result<CallToolResult, String> {
+        let mut history = lock(&self.edits);
+        let real = files::target(path, dir)?;
+        let nothing = || format!("there is no change of {} left to undo", path.display());
+        let before = history.last(&real).ok_or_else(nothing)?;
+        store(&real, before.as_deref())?;
+        history.forget_last(&real);
+        let said = match before {
+            Some(_) => format!("Took the last change of {} back", path.display()),
+            None => format!("Removed {}, which the last change had made", path.display()),
+        };
+        Ok(CallToolResult::text(said))
+    }
+}
+
+impl History {
+    fn keep(&mut self, path: &Path, before: Option<String>) {
+        self.size += before.as_ref().map_or(0, String::len);
+        let all = self.before.entry(path.to_owned()).or_default();
+        all.push_back(before);
+        if all.len() > UNDOS {
+            let oldest = all.pop_front().flatten();
+            self.size -= oldest.map_or(0, |text| text.len());
+        }
+        while self.size > MAX_UNDO {
+            let largest = self.before.values_mut().max_by_key(|all| {
+                let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+                all.iter().map(size).sum::<usize>()
+            });
+            let Some(oldest) = largest.and_then(VecDeque::pop_front) else {
+                return;
+            };
+            self.size -= oldest.map_or(0, |text| text.len());
+        }
+    }
+
+    fn last(&self, path: &Path) -> Option<Option<String>> {
+        self.before.get(path)?.back().cloned()
+    }
+
+    fn forget_last(&mut self, path: &Path) {
+        let last = self.before.get_mut(path).and_then(VecDeque::pop_back);
+        self.size -= last.flatten().map_or(0, |text| text.len());
+        if self.before.get(path).is_some_and(VecDeque::is_empty) {
+            self.before.remove(path);
+        }
+    }
+}
+
+/// Makes the file what it should be: this text, or absent.
+fn store(real: &Path, text: Option<&str>) -> Result<(), String> {
+    match text {
+        Some(text) => files::write(real, text),
+        None => fs::remove_file(real)
+            .map_err(|error| format!("{} cannot be removed: {error}", real.display())),
+    }
+}
+
+/// Which file a part of a diff means.
+fn place(patch: &FilePatch, path: &Path, dir: &Path, count: usize) -> Result<PathBuf, String> {
+    let named = patch.new.as_ref().or(patch.old.as_ref());
+    match named {
+        None => Ok(path.to_owned()),
+        Some(name) if path.is_dir() => files::resolve(name, path),
+        Some(_) if count == 1 => Ok(path.to_owned()),
+        Some(name) => files::resolve(name, dir),
+    }
+}
+
+/// First and last line, from 1, both included.
+fn lines_of(range: &[i64], all: usize) -> Result<(usize, usize), String> {
+    let wrong = || {
+        format!(
+            "`view_range` is [first, last] with 1 <= first <= last <= {all}; -1 as the last is the end"
+        )
+    };
+    let [first, last] = range else {
+        return Err(wrong());
+    };
+    let first = usize::try_from(*first).map_err(|_| wrong())?;
+    let last = match last {
+        -1 => all,
+        // Who asks for more than there is gets what there is.
+        last => usize::try_from(*last).map_err(|_| wrong())?.min(all),
+    };
+    match 1 <= first && first <= last {
+        true => Ok((first, last)),
+        false => Err(wrong()),
+    }
+}
+
+/// What is said when `old` is not in the text: where it nearly is.
+fn missing(path: &Path, text: &str, old: &str) -> String {
+    let mut said = format!(
+        "`old_str` is not in {} as it is written, blanks included",
+        path.display()
+    );
+    let wanted = old
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or(old);
+    let mut near: Vec<(f64, usize, &str)> = text
+        .lines()
+        .enumerate()
+        .map(|(n, line)| (alike(wanted.trim(), line.trim()), n + 1, line))
+        .filter(|(alike, ..)| *alike >= ALIKE)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if near.is_empty() {
+        said.push_str("; view the file to see what it holds");
+    } else {
+        let near = near.iter().take(NEARLY).map(|(_, n, line)| {
+            let line: String = line.chars().take(200).collect();
+            format!("line {n}, {line:?}")
+        });
+        let near = near.collect::<Vec<_>>();
+        let _ = write!(said, "; nearly its first line: {}", near.join("; "));
+    }
+    said
+}
+
+/// How alike two lines are, from 0 to 1: what share of their pairs of neighbouring characters they have in
+/// common (Dice's coefficient).
+fn alike(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    let pairs = |text: &str| {
+        let chars: Vec<char> = text.chars().take(400).collect();
+        let mut pairs: Vec<_> = chars.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let (a, b) = (pairs(a), pairs(b));
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => (i, j, common) = (i + 1, j + 1, common + 1),
+        }
+    }
+    match a.len() + b.len() {
+        0 => 0.0,
+        all => 2.0 * f64::from(common) / all as f64,
+    }
+}
+
+/// What is said and shown of a change: the lines around it.
+fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String) {
+    let from = first.saturating_sub(AROUND + 1);
+    let count = last.saturating_sub(from) + AROUND;
+    let lines = text.lines().skip(from).take(count);
+    let part: String = lines.map(|line| format!("{line}\n")).collect();
+    let block = block(path, &part);
+    let said = format!(
+        "Changed {}. This is how it reads now, from line {} on; see whether it is right, and undo it \
+         otherwise:\n{block}",
+        path.display(),
+        from + 1
+    );
+    (said, block)
+}
+
+/// A block of code in Markdown, fenced by more backquotes than are in it.
+fn block(path: &Path, text: &str) -> String {
+    let (mut longest, mut run) = (2, 0);
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}{}\n{text}{gap}{fence}\n", language(path))
+}
+
+/// What Markdown calls the language of a file.
+fn language(path: &Path) -> &'static str {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.unwrap_or_default() {
+        "rs" => "rust",
+        "py" | "pyi" => "python",
+        "js" | "mjs" | "cjs" | "jsx" => "javascript",
+        "ts" | "tsx" | "mts" => "typescript",
+        "go" => "go",
+        "java" => "java",
+        "kt" | "kts" => "kotlin",
+        "swift" => "swift",
+        "rb" => "ruby",
+        "c" | "h" => "c",
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
+        "cs" => "csharp",
+        "php" => "php",
+        "sh" | "bash" | "zsh" => "bash",
+        "json" => "json",
+        "toml" => "toml",
+        "yaml" | "yml" => "yaml",
+        "xml" => "xml",
+        "html" | "htm" => "html",
+        "css" => "css",
+        "scss" => "scss",
+        "sql" => "sql",
+        "md" => "markdown",
+        _ => "",
+    }
+}
+
+fn for_both(text: &str, priority: f64) -> CallToolResult {
+    CallToolResult {
+        content: vec![
+            Content::text_for("assistant", None, text),
+            Content::text_for("user", Some(priority), text),
+        ],
+        ..CallToolResult::default()
+    }
+}
+
+fn told(said: &str, shown: &str) -> CallToolResult {
+    CallToolResult {
+        content: vec![
+            Content::text_for("assistant", None, said),
+            Content::text_for("user", Some(0.2), shown),
+        ],
+        ..CallToolResult::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_within_the_file() {
+        assert_eq!(lines_of(&[2, 3], 10), Ok((2, 3)));
+        assert_eq!(lines_of(&[2, -1], 10), Ok((2, 10)));
+        assert_eq!(lines_of(&[9, 99], 10), Ok((9, 10)));
+        for bad in [
+            &[0, 3][..],
+            &[4, 3],
+            &[-1, 3],
+            &[11, 12],
+            &[1, -2],
+            &[1],
+            &[1, 2, 3],
+            &[],
+        ] {
+            assert!(lines_of(bad, 10).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_near_miss_is_pointed_out() {
+        let text = "fn main() {\n    let total = add(1, 2);\n    println!(\"{total}\");\n}\n";
+        let said = missing(Path::new("/a.rs"), text, "let totl = add(1,2);\n");
+        assert!(
+            said.contains("line 2, \"    let total = add(1, 2);\""),
+            "{said}"
+        );
+        let said = missing(Path::new("/a.rs"), text, "nothing of the kind");
+        assert!(said.contains("view the file"), "{said}");
+        assert!(alike("", "") == 1.0 && alike("a", "b") == 0.0);
+    }
+
+    #[test]
+    fn a_block_is_fenced_by_more_than_it_holds() {
+        assert_eq!(block(Path::new("a.rs"), "x"), "```rust\nx\n```\n");
+        assert_eq!(block(Path::new("a"), "````\n"), "`````\n````\n`````\n");
+    }
+
+    #[test]
+    fn the_last_ten_edits_are_kept_and_not_too_much_of_them() {
+        let (mut history, path) = (History::default(), Path::new("/a"));
+        for n in 0..12 {
+            history.keep(path, Some(n.to_string()));
+        }
+        let mut back = Vec::new();
+        while let Some(text) = history.last(path) {
+            back.push(text.unwrap());
+            history.forget_last(path);
+        }
+        assert_eq!(back, ["11", "10", "9", "8", "7", "6", "5", "4", "3", "2"]);
+        assert_eq!(history.size, 0);
+        for n in 0..5 {
+            let path = PathBuf::from(format!("/{n}"));
+            history.keep(&path, Some("x".repeat(MAX_UNDO / 3)));
+            history.keep(&path, None);
+        }
+        assert!(history.size <= MAX_UNDO);
+    }
+}

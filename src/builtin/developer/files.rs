@@ -1,0 +1,320 @@
+//! Text files as an editor touches them: what may be read and written, and how, so that nothing is lost.
+
+use super::Developer;
+use crate::sys;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest file that is read, in bytes.
+pub(super) const MAX_FILE: u64 = 400_000;
+/// How long a chain of links may be.
+const MAX_LINKS: usize = 40;
+/// Where files are not what they seem.
+const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// What a model wrote, as an absolute path.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
+    let path = path.trim();
+    if path.is_empty() || path.contains('\0') {
+        return Err("`path` is empty; name a file".to_owned());
+    }
+    let home = path
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = match (home, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => dir.join(path),
+    };
+    Ok(tidy(&path))
+}
+
+/// Without `.` and `..`, as they are written.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(tidy.pop()),
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}
+
+/// The content of a text file.
+///
+/// # Errors
+/// When there is none, it is too large, no regular file, or no text.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let why = |error: io::Error| unreadable(path, &error);
+    let real = fs::canonicalize(path).map_err(why)?;
+    let mut file = open(&real).map_err(why)?;
+    let metadata = file.metadata().map_err(why)?;
+    regular(path, &real, &metadata)?;
+    if metadata.len() > MAX_FILE {
+        return Err(format!(
+            "{} has {} bytes, more than the {MAX_FILE} that are read at once; look at parts of it with \
+             the shell (`sed -n 1,200p`, `rg`)",
+            path.display(),
+            metadata.len()
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = Read::by_ref(&mut file)
+        .take(MAX_FILE + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(why)?;
+    let binary = || {
+        format!(
+            "{} is a binary file; only text can be shown and edited",
+            path.display()
+        )
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => Err(binary()),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no file {}", path.display()),
+        _ => format!("{} cannot be read: {error}", path.display()),
+    }
+}
+
+/// Never waits, as opening a named pipe would.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    sys::fs::never_wait(&mut options);
+    options.open(path)
+}
+
+fn regular(path: &Path, real: &Path, metadata: &Metadata) -> Result<(), String> {
+    if metadata.is_dir() {
+        return Err(format!("{} is a directory", path.display()));
+    }
+    let special = SPECIAL.iter().any(|folder| real.starts_with(folder));
+    match metadata.is_file() && !special {
+        true => Ok(()),
+        false => Err(format!("{} is no regular file", path.display())),
+    }
+}
+
+/// Where something that is written to `path` will stand: links are followed only into the working
+/// directory.
+///
+/// # Errors
+/// When a link leads elsewhere, or there is something else than a regular file.
+pub(super) fn target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
+    let why = |error: io::Error| format!("{} cannot be written: {error}", path.display());
+    let dir_real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let (real, linked) = follow(path).map_err(why)?;
+    // A path into the working directory has to stay there, links in it or not; any other may lead through
+    // folders that are links, as those of systems do, but not end in one.
+    let meant_within = path.starts_with(tidy(dir)) || path.starts_with(&dir_real);
+    if (linked || meant_within) && !real.starts_with(&dir_real) {
+        return Err(format!(
+            "{} leads to {} by a symbolic link, outside of the working directory; name that file itself \
+             if you mean it",
+            path.display(),
+            real.display()
+        ));
+    }
+    match fs::symlink_metadata(&real) {
+        Ok(metadata) => regular(path, &real, &metadata)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if SPECIAL.iter().any(|folder| real.starts_with(folder)) {
+                return Err(format!("{} is no place for files", path.display()));
+            }
+        }
+        Err(error) => return Err(why(error)),
+    }
+    Ok(real)
+}
+
+/// The real place of a file that need not exist, and whether its name itself is a link.
+fn follow(path: &Path) -> io::Result<(PathBuf, bool)> {
+    let (mut path, mut linked) = (path.to_owned(), false);
+    for _ in 0..MAX_LINKS {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok((path, linked));
+        };
+        path = real_folder(parent)?.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                linked = true;
+                let target = fs::read_link(&path)?;
+                path = tidy(&path.parent().unwrap_or(Path::new("/")).join(target));
+            }
+            _ => return Ok((path, linked)),
+        }
+    }
+    Err(io::Error::other("its symbolic links go round in a circle"))
+}
+
+/// A folder without links; what does not exist of it is kept as it is.
+fn real_folder(folder: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match (folder.parent(), folder.file_name()) {
+                (Some(parent), Some(name)) => Ok(real_folder(parent)?.join(name)),
+                _ => Ok(folder.to_owned()),
+            }
+        }
+        real => real,
+    }
+}
+
+/// Puts `content` in the place of what the file has, all or nothing; keeps mode and owner, and makes
+/// folders that are missing. `real` comes from [`target`].
+///
+/// # Errors
+/// When that cannot be done.
+pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
+    let why = |error: io::Error| format!("{} cannot be written: {error}", real.display());
+    let folder = real.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder).map_err(why)?;
+    let before = fs::metadata(real).ok();
+    // A file with several names has to stay the same file.
+    if before
+        .as_ref()
+        .is_some_and(|before| sys::fs::links(before) > 1)
+    {
+        return overwrite(real, content).map_err(why);
+    }
+    match replace(real, folder, content, before.as_ref()) {
+        // A folder may be closed to us and a file in it open.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && before.is_some() => {
+            overwrite(real, content).map_err(why)
+        }
+        done => done.map_err(why),
+    }
+}
+
+fn replace(real: &Path, folder: &Path, content: &str, before: Option<&Metadata>) -> io::Result<()> {
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(60).collect();
+    let temporary = folder.join(format!(".{name}.{}", sys::random_hex(6)?));
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        if let Some(before) = before {
+            if before.permissions().readonly() {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            sys::fs::copy_owner(&file, before);
+            file.set_permissions(before.permissions())?;
+        }
+        file.write_all(content.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, real)
+    })();
+    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
+}
+
+fn overwrite(real: &Path, content: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).truncate(true);
+    sys::fs::never_wait(&mut options);
+    let mut file = options.open(real)?;
+    file.write_all(content.as_bytes())?;
+    file.sync_all()
+}
+
+/// How the lines of a file end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Endings {
+    /// With LF, or not all in the same way.
+    Lf,
+    /// All with CR LF.
+    CrLf,
+}
+
+impl Endings {
+    pub(super) fn of(text: &str) -> Self {
+        let all = text.matches('\n').count();
+        match all > 0 && text.matches("\r\n").count() == all {
+            true => Endings::CrLf,
+            false => Endings::Lf,
+        }
+    }
+
+    /// Text of such a file as one edits it.
+    pub(super) fn edited(self, text: &str) -> String {
+        match self {
+            Endings::Lf => text.to_owned(),
+            Endings::CrLf => text.replace("\r\n", "\n"),
+        }
+    }
+
+    /// The reverse.
+    pub(super) fn stored(self, text: &str) -> String {
+        match self {
+            Endings::Lf => text.to_owned(),
+            Endings::CrLf => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+        }
+    }
+}
+
+impl Developer {
+    /// The files of a directory and of the directories in it, one a line.
+    pub(super) fn list(&self, folder: &Path) -> Result<String, String> {
+        const MOST: usize = 1_000;
+        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+        let mut names = Vec::new();
+        for entry in entries.flatten().take(100_000) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type().ok();
+            names.push(match kind {
+                Some(kind) if kind.is_dir() => format!("{name}/"),
+                Some(kind) if kind.is_symlink() => format!("{name}@"),
+                _ => name,
+            });
+        }
+        names.sort();
+        let left_out = names.len().saturating_sub(MOST);
+        names.truncate(MOST);
+        let mut text = format!("### {}\n{}\n", folder.display(), names.join("\n"));
+        if left_out > 0 {
+            text.push_str(&format!("({left_out} more are not shown)\n"));
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_absolute_and_tidy() {
+        let dir = Path::new("/work/here");
+        let resolved = |path| resolve(path, dir).unwrap();
+        assert_eq!(resolved("a/b.txt"), Path::new("/work/here/a/b.txt"));
+        assert_eq!(resolved("../x/./y"), Path::new("/work/x/y"));
+        assert_eq!(resolved("/etc/hosts "), Path::new("/etc/hosts"));
+        assert_eq!(resolved("~x/y"), Path::new("/work/here/~x/y"));
+        assert!(resolved("~/y").is_absolute() && !resolved("~/y").starts_with(dir));
+        for bad in ["", "  ", "a\0b"] {
+            assert!(resolve(bad, dir).is_err());
+        }
+    }
+
+    #[test]
+    fn line_endings_come_back_as_they_were() {
+        for text in ["a\r\nb\r\n", "a\nb\n", "a\r\nb\n", "a", ""] {
+            let endings = Endings::of(text);
+            assert_eq!(endings.stored(&endings.edited(text)), text, "{text:?}");
+        }
+        assert_eq!(Endings::CrLf.stored("a\nb\r\n"), "a\r\nb\r\n");
+        assert_eq!(Endings::of("a\r\nb\n"), Endings::Lf);
+    }
+}

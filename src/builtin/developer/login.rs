@@ -1,0 +1,88 @@
+//! The `PATH` of the user's login shell. A server that a desktop has started knows little of what the
+//! user's shell would find.
+
+use super::run::{self, End};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::Family;
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long the shell may take to start: its files may wait for something, or never end.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Around the answer, because those files may print anything.
+const MARK: &str = "--gosling-path--";
+
+/// This process's `PATH`, and behind it what the login shell has besides. Asked once.
+pub(super) fn path(shell: &Path) -> &'static OsString {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let own = env::var_os("PATH").unwrap_or_default();
+        let login = ask(shell).unwrap_or_default();
+        join(&own, &login)
+    })
+}
+
+fn ask(shell: &Path) -> Option<String> {
+    let mut command = Command::new(shell);
+    let script = format!("printf '%s' '{MARK}'; printenv PATH; printf '%s' '{MARK}'");
+    // Interactive too: many set it where only that is read.
+    command.args(["-l", "-i", "-c", &script]);
+    let family = Family::new().ok()?;
+    let ran = run::run(
+        &family,
+        command,
+        Some(PATIENCE),
+        &Cancel::new(),
+        &mut |_, _| {},
+    );
+    family.end();
+    let ran = ran.ok()?;
+    if ran.end != End::Exited {
+        log::warn!("the login shell did not end within {PATIENCE:?}, so its PATH is not used");
+    }
+    let _ = ran.reader.join();
+    between(&ran.output).map(str::to_owned)
+}
+
+fn between(output: &str) -> Option<&str> {
+    let (before, _) = output.rsplit_once(MARK)?;
+    let (_, path) = before.rsplit_once(MARK)?;
+    let path = path.trim();
+    (!path.is_empty() && !path.contains('\n')).then_some(path)
+}
+
+fn join(own: &OsString, login: &str) -> OsString {
+    let mut seen = HashSet::new();
+    let all = env::split_paths(own).chain(env::split_paths(login));
+    let absolute = all.filter(|folder| folder.is_absolute());
+    let folders: Vec<PathBuf> = absolute
+        .filter(|folder| seen.insert(folder.clone()))
+        .collect();
+    env::join_paths(folders).unwrap_or_else(|_| own.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_found_in_any_noise() {
+        let said = |text: &str| between(&text.replace('M', MARK)).map(str::to_owned);
+        assert_eq!(said("hello\nM/a:/b\nMbye").as_deref(), Some("/a:/b"));
+        assert_eq!(said("M x MM/a\nM").as_deref(), Some("/a"));
+        for none in ["", "M", "/a", "MM", "M/a\n/b\nM"] {
+            assert_eq!(said(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn ones_own_folders_come_first_and_none_comes_twice() {
+        let joined = join(&OsString::from("/a:/b:.:"), "/b:/c:rel:/a");
+        assert_eq!(joined, OsString::from("/a:/b:/c"));
+    }
+}

@@ -1,0 +1,103 @@
+//! `developer`: a shell and files, for a model that works on a computer. Names and parameters of the
+//! tools are those of Goose's extension of this name.
+
+mod editor;
+mod files;
+mod lines;
+mod login;
+mod patch;
+mod run;
+mod shell;
+
+use crate::mcp::server::{Context, Server};
+use crate::store::Paths;
+use crate::sys::lock;
+use crate::sys::process::Family;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+const INSTRUCTIONS: &str = "\
+Tools to work on this computer, in the session's working directory unless a path says otherwise.
+`shell` runs a command and gives what it prints. Each call is a new shell: a directory that was \
+changed to, or a variable that was set, is forgotten by the next one. It has no terminal, so nothing \
+may ask a person. Start what is to go on (a server, a watcher) with `&`; it ends with the session. Find \
+things with `rg` where it is installed, and keep long output out: filter it, or send it to a file.";
+
+/// A `developer` server. What it has started ends with it.
+pub fn server(paths: &Paths) -> Server {
+    let developer = Arc::new(Developer {
+        config: paths.config.clone(),
+        family: Mutex::default(),
+        readers: Mutex::default(),
+        edits: Mutex::default(),
+    });
+    Server::new("developer", env!("CARGO_PKG_VERSION"))
+        .title("gosling developer")
+        .instructions(INSTRUCTIONS)
+        .logging()
+        .tool(shell::tool(&developer))
+        .tool(editor::tool(&developer))
+}
+
+/// What the tools share.
+struct Developer {
+    /// The user's configuration folder.
+    config: PathBuf,
+    /// What its commands have started, from the first one on.
+    family: Mutex<Option<Arc<Family>>>,
+    /// Threads that read what still goes on.
+    readers: Mutex<Vec<JoinHandle<()>>>,
+    /// What can be undone. Its lock is what lets one edit in at a time.
+    edits: Mutex<editor::History>,
+}
+
+impl Developer {
+    fn family(&self) -> std::io::Result<Arc<Family>> {
+        let mut family = lock(&self.family);
+        if let Some(family) = &*family {
+            return Ok(family.clone());
+        }
+        Ok(family.insert(Arc::new(Family::new()?)).clone())
+    }
+
+    fn keep(&self, reader: JoinHandle<()>) {
+        let mut readers = lock(&self.readers);
+        readers.retain(|reader| !reader.is_finished());
+        readers.push(reader);
+    }
+}
+
+impl Drop for Developer {
+    fn drop(&mut self) {
+        if let Some(family) = lock(&self.family).take() {
+            family.end();
+        }
+        for reader in std::mem::take(&mut *lock(&self.readers)) {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// Where a call works: the session's directory as the client names it, else that of this process. What
+/// is no directory is passed over.
+fn working_dir(context: &Context) -> PathBuf {
+    let named = context
+        .meta("agent-working-dir")
+        .and_then(|dir| dir.as_str());
+    let named = named
+        .map(Path::new)
+        .filter(|dir| dir.is_absolute() && dir.is_dir());
+    named.map_or_else(
+        || env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+        Path::to_path_buf,
+    )
+}
+
+/// Whose session it is, as the client says.
+fn session_id(context: &Context) -> Option<&str> {
+    let id = context.meta("agent-session-id")?.as_str()?.trim();
+    let fits = !id.is_empty() && id.len() <= 200 && !id.contains(char::is_control);
+    fits.then_some(id)
+}

@@ -1,0 +1,379 @@
+//! Runs a command and listens to it. A thread of its own reads what the command prints as it comes, so
+//! that neither a slow client nor a flood holds the command up or fills the memory.
+
+use super::lines::Lines;
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::sys::pipe::PipeReader;
+use crate::sys::process::{ExitWatch, Family, Grace, Process, Ready, wait_output};
+use crate::sys::{SMALL_STACK, lock};
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::process::{Command, ExitStatus};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How much output a command may have, in characters.
+pub(super) const MAX_OUTPUT: usize = 400_000;
+/// How much of the end of a longer one is kept, in bytes.
+const TAIL: usize = 4 << 10;
+/// How many lines may wait for the client, and how many it is sent in all.
+const WAITING: usize = 1_000;
+const TOLD: usize = 10_000;
+/// How much of a line the client is sent as it comes, in bytes.
+const LONGEST_TOLD: usize = 8 << 10;
+/// How much is read at once, in bytes.
+const READ: usize = 64 << 10;
+/// How often it is read once more after the command has ended: what it started may go on writing.
+const LAST_READS: usize = 4;
+/// How often somebody looks who would miss an event otherwise.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long nobody needs to look.
+const LONG: Duration = Duration::from_secs(3600);
+/// How long a command that is asked to end may take.
+const TERM: Duration = Duration::from_secs(2);
+/// How long its output may take to end after it.
+const OUTPUT_ENDS: Duration = Duration::from_millis(250);
+
+/// Where a line came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Stdout,
+    Stderr,
+}
+
+impl Source {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Source::Stdout => "stdout",
+            Source::Stderr => "stderr",
+        }
+    }
+}
+
+/// Why a run was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Exited,
+    TimedOut,
+    Cancelled,
+}
+
+/// What became of a command.
+pub(super) struct Ran {
+    pub(super) end: End,
+    pub(super) status: Option<ExitStatus>,
+    /// All that it printed; of more than [`MAX_OUTPUT`] the end.
+    pub(super) output: String,
+    /// How long the output was, in characters.
+    pub(super) printed: usize,
+    pub(super) took: Duration,
+    /// Reads on while something that the command started still writes.
+    pub(super) reader: JoinHandle<()>,
+}
+
+/// What the reader and the caller share.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    output: Output,
+    waiting: VecDeque<(Source, String)>,
+    told: usize,
+    /// Nothing more is wanted: what still comes is read and forgotten.
+    over: bool,
+}
+
+/// The output, or when it is too long, how long it is and its end as it came.
+#[derive(Default)]
+struct Output {
+    text: String,
+    printed: usize,
+    end: Vec<u8>,
+}
+
+impl Output {
+    fn is_too_long(&self) -> bool {
+        self.printed > MAX_OUTPUT
+    }
+
+    fn push(&mut self, line: &str, ended: bool) {
+        self.printed += line.chars().count() + usize::from(ended);
+        self.text.push_str(line);
+        if ended {
+            self.text.push('\n');
+        }
+        if self.is_too_long() {
+            let text = std::mem::take(&mut self.text).into_bytes();
+            self.keep_end(&text);
+        }
+    }
+
+    /// A flood is only counted: nobody will read it.
+    fn count(&mut self, bytes: &[u8]) {
+        self.printed += bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        self.keep_end(bytes);
+    }
+
+    fn keep_end(&mut self, bytes: &[u8]) {
+        let new = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let kept = (TAIL - new.len()).min(self.end.len());
+        self.end.drain(..self.end.len() - kept);
+        self.end.extend_from_slice(new);
+    }
+
+    fn into_text(self) -> String {
+        match self.is_too_long() {
+            true => last_lines(&self.end),
+            false => self.text,
+        }
+    }
+}
+
+/// The lines of the end of something; the first one is cut.
+fn last_lines(end: &[u8]) -> String {
+    let (mut text, mut lines) = (String::new(), Lines::default());
+    let whole = end
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(0, |at| at + 1);
+    let mut keep = |line: &str, _: bool| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    lines.push(&end[whole..], &mut keep);
+    lines.finish(&mut keep);
+    text
+}
+
+/// Runs the command to its end, but no longer than `limit` and only until `cancel` fires; then it is ended
+/// with all of its group. `line` hears each line as it comes, as far as it keeps up.
+///
+/// # Errors
+/// Whatever kept the command from starting.
+pub(super) fn run(
+    family: &Family,
+    command: Command,
+    limit: Option<Duration>,
+    cancel: &Cancel,
+    line: &mut dyn FnMut(Source, &str),
+) -> io::Result<Ran> {
+    let begin = Instant::now();
+    let (process, pipes) = Process::spawn_in(family, command)?;
+    drop(pipes.stdin);
+    let process = Arc::new(process);
+    let shared = Arc::new(Shared::default());
+    let (stdout, stderr) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
+    let reader = Reader {
+        process: process.clone(),
+        exit: Some(process.watch()),
+        pipes: [Some(stdout.clone()), Some(stderr.clone())],
+        lines: Default::default(),
+        shared: shared.clone(),
+    };
+    let name = format!("shell {}", process.pid());
+    let reader = sys::spawn(name, Some(SMALL_STACK), move || reader.run())?;
+    let woken = shared.clone();
+    let _hook = cancel.on_cancel(move || woken.changed.notify_all());
+    let until = limit.map(|limit| begin + limit);
+    let end = shared.follow(until, cancel, line);
+    match end {
+        End::Exited => process.leave(),
+        End::TimedOut | End::Cancelled => {
+            process.end(Grace {
+                stdin: Duration::ZERO,
+                term: TERM,
+            });
+            let going_on = |state: &mut State| !state.over;
+            let state = lock(&shared.state);
+            let waited = shared
+                .changed
+                .wait_timeout_while(state, OUTPUT_ENDS, going_on);
+            drop(waited);
+            stdout.stop();
+            stderr.stop();
+        }
+    }
+    let mut state = lock(&shared.state);
+    state.over = true;
+    let output = std::mem::take(&mut state.output);
+    drop(state);
+    Ok(Ran {
+        end,
+        status: process.status(),
+        printed: output.printed,
+        output: output.into_text(),
+        took: begin.elapsed(),
+        reader,
+    })
+}
+
+impl Shared {
+    /// Tells the lines until the command is over.
+    fn follow(
+        &self,
+        until: Option<Instant>,
+        cancel: &Cancel,
+        line: &mut dyn FnMut(Source, &str),
+    ) -> End {
+        let mut state = lock(&self.state);
+        loop {
+            let waiting = std::mem::take(&mut state.waiting);
+            let over = state.over;
+            if !waiting.is_empty() {
+                drop(state);
+                waiting
+                    .iter()
+                    .for_each(|(source, text)| line(*source, text));
+                state = lock(&self.state);
+                continue;
+            }
+            let now = Instant::now();
+            match () {
+                () if cancel.is_cancelled() => return End::Cancelled,
+                () if over => return End::Exited,
+                () if until.is_some_and(|until| now >= until) => return End::TimedOut,
+                () => {}
+            }
+            let left = until.map_or(LOOK, |until| (until - now).min(LOOK));
+            state = self.wait(state, left);
+        }
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>, left: Duration) -> MutexGuard<'s, State> {
+        let waited = self.changed.wait_timeout(state, left);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+impl State {
+    fn take(&mut self, source: Source, line: &str, ended: bool) {
+        match self.output.is_too_long() {
+            true => {
+                self.output.count(line.as_bytes());
+                self.output.count(if ended { b"\n" } else { b"" });
+            }
+            false => self.output.push(line, ended),
+        }
+        if self.told == TOLD || self.waiting.len() == WAITING {
+            return;
+        }
+        self.told += 1;
+        let mut end = line.len().min(LONGEST_TOLD);
+        while !line.is_char_boundary(end) {
+            end -= 1;
+        }
+        self.waiting.push_back((source, line[..end].to_owned()));
+    }
+}
+
+/// The thread that reads.
+struct Reader {
+    process: Arc<Process>,
+    exit: Option<ExitWatch>,
+    pipes: [Option<PipeReader>; 2],
+    lines: [Lines; 2],
+    shared: Arc<Shared>,
+}
+
+const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
+
+impl Reader {
+    fn run(mut self) {
+        let mut buffer = vec![0; READ];
+        let mut last = 0;
+        loop {
+            let [stdout, stderr] = &self.pipes;
+            if stdout.is_none() && stderr.is_none() && self.exit.is_none() {
+                return;
+            }
+            let exit = self.exit.as_ref();
+            let pause = exit.map_or(LONG, |_| LOOK);
+            let ready = wait_output(stdout.as_ref(), stderr.as_ref(), exit, pause);
+            let Ready { stdout, stderr, .. } = ready;
+            for (n, ready) in [stdout, stderr].into_iter().enumerate() {
+                if ready && !self.read(n, &mut buffer) {
+                    self.pipes[n] = None;
+                }
+            }
+            if self.exit.is_none() {
+                continue;
+            }
+            let seen = ready.exited || self.process.wait_exit(Duration::ZERO);
+            last += usize::from(seen);
+            // What it wrote before its end is in the pipes; what others write has no end.
+            if seen && (!(stdout || stderr) || last > LAST_READS) {
+                self.exit = None;
+                self.finish();
+            }
+        }
+    }
+
+    /// False at the end.
+    fn read(&mut self, n: usize, buffer: &mut [u8]) -> bool {
+        let Some(pipe) = &self.pipes[n] else {
+            return false;
+        };
+        let mut pipe = pipe;
+        match pipe.read(buffer) {
+            Ok(0) => false,
+            Ok(read) => {
+                let mut state = lock(&self.shared.state);
+                if state.output.is_too_long() {
+                    state.output.count(&buffer[..read]);
+                } else if !state.over {
+                    self.lines[n].push(&buffer[..read], &mut |line, ended| {
+                        state.take(SOURCES[n], line, ended);
+                    });
+                    let heard = !state.waiting.is_empty();
+                    drop(state);
+                    if heard {
+                        self.shared.changed.notify_all();
+                    }
+                }
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        }
+    }
+
+    /// The command is over.
+    fn finish(&mut self) {
+        let mut state = lock(&self.shared.state);
+        for (lines, source) in self.lines.iter_mut().zip(SOURCES) {
+            lines.finish(&mut |line, ended| state.take(source, line, ended));
+        }
+        state.over = true;
+        drop(state);
+        self.shared.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_too_much_the_end_is_kept() {
+        let mut output = Output::default();
+        output.push(&"x".repeat(MAX_OUTPUT - 1), true);
+        assert!(!output.is_too_long());
+        output.push("one more", true);
+        assert!(output.is_too_long() && output.text.is_empty());
+        for n in 0..10_000 {
+            output.count(format!("line {n}\n").as_bytes());
+            assert!(output.end.len() <= TAIL);
+        }
+        output.count("\u{fc}".repeat(10).as_bytes());
+        let counted = 10 * 7 + 90 * 8 + 900 * 9 + 9_000 * 10;
+        assert_eq!(output.printed, MAX_OUTPUT + 9 + counted + 10);
+        let text = output.into_text();
+        let end = format!("line 9999\n{}\n", "\u{fc}".repeat(10));
+        assert!(text.starts_with("line 9") && text.ends_with(&end), "{text}");
+    }
+}

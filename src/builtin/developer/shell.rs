@@ -1,0 +1,248 @@
+//! `shell`: runs a command in the user's shell.
+
+use super::run::{self, End, MAX_OUTPUT, Ran, Source};
+use super::{Developer, login, session_id, working_dir};
+use crate::mcp::server::{Context, Level, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::sys;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::to_raw_value;
+use std::env;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many lines of the output people are shown.
+const SHOWN: usize = 100;
+
+/// What an editor is replaced by: who needs a text typed in would wait for ever.
+const NO_EDITOR: &str =
+    "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
+
+#[derive(Deserialize)]
+struct Shell {
+    command: String,
+    timeout_secs: Option<f64>,
+}
+
+/// How it went, beside the text.
+#[derive(Serialize)]
+struct Outcome {
+    exit_code: Option<i32>,
+    signal: Option<i32>,
+    truncated: bool,
+    duration_ms: u64,
+}
+
+pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "shell",
+        "Runs a command in the user's shell and gives what it prints, standard output and error in \
+         order of arrival, and how it ended if that was not well. There is no terminal and no \
+         input. What goes on in the background (`command &`) does not hold the call up. More than \
+         400,000 characters of output are an error; send long output to a file and read parts of it.",
+        move |args: Shell, context: &Context| developer.shell(&args, context),
+    )
+    .title("Shell")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "command": {"type": "string", "description": "What to run, as one would type it"},
+            "timeout_secs": {
+                "type": "number", "exclusiveMinimum": 0,
+                "description": "After how many seconds to end it; by itself it may take as long as the client waits"
+            }
+        },
+        "required": ["command"]
+    }))
+    .annotations(ToolAnnotations {
+        title: None,
+        read_only_hint: Some(false),
+        destructive_hint: Some(true),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(true),
+    })
+}
+
+impl Developer {
+    fn shell(&self, args: &Shell, context: &Context) -> Result<CallToolResult, ToolError> {
+        if args.command.trim().is_empty() {
+            let text = "`command` is empty; say what to run";
+            return Err(ToolError::InvalidParams(text.to_owned()));
+        }
+        let limit = match args.timeout_secs {
+            Some(seconds) => Some(
+                Duration::try_from_secs_f64(seconds)
+                    .ok()
+                    .filter(|limit| !limit.is_zero())
+                    .ok_or_else(|| {
+                        let text = "`timeout_secs` is a number of seconds, more than 0";
+                        ToolError::InvalidParams(text.to_owned())
+                    })?,
+            ),
+            None => None,
+        };
+        let failed = |error: std::io::Error| {
+            ToolError::Failed(format!("The shell could not be started: {error}."))
+        };
+        let command = self.command(&args.command, context);
+        let family = self.family().map_err(failed)?;
+        let mut tell = |source: Source, line: &str| {
+            let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
+            context.log_as("shell_tool", Level::Info, data);
+        };
+        let ran = run::run(&family, command, limit, context.cancel(), &mut tell);
+        let ran = ran.map_err(failed)?;
+        let answer = answer(&ran, limit);
+        self.keep(ran.reader);
+        answer
+    }
+
+    fn command(&self, text: &str, context: &Context) -> Command {
+        let shell = shell();
+        let mut command = Command::new(&shell);
+        command
+            .args(["-c", text])
+            .current_dir(working_dir(context))
+            .env("PATH", login::path(&shell))
+            .env("GOOSE_TERMINAL", "1")
+            .env("AGENT", "goose")
+            .env("TERM", "dumb")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .env_remove("GOOSE_SERVER__SECRET_KEY");
+        for editor in ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"] {
+            command.env(editor, NO_EDITOR);
+        }
+        for pager in ["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"] {
+            command.env(pager, "cat");
+        }
+        if let Some(id) = session_id(context) {
+            command.env("AGENT_SESSION_ID", id);
+        }
+        let bash_env = self.config.join(".bash_env");
+        if bash_env.is_file() {
+            command.env("BASH_ENV", bash_env);
+        }
+        command
+    }
+}
+
+/// The user's shell, or one that is there.
+fn shell() -> PathBuf {
+    let own = env::var_os("SHELL").map(PathBuf::from);
+    let own = own.filter(|shell| shell.is_absolute() && sys::is_executable(shell));
+    own.unwrap_or_else(|| {
+        let known = ["/bin/bash", "/usr/bin/bash", "/bin/zsh", "/bin/sh"].map(PathBuf::from);
+        let found = known.into_iter().find(|shell| sys::is_executable(shell));
+        found.unwrap_or_else(|| PathBuf::from("sh"))
+    })
+}
+
+fn answer(ran: &Ran, limit: Option<Duration>) -> Result<CallToolResult, ToolError> {
+    let truncated = ran.printed > MAX_OUTPUT;
+    let (code, signal) = outcome(ran.status);
+    let said = match ran.end {
+        End::Exited => match (code, signal) {
+            (Some(0), _) => None,
+            (Some(code), _) => Some(format!("exit code {code}")),
+            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
+            (None, None) => Some("ended in an unknown way".to_owned()),
+        },
+        End::TimedOut => {
+            let seconds = limit.unwrap_or_default().as_secs_f64();
+            Some(format!("ended after {seconds} s, as `timeout_secs` says"))
+        }
+        End::Cancelled => Some("cancelled".to_owned()),
+    };
+    let how = said
+        .as_ref()
+        .map_or(String::new(), |said| format!("[{said}]\n"));
+    if truncated {
+        return Err(ToolError::Failed(format!(
+            "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
+             again with its output in a file (`> FILE 2>&1`) and read parts of that, or filter it. It \
+             ends so:\n{}\n{how}",
+            ran.printed,
+            ran.output.trim_end()
+        )));
+    }
+    let whole = with(&ran.output, &how);
+    let shown = match last_lines(&ran.output, SHOWN) {
+        Some((last, all)) => {
+            let note = format!("[the last {SHOWN} of {all} lines; the model has them all]\n");
+            with(&format!("{note}{last}"), &how)
+        }
+        None => whole.clone(),
+    };
+    let outcome = Outcome {
+        exit_code: code,
+        signal,
+        truncated,
+        duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
+    };
+    let result = CallToolResult {
+        content: vec![
+            Content::text_for("assistant", None, &whole),
+            Content::text_for("user", Some(0.0), &shown),
+        ],
+        structured_content: to_raw_value(&outcome).ok(),
+        is_error: Some(ran.end == End::TimedOut),
+        ..CallToolResult::default()
+    };
+    Ok(result)
+}
+
+/// How it ended stands on a line of its own.
+fn with(output: &str, how: &str) -> String {
+    let gap = match output.is_empty() || output.ends_with('\n') || how.is_empty() {
+        true => "",
+        false => "\n",
+    };
+    format!("{output}{gap}{how}")
+}
+
+/// The last lines and how many there are in all, if that is more.
+fn last_lines(text: &str, count: usize) -> Option<(&str, usize)> {
+    let all = text.lines().count();
+    let mut breaks = text.trim_end_matches('\n').rmatch_indices('\n');
+    let (at, _) = breaks.nth(count - 1)?;
+    Some((&text[at + 1..], all))
+}
+
+#[cfg(unix)]
+fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
+    use std::os::unix::process::ExitStatusExt;
+    status.map_or((None, None), |status| (status.code(), status.signal()))
+}
+
+#[cfg(not(unix))]
+fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
+    (status.and_then(|status| status.code()), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_the_last_lines() {
+        let text: String = (1..=150).map(|n| format!("{n}\n")).collect();
+        let (last, all) = last_lines(&text, 100).unwrap();
+        assert!(last.starts_with("51\n") && last.ends_with("150\n"));
+        assert_eq!((last.lines().count(), all), (100, 150));
+        assert!(last_lines(&text, 150).is_none());
+        assert_eq!(last_lines("a\nb", 1), Some(("b", 2)));
+        assert_eq!(last_lines("", 1), None);
+    }
+
+    #[test]
+    fn how_it_ended_is_on_a_line_of_its_own() {
+        assert_eq!(with("", "[exit code 3]\n"), "[exit code 3]\n");
+        assert_eq!(with("no end", "[exit code 3]\n"), "no end\n[exit code 3]\n");
+        assert_eq!(with("no end", ""), "no end");
+    }
+}

@@ -1,0 +1,359 @@
+//! `text_editor`.
+
+use crate::support::server::Session;
+use crate::{said, shown, with_developer};
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::PathBuf;
+
+struct Editor<'a> {
+    session: &'a Session<'a>,
+    dir: PathBuf,
+}
+
+impl Editor<'_> {
+    #[track_caller]
+    fn call(&self, arguments: Value) -> crate::support::client::Answer {
+        self.session.call("developer__text_editor", arguments)
+    }
+
+    /// The rest of the arguments, and what the assistant is told.
+    #[track_caller]
+    fn does(&self, command: &str, path: &str, more: Value) -> String {
+        said(&self.call(self.arguments(command, path, more)).is(200)).to_owned()
+    }
+
+    #[track_caller]
+    fn refuses(&self, command: &str, path: &str, more: Value) -> String {
+        let answer = self.call(self.arguments(command, path, more)).is(500);
+        answer.body["message"].as_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn undoes(&self, path: &str) -> String {
+        let answer = self
+            .call(self.arguments("undo_edit", path, json!({})))
+            .is(200);
+        answer.content().to_owned()
+    }
+
+    fn arguments(&self, command: &str, path: &str, mut more: Value) -> Value {
+        more["command"] = command.into();
+        more["path"] = path.into();
+        more
+    }
+
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn get(&self, name: &str) -> String {
+        fs::read_to_string(self.dir.join(name)).unwrap()
+    }
+}
+
+fn editor(test: impl FnOnce(Editor<'_>)) {
+    with_developer(|session| {
+        let dir = session.server.work().canonicalize().unwrap();
+        test(Editor { session, dir });
+    });
+}
+
+#[test]
+fn a_file_is_shown_with_its_line_numbers() {
+    editor(|e| {
+        let path = e.put("a.rs", "one\ntwo\nthree\n");
+        let all = e.call(json!({"command": "view", "path": "a.rs"})).is(200);
+        let expected = format!(
+            "### {}\n```rust\n1: one\n2: two\n3: three\n```\n",
+            path.display()
+        );
+        assert_eq!((said(&all), shown(&all)), (&*expected, &*expected));
+        let part = e.does(
+            "view",
+            path.to_str().unwrap(),
+            json!({"view_range": [2, -1]}),
+        );
+        assert!(
+            part.contains("(lines 2-3)") && part.contains("\n2: two\n3: three\n"),
+            "{part}"
+        );
+        assert!(!part.contains("1: one"), "{part}");
+        for bad in [json!([0, 2]), json!([3, 2]), json!([4, 5]), json!([1])] {
+            let error = e.refuses("view", "a.rs", json!({ "view_range": bad }));
+            assert!(error.contains("view_range"), "{error}");
+        }
+        assert!(
+            e.refuses("view", "absent.txt", json!({}))
+                .contains("no file")
+        );
+        let long: String = (0..2_001).map(|n| format!("{n}\n")).collect();
+        e.put("long", &long);
+        let error = e.refuses("view", "long", json!({}));
+        assert!(
+            error.contains("2001 lines") && error.contains("view_range"),
+            "{error}"
+        );
+        e.does("view", "long", json!({"view_range": [1, 2000]}));
+        e.put("large", "x".repeat(400_001));
+        assert!(
+            e.refuses("view", "large", json!({}))
+                .contains("400001 bytes")
+        );
+        e.put("binary", b"a\0b");
+        e.put("latin", b"caf\xe9");
+        for name in ["binary", "latin"] {
+            assert!(e.refuses("view", name, json!({})).contains("binary"));
+        }
+        let listing = e.does("view", ".", json!({}));
+        assert!(
+            listing.contains("\na.rs\n") && listing.contains("\nlong\n"),
+            "{listing}"
+        );
+    });
+}
+
+#[test]
+fn what_is_written_is_there_and_can_be_taken_back() {
+    editor(|e| {
+        let answer = e
+            .call(json!({"command": "write", "path": "new/a.txt", "file_text": "a\nb\n"}))
+            .is(200);
+        assert!(said(&answer).contains("new/a.txt"));
+        assert!(
+            shown(&answer).ends_with("```\na\nb\n\n```\n"),
+            "{}",
+            shown(&answer)
+        );
+        assert_eq!(e.get("new/a.txt"), "a\nb\n");
+        e.does("write", "new/a.txt", json!({"file_text": "c"}));
+        e.undoes("new/a.txt");
+        assert_eq!(e.get("new/a.txt"), "a\nb\n");
+        e.undoes("new/a.txt");
+        assert!(!e.dir.join("new/a.txt").exists());
+        assert!(
+            e.refuses("undo_edit", "new/a.txt", json!({}))
+                .contains("left to undo")
+        );
+        for command in ["write", "str_replace", "insert"] {
+            let error = e.refuses(command, "x", json!({}));
+            assert!(error.contains("needs"), "{error}");
+        }
+        assert!(e.refuses("destroy", "x", json!({})).contains("destroy"));
+    });
+}
+
+#[test]
+fn one_place_is_replaced_and_only_one() {
+    editor(|e| {
+        e.put("a.txt", "alpha\nbeta\ngamma\nbeta\n");
+        let error = e.refuses(
+            "str_replace",
+            "a.txt",
+            json!({"old_str": "beta", "new_str": "x"}),
+        );
+        assert!(error.contains("2 times, from line 2, 4 on"), "{error}");
+        let error = e.refuses(
+            "str_replace",
+            "a.txt",
+            json!({"old_str": "gamm a", "new_str": "x"}),
+        );
+        assert!(error.contains("line 3, \"gamma\""), "{error}");
+        let more = json!({"old_str": "gamma\nbeta", "new_str": "GAMMA\nDELTA\nBETA"});
+        let told = e.does("str_replace", "a.txt", more);
+        assert!(told.contains("beta\nGAMMA\nDELTA\nBETA\n"), "{told}");
+        assert_eq!(e.get("a.txt"), "alpha\nbeta\nGAMMA\nDELTA\nBETA\n");
+        assert!(
+            e.refuses(
+                "str_replace",
+                "a.txt",
+                json!({"old_str": "", "new_str": "x"})
+            )
+            .contains("empty")
+        );
+        e.undoes("a.txt");
+        assert_eq!(e.get("a.txt"), "alpha\nbeta\ngamma\nbeta\n");
+    });
+}
+
+#[test]
+fn lines_are_put_in_anywhere() {
+    editor(|e| {
+        for (line, expected) in [
+            (0, "x\na\nb\n"),
+            (1, "a\nx\nb\n"),
+            (2, "a\nb\nx\n"),
+            (-1, "a\nb\nx\n"),
+            (-3, "x\na\nb\n"),
+        ] {
+            e.put("a", "a\nb\n");
+            e.does(
+                "insert",
+                "a",
+                json!({"insert_line": line, "new_str": "x\n"}),
+            );
+            assert_eq!(e.get("a"), expected, "{line}");
+        }
+        e.put("a", "a\nb");
+        e.does("insert", "a", json!({"insert_line": 2, "new_str": "c"}));
+        assert_eq!(e.get("a"), "a\nb\nc");
+        for line in [4, -5] {
+            let error = e.refuses("insert", "a", json!({"insert_line": line, "new_str": "x"}));
+            assert!(error.contains("between -4 and 3"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_file_keeps_what_it_was_apart_from_its_text() {
+    editor(|e| {
+        let path = e.put("run.sh", "echo a\r\necho b\r\n");
+        fs::set_permissions(&path, PermissionsExt::from_mode(0o750)).unwrap();
+        e.does(
+            "str_replace",
+            "run.sh",
+            json!({"old_str": "echo a\necho", "new_str": "x\ny"}),
+        );
+        assert_eq!(e.get("run.sh"), "x\r\ny b\r\n");
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o750);
+        // A second name stays a name of the same file.
+        let other = e.dir.join("other.sh");
+        fs::hard_link(&path, &other).unwrap();
+        e.does(
+            "insert",
+            "run.sh",
+            json!({"insert_line": 0, "new_str": "first"}),
+        );
+        assert!(e.get("other.sh").starts_with("first\r\n"));
+        // Nothing is left beside it.
+        let names: Vec<_> = fs::read_dir(&e.dir)
+            .unwrap()
+            .flatten()
+            .map(|f| f.file_name())
+            .collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| !name.to_string_lossy().starts_with(".run")),
+            "{names:?}"
+        );
+    });
+}
+
+#[test]
+fn links_are_followed_into_the_working_directory_alone() {
+    editor(|e| {
+        let outside = crate::support::temp_dir();
+        let secret = outside.path().join("secret");
+        fs::write(&secret, "keep\n").unwrap();
+        let inside = e.put("real.txt", "a\n");
+        symlink(&inside, e.dir.join("good")).unwrap();
+        symlink(&secret, e.dir.join("bad")).unwrap();
+        symlink(outside.path(), e.dir.join("folder")).unwrap();
+        symlink("loop", e.dir.join("loop")).unwrap();
+        e.does("write", "good", json!({"file_text": "b\n"}));
+        assert_eq!(e.get("real.txt"), "b\n");
+        assert!(e.dir.join("good").is_symlink());
+        for name in ["bad", "folder/secret", "folder/new"] {
+            let error = e.refuses("write", name, json!({"file_text": "x"}));
+            assert!(error.contains("symbolic link"), "{error}");
+        }
+        e.refuses("write", "loop", json!({"file_text": "x"}));
+        // Who names the file itself means it.
+        e.does(
+            "write",
+            secret.to_str().unwrap(),
+            json!({"file_text": "changed"}),
+        );
+        assert_eq!(fs::read_to_string(&secret).unwrap(), "changed");
+    });
+}
+
+#[test]
+fn what_is_no_file_is_refused_at_once() {
+    editor(|e| {
+        let pipe = e.dir.join("pipe");
+        let made = std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap();
+        assert!(made.success());
+        for path in [
+            "pipe",
+            "/dev/zero",
+            "/dev/tty",
+            "/proc/self/mem",
+            "/proc/self/environ",
+        ] {
+            let error = e.refuses("view", path, json!({}));
+            assert!(
+                error.contains("no regular file") || error.contains("cannot be read"),
+                "{error}"
+            );
+            e.refuses("write", path, json!({"file_text": "x"}));
+        }
+        e.refuses("write", "/proc/gosling", json!({"file_text": "x"}));
+        e.refuses("write", ".", json!({"file_text": "x"}));
+        e.refuses("view", "", json!({}));
+    });
+}
+
+#[test]
+fn a_diff_is_applied_to_all_of_its_files_or_to_none() {
+    editor(|e| {
+        e.put("a.txt", "one\ntwo\nthree\n");
+        e.put("sub/b.txt", "x\ny\n");
+        e.put("old.txt", "bye\n");
+        let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n\
+                    --- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1,2 +1,2 @@\n-x\n+X\n y\n\
+                    --- /dev/null\n+++ b/c.txt\n@@ -0,0 +1 @@\n+new\n\
+                    --- a/old.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n";
+        let broken = diff.replace("-x\n", "-z\n");
+        let error = e.refuses("str_replace", ".", json!({ "diff": broken }));
+        assert!(
+            error.contains("sub/b.txt") && error.contains("hunk 1"),
+            "{error}"
+        );
+        assert_eq!(e.get("a.txt"), "one\ntwo\nthree\n");
+        let told = e.does("str_replace", ".", json!({ "diff": diff }));
+        assert!(told.contains("TWO") && told.contains("Removed"), "{told}");
+        assert_eq!(
+            (e.get("a.txt"), e.get("sub/b.txt")),
+            ("one\nTWO\nthree\n".into(), "X\ny\n".into())
+        );
+        assert_eq!(e.get("c.txt"), "new\n");
+        assert!(!e.dir.join("old.txt").exists());
+        e.undoes("old.txt");
+        e.undoes("c.txt");
+        assert_eq!(e.get("old.txt"), "bye\n");
+        assert!(!e.dir.join("c.txt").exists());
+        // One file, named by the call, whatever the diff calls it.
+        let one = "--- before\n+++ after\n@@ -3 +3 @@\n-three\n+3\n";
+        e.does("str_replace", "a.txt", json!({ "diff": one }));
+        assert_eq!(e.get("a.txt"), "one\nTWO\n3\n");
+    });
+}
+
+#[test]
+fn edits_at_the_same_time_lose_nothing() {
+    editor(|e| {
+        e.put("a.txt", "");
+        std::thread::scope(|scope| {
+            for n in 0..16 {
+                let e = &e;
+                scope.spawn(move || {
+                    e.does(
+                        "insert",
+                        "a.txt",
+                        json!({"insert_line": 0, "new_str": format!("line {n}")}),
+                    );
+                });
+            }
+        });
+        assert_eq!(e.get("a.txt").lines().count(), 16);
+    });
+}

@@ -1,0 +1,269 @@
+//! `shell`.
+
+use crate::support::server::Server;
+use crate::support::{process, until};
+use crate::{builtin, said, shown, with_developer};
+use serde_json::{Value, json};
+use std::time::{Duration, Instant};
+
+#[test]
+fn it_says_what_the_command_prints_and_how_it_ended() {
+    with_developer(|session| {
+        let run = |command: &str| {
+            session
+                .call("developer__shell", json!({"command": command}))
+                .is(200)
+        };
+        let answer = run("echo hi; sleep 0.05; echo err >&2; sleep 0.05; printf end");
+        assert_eq!(said(&answer), "hi\nerr\nend");
+        assert_eq!(shown(&answer), "hi\nerr\nend");
+        assert_eq!(answer.body["is_error"], false);
+        let outcome = &answer.body["structured_content"];
+        assert_eq!(outcome["exit_code"], 0);
+        assert_eq!(
+            (&outcome["signal"], &outcome["truncated"]),
+            (&Value::Null, &json!(false))
+        );
+        assert!(outcome["duration_ms"].as_u64().unwrap() >= 100);
+
+        let answer = run("echo no; exit 3");
+        assert_eq!(said(&answer), "no\n[exit code 3]\n");
+        assert_eq!(answer.body["is_error"], false, "as Goose has it");
+        assert_eq!(answer.body["structured_content"]["exit_code"], 3);
+        let answer = run("kill -9 $$");
+        assert_eq!(said(&answer), "[ended by signal 9]\n");
+        for empty in ["", "  \n"] {
+            let arguments = json!({"command": empty});
+            session
+                .call("developer__shell", arguments)
+                .is(500)
+                .says("`command` is empty");
+        }
+    });
+}
+
+#[test]
+fn nothing_waits_for_a_person() {
+    with_developer(|session| {
+        let run = |command: &str| {
+            session
+                .call("developer__shell", json!({"command": command}))
+                .is(200)
+        };
+        assert_eq!(said(&run("cat; echo $?")), "0\n", "stdin is at its end");
+        assert_eq!(said(&run("test -t 1 || echo pipe")), "pipe\n");
+        assert_eq!(
+            said(&run("(: < /dev/tty) 2>/dev/null || echo none")),
+            "none\n"
+        );
+        let answer = run("sh -c \"$EDITOR x\"");
+        assert!(said(&answer).contains("nobody"), "{}", said(&answer));
+        let names = "GOOSE_TERMINAL AGENT GIT_TERMINAL_PROMPT PAGER GOOSE_SERVER__SECRET_KEY";
+        let answer = run(&format!(
+            "for name in {names}; do eval \"echo $name=\\$$name\"; done; echo $AGENT_SESSION_ID"
+        ));
+        let expected = format!(
+            "GOOSE_TERMINAL=1\nAGENT=goose\nGIT_TERMINAL_PROMPT=0\nPAGER=cat\n\
+             GOOSE_SERVER__SECRET_KEY=\n{}\n",
+            session.id
+        );
+        assert_eq!(said(&answer), expected);
+    });
+}
+
+#[test]
+fn bash_reads_the_users_own_file_first() {
+    if !std::path::Path::new("/bin/bash").exists() {
+        return;
+    }
+    let server = Server::new().env("SHELL", "/bin/bash").start();
+    let config = server.root().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join(".bash_env"), "greet() { echo hello $1; }\n").unwrap();
+    let session = server.session([builtin("developer")]);
+    let answer = session
+        .call("developer__shell", json!({"command": "greet you"}))
+        .is(200);
+    assert_eq!(said(&answer), "hello you\n");
+}
+
+#[test]
+fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
+    let home = crate::support::temp_dir();
+    let profile = "echo hello; echo oops >&2; export PATH=\"$PATH:/from/profile\"\n";
+    std::fs::write(home.path().join(".profile"), profile).unwrap();
+    let path = |shell: &str| {
+        let server = Server::new()
+            .env("SHELL", shell)
+            .env("HOME", home.path().to_str().unwrap())
+            .start();
+        let session = server.session([builtin("developer")]);
+        let answer = session
+            .call("developer__shell", json!({"command": "echo $PATH"}))
+            .is(200);
+        said(&answer).trim().to_owned()
+    };
+    let own = std::env::var("PATH").unwrap();
+    let found = path("/bin/sh");
+    assert!(found.ends_with(":/from/profile"), "{found}");
+    assert!(found.starts_with(own.split(':').next().unwrap()), "{found}");
+    std::fs::write(home.path().join(".profile"), "sleep 1000\n").unwrap();
+    let found = path("/bin/sh");
+    assert!(!found.contains("/from/profile"), "{found}");
+}
+
+#[test]
+fn each_line_goes_out_as_it_comes() {
+    let script = json!({"repeat": true, "turns": [{"steps": [
+        {"calls": [{"name": "developer__shell", "arguments": {"command": "echo one; sleep 0.05; echo two >&2"}}]},
+        {"text": "done"},
+    ]}]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MODE", "auto")
+        .start();
+    let session = server.session([builtin("developer")]);
+    let turn = session.say("go").finishes();
+    let lines: Vec<_> = turn
+        .notifications()
+        .iter()
+        .map(|event| {
+            let params = &event["message"]["params"];
+            assert_eq!(params["logger"], "shell_tool");
+            assert_eq!(params["data"]["type"], "shell_output");
+            (
+                params["data"]["stream"].clone(),
+                params["data"]["output"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            (json!("stdout"), json!("one")),
+            (json!("stderr"), json!("two"))
+        ]
+    );
+}
+
+#[test]
+fn long_output_is_shown_in_part_and_too_much_is_an_error() {
+    with_developer(|session| {
+        let run = |command: &str| {
+            session
+                .call("developer__shell", json!({"command": command}))
+                .is(200)
+        };
+        let answer = run("seq 1 150; exit 1");
+        assert_eq!(said(&answer).lines().count(), 151);
+        let shown = shown(&answer);
+        assert!(shown.starts_with("[the last 100 of 150 lines"), "{shown}");
+        assert!(
+            shown.contains("\n51\n") && !shown.contains("\n50\n"),
+            "{shown}"
+        );
+        assert!(shown.ends_with("\n150\n[exit code 1]\n"), "{shown}");
+        let before = session.server.memory("VmHWM");
+        let answer = run("yes | head -c 50000000; echo the end");
+        assert_eq!(answer.body["is_error"], true);
+        answer
+            .says("50000008 characters")
+            .says("the end")
+            .says("file");
+        let grown = session.server.memory("VmHWM").saturating_sub(before);
+        assert!(grown < 8 << 20, "{grown}");
+        let answer = run("printf '10%%\\r100%%\\n\\033[1mbold\\033[0m\\ncaf\\351\\n'");
+        assert_eq!(said(&answer), "100%\nbold\ncaf\u{fffd}\n");
+    });
+}
+
+#[test]
+fn a_deadline_ends_it_with_what_it_had_said() {
+    with_developer(|session| {
+        let arguments =
+            json!({"command": "echo begun; sleep 1000 & sleep 1000", "timeout_secs": 0.5});
+        let answer = session.call("developer__shell", arguments).is(200);
+        assert_eq!(answer.body["is_error"], true);
+        assert!(
+            said(&answer).starts_with("begun\n[ended after 0.5 s"),
+            "{}",
+            said(&answer)
+        );
+        nothing_left(session.server, "sleep");
+        for bad in [0.0, -1.0] {
+            let arguments = json!({"command": "true", "timeout_secs": bad});
+            session
+                .call("developer__shell", arguments)
+                .is(500)
+                .says("timeout_secs");
+        }
+    });
+}
+
+fn nothing_left(server: &crate::support::server::Live, name: &str) {
+    let all = server.descendants();
+    let left: Vec<_> = all.iter().filter(|p| p.name() == name).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn running(server: &crate::support::server::Live, name: &str) -> usize {
+    let all = server.descendants();
+    all.iter().filter(|p| p.name() == name).count()
+}
+
+#[test]
+fn hanging_up_ends_all_of_it() {
+    with_developer(|session| {
+        let command = "trap '' TERM; sleep 1000 & sleep 1000";
+        let call = session.begin_call("developer__shell", json!({"command": command}));
+        until("the sleeps", || {
+            (running(session.server, "sleep") == 2).then_some(())
+        });
+        drop(call);
+        until("their end", || {
+            (running(session.server, "sleep") == 0).then_some(())
+        });
+    });
+}
+
+#[test]
+fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
+    with_developer(|session| {
+        let begin = Instant::now();
+        // They are nobody's children any more, so they are known by their arguments.
+        let mark = format!("10{:07}", session.server.pid());
+        let command = format!(
+            "sh -c 'while :; do echo tick; sleep 0.01; done' {mark} & setsid sleep {mark} & echo started"
+        );
+        let answer = session
+            .call("developer__shell", json!({"command": command}))
+            .is(200);
+        assert!(said(&answer).contains("started\n"), "{}", said(&answer));
+        assert!(begin.elapsed() < Duration::from_secs(20));
+        // They go on, though nobody reads what they say, and so does the session.
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(process::with_argument(&mark), 2);
+        let answer = session
+            .call("developer__shell", json!({"command": "echo on"}))
+            .is(200);
+        assert_eq!(said(&answer), "on\n");
+        session.stop();
+        assert_eq!(process::with_argument(&mark), 0);
+    });
+}
+
+#[test]
+fn calls_run_side_by_side() {
+    with_developer(|session| {
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                scope.spawn(move || {
+                    let command = format!("sleep 0.2; echo {n}");
+                    let answer = session
+                        .call("developer__shell", json!({"command": command}))
+                        .is(200);
+                    assert_eq!(said(&answer), format!("{n}\n"));
+                });
+            }
+        });
+    });
+}
