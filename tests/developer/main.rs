@@ -4,6 +4,7 @@
 mod support;
 
 mod editor;
+mod guard;
 mod shell;
 
 use gosling::mcp::client::{Call, Client, Deaf, Options};

@@ -105,7 +105,10 @@ impl Developer {
             let why = || format!("`{}` needs `{name}`", args.command);
             value.clone().ok_or_else(why)
         };
-        let path = files::resolve(&args.path, &dir);
+        let path = files::resolve(&args.path, &dir).and_then(|path| {
+            self.guard(&dir)?.allows(&path)?;
+            Ok(path)
+        });
         let done = path.and_then(|path| match args.command.as_str() {
             "view" => self.view(&path, args.view_range.as_deref()),
             "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
@@ -292,6 +295,7 @@ impl Developer {
         let (mut changes, mut seen) = (Vec::new(), HashSet::new());
         for patch in &patches {
             let path = place(patch, path, dir, patches.len()).map_err(wrong)?;
+            self.guard(dir)?.allows(&path)?;
             let real = files::target(&path, dir)?;
             if !seen.insert(real.clone()) {
                 return Err(wrong(format!("{} is in it twice", path.display())));

@@ -3,11 +3,13 @@
 
 mod editor;
 mod files;
+mod guard;
 mod lines;
 mod login;
 mod patch;
 mod run;
 mod shell;
+mod words;
 
 use crate::mcp::server::{Context, Server};
 use crate::store::Paths;
@@ -32,6 +34,7 @@ pub fn server(paths: &Paths) -> Server {
         family: Mutex::default(),
         readers: Mutex::default(),
         edits: Mutex::default(),
+        guard: Mutex::default(),
     });
     Server::new("developer", env!("CARGO_PKG_VERSION"))
         .title("gosling developer")
@@ -51,6 +54,8 @@ struct Developer {
     readers: Mutex<Vec<JoinHandle<()>>>,
     /// What can be undone. Its lock is what lets one edit in at a time.
     edits: Mutex<editor::History>,
+    /// The rules for the working directory that was last used.
+    guard: Mutex<Option<Arc<guard::Guard>>>,
 }
 
 impl Developer {

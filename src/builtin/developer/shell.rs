@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,6 +73,10 @@ impl Developer {
             let text = "`command` is empty; say what to run";
             return Err(ToolError::InvalidParams(text.to_owned()));
         }
+        let dir = working_dir(context);
+        let guard = self.guard(&dir);
+        let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir));
+        allowed.map_err(ToolError::InvalidParams)?;
         let limit = match args.timeout_secs {
             Some(seconds) => Some(
                 Duration::try_from_secs_f64(seconds)
@@ -88,7 +92,7 @@ impl Developer {
         let failed = |error: std::io::Error| {
             ToolError::Failed(format!("The shell could not be started: {error}."))
         };
-        let command = self.command(&args.command, context);
+        let command = self.command(&args.command, &dir, context);
         let family = self.family().map_err(failed)?;
         let mut tell = |source: Source, line: &str| {
             let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
@@ -101,12 +105,12 @@ impl Developer {
         answer
     }
 
-    fn command(&self, text: &str, context: &Context) -> Command {
+    fn command(&self, text: &str, dir: &Path, context: &Context) -> Command {
         let shell = shell();
         let mut command = Command::new(&shell);
         command
             .args(["-c", text])
-            .current_dir(working_dir(context))
+            .current_dir(dir)
             .env("PATH", login::path(&shell))
             .env("GOOSE_TERMINAL", "1")
             .env("AGENT", "goose")

@@ -1,0 +1,137 @@
+//! `.gooseignore`.
+
+use crate::support::server::{Server, Session};
+use crate::{builtin, said, with_developer};
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+fn refuses(session: &Session<'_>, tool: &str, arguments: serde_json::Value) {
+    let shown = arguments.to_string();
+    let answer = session.call(&format!("developer__{tool}"), arguments);
+    assert_eq!(answer.status, 500, "{shown}");
+    let message = answer.body["message"].as_str().unwrap();
+    assert!(message.contains("kept from tools"), "{shown}: {message}");
+}
+
+#[test]
+fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
+    with_developer(|session| {
+        let dir = session.server.work();
+        fs::write(dir.join(".gooseignore"), "private/\n*.key\n!open.key\n").unwrap();
+        fs::create_dir_all(dir.join("private/deep")).unwrap();
+        fs::create_dir_all(dir.join("sub")).unwrap();
+        for name in [
+            ".env",
+            "private/deep/a.txt",
+            "my.key",
+            "open.key",
+            "sub/b.key",
+            "fine.txt",
+        ] {
+            fs::write(dir.join(name), "word\n").unwrap();
+        }
+        symlink(dir.join("my.key"), dir.join("innocent")).unwrap();
+        for path in [
+            ".env",
+            "private",
+            "private/deep/a.txt",
+            "my.key",
+            "innocent",
+            "sub/../.env",
+            "sub/b.key",
+        ] {
+            refuses(
+                session,
+                "text_editor",
+                json!({"command": "view", "path": path}),
+            );
+        }
+        refuses(
+            session,
+            "text_editor",
+            json!({"command": "write", "path": "new.key", "file_text": "x"}),
+        );
+        let diff = "--- a/my.key\n+++ b/my.key\n@@ -1 +1 @@\n-word\n+x\n";
+        refuses(
+            session,
+            "text_editor",
+            json!({"command": "str_replace", "path": ".", "diff": diff}),
+        );
+        for command in [
+            "cat .env",
+            "cat '.env'",
+            "cat \".e\"nv",
+            "cat<.env",
+            "echo x>.env",
+            "cat $PWD/.env",
+            "cat ./sub/../.env",
+            "cat .e*",
+            "cat *.key",
+            "cat [m]y.key",
+            "cat {fine.txt,.env}",
+            "cat innocent",
+            "ls private",
+            "cd sub && cat b.key",
+            "cd sub; cat ../.env",
+            "echo $(cat .env)",
+            "echo \"`cat .env`\"",
+            "bash -c 'cat .env'",
+            "grep --file=.env x",
+            "curl -d @.env x",
+            "cp -t. .env",
+            "true\ncat .env",
+        ] {
+            refuses(session, "shell", json!({ "command": command }));
+        }
+        for command in [
+            "cat fine.txt",
+            "cat open.key",
+            "cat *.txt",
+            "cat sub/none.txt; true",
+            "cat <<END\n.env\nEND",
+            "echo no.key",
+        ] {
+            session
+                .call("developer__shell", json!({ "command": command }))
+                .is(200);
+        }
+        let answer = session.call(
+            "developer__text_editor",
+            json!({"command": "view", "path": "open.key"}),
+        );
+        assert!(said(&answer.is(200)).contains("1: word"));
+        // The file is read anew when it changes.
+        fs::write(dir.join(".gooseignore"), "!.env\n").unwrap();
+        session
+            .call("developer__shell", json!({"command": "cat .env my.key"}))
+            .is(200);
+        fs::write(dir.join(".gooseignore"), "[z-a]\n").unwrap();
+        session
+            .call("developer__shell", json!({"command": "true"}))
+            .is(500)
+            .says("line 1");
+    });
+}
+
+#[test]
+fn the_users_own_rules_count_everywhere() {
+    let server = Server::new().start();
+    let config = server.root().join("config");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join(".gooseignore"), "*.diary\n").unwrap();
+    let elsewhere = crate::support::temp_dir();
+    let diary = elsewhere.path().join("my.diary");
+    fs::write(&diary, "dear\n").unwrap();
+    let session = server.session([builtin("developer")]);
+    refuses(
+        &session,
+        "text_editor",
+        json!({"command": "view", "path": diary}),
+    );
+    refuses(
+        &session,
+        "shell",
+        json!({"command": format!("cat {}", diary.display())}),
+    );
+}
