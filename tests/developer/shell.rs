@@ -241,13 +241,13 @@ fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
         assert!(begin.elapsed() < Duration::from_secs(20));
         // They go on, though nobody reads what they say, and so does the session.
         std::thread::sleep(Duration::from_millis(300));
-        assert_eq!(process::with_argument(&mark), 2);
+        assert!(process::with_argument(&mark).len() >= 2);
         let answer = session
             .call("developer__shell", json!({"command": "echo on"}))
             .is(200);
         assert_eq!(said(&answer), "on\n");
         session.stop();
-        assert_eq!(process::with_argument(&mark), 0);
+        assert!(process::with_argument(&mark).is_empty());
     });
 }
 

@@ -89,17 +89,6 @@ pub fn descendants(of: u32) -> Vec<Proc> {
     all
 }
 
-/// How many processes have been started with this argument.
-pub fn with_argument(argument: &str) -> usize {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let has = |line: &Vec<u8>| {
-        line.split(|b| *b == 0)
-            .any(|part| part == argument.as_bytes())
-    };
-    lines.filter(has).count()
-}
-
 /// What a server calls the second process that cleans up after it.
 pub const GUARDIAN: &str = "goslingguardian";
 
