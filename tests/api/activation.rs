@@ -208,7 +208,7 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
         ),
         (
             json!({"type": "builtin", "name": "x"}),
-            "not available in this build",
+            "there is no builtin extension of this name, only demo, developer",
         ),
         (
             json!({"type": "inline_python", "name": "x", "code": ""}),
