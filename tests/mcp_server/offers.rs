@@ -3,7 +3,12 @@
 use crate::client::*;
 use crate::lab::*;
 use gosling::builtin::demo;
+use gosling::mcp::server::{Contents, Context, Prompt, Resource, Server, Tool};
+use gosling::mcp::types::{self, CallToolResult, GetPromptResult, PromptMessage};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn resources_are_read_as_text_as_bytes_and_by_template() {
@@ -127,4 +132,97 @@ fn works(client: &Client, listed_by: &str, item: &Value) {
     }
     let parts = answer["result"][part].as_array().map(Vec::len);
     assert_eq!(parts, Some(1), "{item} gave {answer}");
+}
+
+/// Resources and prompts that come and go: as many of each as were grown.
+fn growing() -> Server {
+    let count = Arc::new(AtomicUsize::new(0));
+    let (grown, resources, prompts) = (count.clone(), count.clone(), count);
+    let grow = Tool::new("grow", "", move |_: IgnoredAny, context: &Context| {
+        grown.fetch_add(1, Ordering::SeqCst);
+        context.resources_changed();
+        Ok(CallToolResult::text("grown"))
+    });
+    let prompt = |name: &str, text: &'static str| {
+        Prompt::new(name, "", move |_: IgnoredAny, _: &Context| {
+            Ok(GetPromptResult {
+                description: None,
+                messages: vec![PromptMessage::user(text)],
+            })
+        })
+    };
+    let text = Contents::Text("x".to_owned());
+    Server::new("growing", "1")
+        .page_size(2)
+        .tool(grow)
+        .resource(Resource::fixed("g://fixed", "fixed", "text/plain", text))
+        .live_resources(move |context| {
+            let count = resources.load(Ordering::SeqCst);
+            let place = context.meta("place").and_then(|place| place.as_str());
+            let resource = |n| types::Resource {
+                uri: format!("g://{}/{n}", place.unwrap_or("nowhere")),
+                ..types::Resource::default()
+            };
+            (0..count).map(resource).collect()
+        })
+        .prompt(prompt("p0", "always"))
+        .live_prompts(move |_| {
+            let count = prompts.load(Ordering::SeqCst);
+            (0..count)
+                .map(|n| prompt(&format!("p{n}"), "found"))
+                .collect()
+        })
+}
+
+#[test]
+fn what_comes_and_goes_is_listed_anew_each_time() {
+    let client = Client::ready(growing(), "2025-11-25");
+    let ask = |method: &str, params: Value| {
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        client.ask(&request.to_string())
+    };
+    let meta = json!({"place": "here"});
+    let list = |kind: &str, key: &str, cursor: Value| {
+        let answer = ask(
+            &format!("{kind}/list"),
+            json!({"_meta": meta, "cursor": cursor}),
+        );
+        let items = answer["result"][kind].as_array().expect("a list");
+        let names: Vec<String> = items
+            .iter()
+            .map(|item| item[key].as_str().unwrap().to_owned())
+            .collect();
+        (names, answer["result"]["nextCursor"].clone())
+    };
+    let got = |name: &str| {
+        let answer = ask("prompts/get", json!({"name": name}));
+        match answer["result"]["messages"][0]["content"]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => answer["error"]["message"].as_str().unwrap().to_owned(),
+        }
+    };
+    assert_eq!(list("resources", "uri", Value::Null).0, ["g://fixed"]);
+    assert_eq!(list("prompts", "name", Value::Null).0, ["p0"]);
+    assert_eq!(
+        (got("p0"), got("p1")),
+        ("always".into(), "Unknown prompt: p1".into())
+    );
+    for _ in 0..2 {
+        client.send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"grow"}}"#);
+        assert_eq!(
+            client.next()["method"],
+            "notifications/resources/list_changed"
+        );
+        assert_eq!(client.next()["result"]["content"][0]["text"], "grown");
+    }
+    let (uris, next) = list("resources", "uri", Value::Null);
+    assert_eq!(uris, ["g://fixed", "g://here/0"]);
+    assert_eq!(
+        list("resources", "uri", next),
+        (vec!["g://here/1".to_owned()], Value::Null)
+    );
+    assert_eq!(list("prompts", "name", Value::Null).0, ["p0", "p1"]);
+    assert_eq!((got("p0"), got("p1")), ("found".into(), "found".into()));
+    let bad = ask("resources/list", json!({"cursor": "bogus"}));
+    assert_eq!(bad["error"]["code"], -32602);
 }

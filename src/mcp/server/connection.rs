@@ -5,7 +5,7 @@ use super::calls::{self, Calls};
 use super::page::Page;
 use super::reply::{Exchange, Outlet, Sink};
 use super::resource::not_found;
-use super::{Context, Level, ResourceTemplate, Server, reason};
+use super::{Context, Level, ResourceTemplate, Server, raw, reason};
 use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, Id, METHOD_NOT_FOUND,
     Malformed, Message, PARSE_ERROR, Payload, RawJson, begins_with,
@@ -136,18 +136,12 @@ impl Connection {
                 let tools = server.tools.iter().map(|tool| &tool.wire);
                 exchange.answer(self.list("tools", tools, name, params));
             }
-            Method::ListResources => {
-                let resources = server.resources.iter().map(|resource| &resource.wire);
-                exchange.answer(self.list("resources", resources, name, params));
-            }
+            Method::ListResources => self.list_resources(exchange, name, params),
             Method::ListTemplates => {
                 let templates = server.templates.iter().map(|template| &template.wire);
                 exchange.answer(self.list("resourceTemplates", templates, name, params));
             }
-            Method::ListPrompts => {
-                let prompts = server.prompts.iter().map(|prompt| &prompt.wire);
-                exchange.answer(self.list("prompts", prompts, name, params));
-            }
+            Method::ListPrompts => self.list_prompts(exchange, name, params),
             Method::CallTool => self.call_tool(exchange, name, params),
             Method::ReadResource => self.read_resource(exchange, name, params),
             Method::GetPrompt => self.get_prompt(exchange, name, params),
@@ -239,12 +233,56 @@ impl Connection {
         name: &str,
         params: Option<&RawValue>,
     ) -> Result<Page<'a, T>, ErrorObject> {
-        #[derive(Deserialize)]
-        struct List {
-            cursor: Option<String>,
-        }
-        let List { cursor } = read(name, params)?;
+        let List { cursor, .. } = read(name, params)?;
         Page::cut(kind, all, self.server.page_size, cursor.as_deref())
+    }
+
+    /// As [`list`](Self::list), of what is to be found first, which may take a while.
+    fn list_found<T: Serialize>(
+        &self,
+        kind: &'static str,
+        exchange: Exchange,
+        name: &str,
+        params: Option<&RawValue>,
+        find: impl FnOnce(&Context) -> Vec<T> + Send + 'static,
+    ) {
+        let List { cursor, meta } = match read(name, params) {
+            Ok(list) => list,
+            Err(error) => return exchange.refuse(error),
+        };
+        let size = self.server.page_size;
+        let list = move |context: &Context| {
+            let all = find(context);
+            let page = Page::cut(kind, all.iter(), size, cursor.as_deref())?;
+            Ok(Produced::Page(raw(&page)))
+        };
+        self.run(exchange, name, meta, false, Box::new(list));
+    }
+
+    fn list_resources(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        let fixed = self.server.resources.iter().map(|resource| &resource.wire);
+        let Some(live) = self.server.live_resources.clone() else {
+            return exchange.answer(self.list("resources", fixed, name, params));
+        };
+        let mut all: Vec<_> = fixed.cloned().collect();
+        self.list_found("resources", exchange, name, params, move |context| {
+            all.extend(live(context));
+            all
+        });
+    }
+
+    fn list_prompts(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+        let fixed = self.server.prompts.iter().map(|prompt| &prompt.wire);
+        let Some(live) = self.server.live_prompts.clone() else {
+            return exchange.answer(self.list("prompts", fixed, name, params));
+        };
+        let mut all: Vec<_> = fixed.cloned().collect();
+        self.list_found("prompts", exchange, name, params, move |context| {
+            let live: Vec<_> = live(context).into_iter().map(|it| it.wire).collect();
+            all.retain(|fixed| live.iter().all(|it| it.name != fixed.name));
+            all.extend(live);
+            all
+        });
     }
 
     fn call_tool(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
@@ -333,21 +371,24 @@ impl Connection {
             Ok(get) => get,
             Err(error) => return exchange.refuse(error),
         };
-        let Some(prompt) = self.server.prompts.iter().find(|p| p.wire.name == get.name) else {
-            let text = format!("Unknown prompt: {}", get.name);
-            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+        let fixed = self.server.prompts.iter().find(|p| p.wire.name == get.name);
+        let fixed = fixed.cloned();
+        let live = self.server.live_prompts.clone();
+        let unknown = format!("Unknown prompt: {}", get.name);
+        let unknown = ErrorObject::new(INVALID_PARAMS, unknown);
+        if fixed.is_none() && live.is_none() {
+            return exchange.refuse(unknown);
+        }
+        let quick = live.is_none() && fixed.as_ref().is_some_and(|prompt| prompt.quick);
+        let label = get.name.clone();
+        let work = move |context: &Context| {
+            let live = live.map(|live| live(context)).unwrap_or_default();
+            let live = live.into_iter().find(|p| p.wire.name == get.name);
+            let prompt = live.map(Arc::new).or(fixed).ok_or(unknown)?;
+            let arguments = get.arguments.unwrap_or_default();
+            prompt.get(arguments, context).map(Produced::Prompt)
         };
-        let prompt = prompt.clone();
-        self.run(
-            exchange,
-            &get.name,
-            get.meta,
-            prompt.quick,
-            Box::new(move |context| {
-                let arguments = get.arguments.unwrap_or_default();
-                prompt.get(arguments, context).map(Produced::Prompt)
-            }),
-        );
+        self.run(exchange, &label, get.meta, quick, Box::new(work));
     }
 
     /// Runs a handler, here if it is quick, else on a thread of its own, and answers with what
@@ -410,6 +451,15 @@ enum Produced {
     Call(CallToolResult),
     Resource(ReadResourceResult),
     Prompt(GetPromptResult),
+    Page(RawJson),
+}
+
+/// What every listing takes.
+#[derive(Deserialize)]
+struct List {
+    cursor: Option<String>,
+    #[serde(rename = "_meta")]
+    meta: Option<RawJson>,
 }
 
 fn refuse(malformed: Malformed, outlet: &Outlet) {

@@ -132,6 +132,12 @@ impl Context {
         }
     }
 
+    /// Tells the client that [`Server::live_resources`](super::Server::live_resources) finds others
+    /// now than before.
+    pub fn resources_changed(&self) {
+        self.notify("notifications/resources/list_changed", &Map::new());
+    }
+
     /// Waits for `duration` or until the request is cancelled; says whether it may go on.
     pub fn pause(&self, duration: Duration) -> bool {
         let (wake, woken) = crossbeam_channel::bounded::<()>(1);

@@ -58,7 +58,7 @@ pub use serve::{serve_memory, serve_stdio, serve_stdio_process};
 pub use tool::{Tool, ToolError};
 
 use super::jsonrpc::RawJson;
-use super::types::{Capability, Implementation, ServerCapabilities};
+use super::types::{self, Capability, Implementation, ServerCapabilities};
 use serde::Serialize;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -83,9 +83,14 @@ pub struct Server {
     resources: Vec<Arc<Resource>>,
     templates: Vec<Arc<ResourceTemplate>>,
     prompts: Vec<Arc<Prompt>>,
+    live_resources: Option<Live<types::Resource>>,
+    live_prompts: Option<Live<Prompt>>,
     logging: bool,
     page_size: usize,
 }
+
+/// Finds what there is now.
+type Live<T> = Arc<dyn Fn(&Context) -> Vec<T> + Send + Sync>;
 
 impl Server {
     /// A server that offers nothing yet.
@@ -101,6 +106,8 @@ impl Server {
             resources: Vec::new(),
             templates: Vec::new(),
             prompts: Vec::new(),
+            live_resources: None,
+            live_prompts: None,
             logging: false,
             page_size: usize::MAX,
         }
@@ -142,6 +149,27 @@ impl Server {
         self
     }
 
+    /// Lists, behind the resources that are always there, those that `find` finds, anew for every
+    /// listing. A [template](Server::template) has to read them. Handlers say with
+    /// [`Context::resources_changed`] that there are others now.
+    pub fn live_resources<F>(mut self, find: F) -> Self
+    where
+        F: Fn(&Context) -> Vec<types::Resource> + Send + Sync + 'static,
+    {
+        self.live_resources = Some(Arc::new(find));
+        self
+    }
+
+    /// Offers also the prompts that `find` finds, anew for every request. One of them takes the place
+    /// of a prompt of the same name that is always there.
+    pub fn live_prompts<F>(mut self, find: F) -> Self
+    where
+        F: Fn(&Context) -> Vec<Prompt> + Send + Sync + 'static,
+    {
+        self.live_prompts = Some(Arc::new(find));
+        self
+    }
+
     /// Declares that handlers send log messages. MCP 2025-11-25, server/utilities/logging.
     pub fn logging(mut self) -> Self {
         self.logging = true;
@@ -162,10 +190,15 @@ impl Server {
 
     fn capabilities(&self) -> ServerCapabilities {
         let declared = |offered: bool| offered.then(Capability::default);
+        let live = self.live_resources.is_some();
+        let resources = live || !(self.resources.is_empty() && self.templates.is_empty());
         ServerCapabilities {
             tools: declared(!self.tools.is_empty()),
-            resources: declared(!(self.resources.is_empty() && self.templates.is_empty())),
-            prompts: declared(!self.prompts.is_empty()),
+            resources: resources.then(|| Capability {
+                list_changed: live.then_some(true),
+                ..Capability::default()
+            }),
+            prompts: declared(self.live_prompts.is_some() || !self.prompts.is_empty()),
             logging: declared(self.logging),
             completions: None,
         }
