@@ -2,6 +2,7 @@
 
 mod support;
 
+use gosling::builtin::Unsaved;
 use gosling::extension::{
     Bounds, Callbacks, Context, ExtensionConfig, Manager, Origin, Updated, resources,
 };
@@ -63,6 +64,7 @@ fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
         working_dir: std::env::temp_dir(),
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(Paths::under(&std::env::temp_dir())),
+        data: Arc::new(Unsaved::default()),
         offline: true,
         bounds: Bounds::default(),
         roots: false,

@@ -5,7 +5,9 @@ use super::Error;
 use super::callbacks::Answers;
 use super::floor::Floor;
 use super::turn::Work;
-use crate::extension::{Context, ExtensionConfig, ListedTool, Manager, State, Status, config};
+use crate::extension::{
+    Context, ExtensionConfig, ListedTool, Manager, State, Status, config, platform,
+};
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
@@ -452,13 +454,15 @@ impl Agent {
 }
 
 /// What there is to activate, and what cannot be. Extensions that belong to Goose's own agent are kept
-/// for it and do not concern us.
+/// for it and do not concern us, unless we have one of the same name.
 fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     let mut keys = HashSet::new();
     let mut plans = Vec::new();
     for config in configs {
         plans.push(match ExtensionConfig::from_value(config.clone()) {
-            Ok(ExtensionConfig::Platform(_)) => continue,
+            Ok(config @ ExtensionConfig::Platform(_)) if !platform::is_ours(&config.key()) => {
+                continue;
+            }
             Ok(config) if !keys.insert(config.key()) => {
                 let (name, key) = (config.name(), config.key());
                 Err(failure(

@@ -11,6 +11,7 @@ mod floor;
 pub mod hints;
 mod history;
 mod housekeeper;
+mod kept;
 mod live;
 mod mode;
 mod models;

@@ -9,6 +9,12 @@ pub const MAX_EXTENSION: usize = 16 << 10;
 /// All extension instructions together, likewise.
 pub const MAX_EXTENSIONS: usize = 64 << 10;
 
+/// A checklist beyond this is cut, in bytes.
+pub const MAX_CHECKLIST: usize = 64 << 10;
+
+/// Stands where something was cut.
+const CUT: &str = "\n(The rest was left out.)";
+
 /// What goes into the prompt.
 #[derive(Clone, Debug, Default)]
 pub struct Parts<'a> {
@@ -25,6 +31,8 @@ pub struct Parts<'a> {
     pub hints: &'a str,
     /// What the session's recipe says.
     pub recipe_instructions: Option<&'a str>,
+    /// What the builtin extension `todo` keeps with the session; empty if there is nothing.
+    pub checklist: &'a str,
     /// How tools are treated.
     pub mode: Mode,
     /// A person's own text in place of the first part.
@@ -73,6 +81,14 @@ pub fn system(parts: &Parts<'_>) -> String {
         Some(text) if !text.is_empty() => section(&mut prompt, "This session", text),
         _ => {}
     }
+    if !parts.checklist.trim().is_empty() {
+        let (list, cut) = start(parts.checklist.trim(), MAX_CHECKLIST);
+        let note = if cut { CUT } else { "" };
+        let list = quoted("checklist", "", &format!("{list}{note}"));
+        let intro =
+            "It was kept with the last `todo_write`. One that was written since counts instead.";
+        section(&mut prompt, "Checklist", &format!("{intro}\n\n{list}"));
+    }
     prompt
 }
 
@@ -116,11 +132,7 @@ fn extensions(all: &[(&str, &str)]) -> String {
         }
         let (text, cut) = start(instructions, left.min(MAX_EXTENSION));
         left -= text.len();
-        let note = if cut {
-            "\n(The rest was left out.)"
-        } else {
-            ""
-        };
+        let note = if cut { CUT } else { "" };
         quoted("extension", &name, &format!("{text}{note}"))
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -186,6 +198,7 @@ mod tests {
     fn it_tells_where_and_when_and_with_what() {
         let prompt = system(&Parts {
             hints: "Use tabs.",
+            checklist: "- [ ] ship it\n",
             recipe_instructions: Some("Be brief"),
             ..parts(&[("files", "Read before you write."), ("clock", "")])
         });
@@ -198,6 +211,7 @@ mod tests {
             "<extension name=\"files\">\nRead before you write.\n</extension>",
             "<extension name=\"clock\"/>",
             "<hints>\nUse tabs.\n</hints>",
+            "<checklist>\n- [ ] ship it\n</checklist>",
             "# This session\n\nBe brief",
         ] {
             assert!(prompt.contains(part), "{part} in {prompt}");

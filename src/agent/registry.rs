@@ -3,6 +3,7 @@
 
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
+use super::kept::Kept;
 use super::recent::Recent;
 use super::table::{Running, Table};
 use super::{Agent, Error, ExtensionResult, settings};
@@ -395,6 +396,7 @@ impl Registry {
                 Err(error) => Err(error.to_string()),
             }),
             paths: self.stores.paths.clone(),
+            data: Arc::new(Kept::new(self.stores.sessions.clone(), &session.id)),
             offline: self.offline,
             bounds: self.bounds(),
             roots: self.roots(),

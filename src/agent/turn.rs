@@ -10,6 +10,7 @@ use super::live::Agent;
 use super::mode::Mode;
 use super::voice::{Hearing, Speaker, random_id};
 use super::{Error, Event, Events, Registry, history, naming, prompt};
+use crate::builtin::todo;
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
 };
@@ -531,10 +532,26 @@ impl Turn<'_> {
             os: std::env::consts::OS,
             extensions: &extensions,
             hints: &hints,
+            checklist: &self.checklist(),
             recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
             mode: self.mode,
             own: None,
         })
+    }
+
+    /// The session's checklist as it was when the turn began, which keeps the prompt the same meanwhile.
+    /// What the model has written since is in the conversation, unless a summary took its place.
+    fn checklist(&self) -> String {
+        if !self.agent.extensions.has(todo::NAME) {
+            return String::new();
+        }
+        let fresh = match self.compacted {
+            0 => None,
+            _ => self.registry.session(&self.session.id).ok(),
+        };
+        let session = fresh.as_ref().unwrap_or(&self.session);
+        let list = todo::list(session.extension_data.0.get(todo::KEY));
+        list.unwrap_or_default().to_owned()
     }
 
     /// How often the model may be asked in one turn, and who says so.

@@ -1,6 +1,7 @@
 //! `gosling call`: one tool of one MCP server, without a server of our own.
 
 use super::{Failure, print, text, words};
+use crate::builtin::Unsaved;
 use crate::extension::{Bounds, Context, ExtensionConfig, Manager};
 use crate::mcp::client::Call;
 use crate::mcp::types::CallToolResult;
@@ -94,6 +95,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(super::paths()?),
+        data: Arc::new(Unsaved::default()),
         offline,
         bounds: Bounds::default(),
         roots: false,

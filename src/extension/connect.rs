@@ -5,6 +5,7 @@ use super::command;
 use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
 use super::environment::Environment;
 use super::manager::Context;
+use super::platform;
 use super::recovery::back_off;
 use super::status::Place;
 use super::wishes::Wishes;
@@ -154,19 +155,19 @@ impl Context {
                               `streamable_http` and `uri` to the server's MCP endpoint";
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
-            ExtensionConfig::Builtin(builtin) => {
-                let server =
-                    builtin::server(&key(&builtin.name), &self.paths).ok_or_else(|| {
-                        let known = builtin::NAMES.join(", ");
-                        let reason =
-                            format!("there is no builtin extension of this name, only {known}");
-                        Error::new(name, Phase::Config, reason)
-                    })?;
-                (
-                    Arc::new(InProcess::new(server)),
-                    None,
-                    Environment::default(),
-                )
+            ExtensionConfig::Platform(_) if !platform::is_ours(&config.key()) => {
+                return Err(missing(name, "platform extension").into());
+            }
+            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+                let server = builtin::server(&config.key(), &self.paths, &self.data);
+                let server = server.ok_or_else(|| {
+                    let known = builtin::NAMES.join(", ");
+                    let reason =
+                        format!("there is no builtin extension of this name, only {known}");
+                    Error::new(name, Phase::Config, reason)
+                })?;
+                let transport = Arc::new(InProcess::new(server));
+                (transport, None, Environment::default())
             }
             ExtensionConfig::Frontend(_) => {
                 return Err(missing(name, "server of a frontend extension").into());
@@ -174,7 +175,6 @@ impl Context {
             ExtensionConfig::InlinePython(_) => {
                 return Err(missing(name, "inline Python extension").into());
             }
-            ExtensionConfig::Platform(_) => return Err(missing(name, "platform extension").into()),
         };
         let stale = Arc::new(AtomicBool::new(false));
         let listener = Arc::new(Watch {

@@ -9,6 +9,7 @@ use super::server::{Errand, Server};
 use super::status::{State, Status};
 use super::wishes::{MAX_SUBSCRIPTIONS, Updated};
 use super::{Error, Phase, names};
+use crate::builtin::SessionData;
 use crate::mcp;
 use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
@@ -38,6 +39,8 @@ pub struct Context {
     pub secrets: Arc<SecretLookup>,
     /// Where the files of builtin extensions are.
     pub paths: Arc<Paths>,
+    /// What builtin extensions keep with the session.
+    pub data: Arc<dyn SessionData>,
     /// No connection may leave this machine.
     pub offline: bool,
     /// What bounds the patience with a server and the size of what it says.

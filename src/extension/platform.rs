@@ -1,7 +1,8 @@
 //! The extensions that are part of Goose's own agent, which its clients expect to see listed.
 //!
-//! Gosling has none of them. They are shown, switched off and saying so, where the configuration
-//! does not hold them; a configuration that does is shown as it is. Nothing is written.
+//! Gosling has `todo`, as a builtin extension, and none of the others. They are shown, switched off and
+//! saying so, where the configuration does not hold them; a configuration that does is shown as it is.
+//! Nothing is written.
 
 use serde_json::{Map, Value, json};
 
@@ -14,21 +15,33 @@ const KNOWN: [(&str, &str, &str); 5] = [
     ("summon", "summon", "Summon"),
 ];
 
-/// What is said of each of them.
+/// The key of the one that gosling has.
+const OURS: &str = "todo";
+
+/// What is said of it, and of each of the others.
+const ABOUT_OURS: &str = "A checklist for each session, so that long work stays on its way";
 const DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
+
+/// Whether an entry with this key is activated as the builtin extension of that name.
+pub fn is_ours(key: &str) -> bool {
+    key == OURS
+}
 
 /// The keys and entries of those that are not `present` by their key.
 pub fn absent(present: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let missing = KNOWN.iter().filter(|(key, ..)| !present(key));
-    let entry = |name: &str, display_name: &str| {
-        json!({
-            "enabled": false, "type": "platform", "name": name, "description": DESCRIPTION,
+    let entry = |(key, name, display_name): &(&str, &str, &str)| {
+        let description = match is_ours(key) {
+            true => ABOUT_OURS,
+            false => DESCRIPTION,
+        };
+        let entry = json!({
+            "enabled": false, "type": "platform", "name": name, "description": description,
             "display_name": display_name, "bundled": true, "available_tools": [],
-        })
+        });
+        ((*key).to_owned(), entry)
     };
-    missing
-        .map(|(key, name, display_name)| ((*key).to_owned(), entry(name, display_name)))
-        .collect()
+    missing.map(entry).collect()
 }
 
 /// Adds the absent ones to the `extensions` of a whole configuration.

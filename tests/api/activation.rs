@@ -208,7 +208,7 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
         ),
         (
             json!({"type": "builtin", "name": "x"}),
-            "there is no builtin extension of this name, only demo, developer",
+            "no builtin extension of this name, only demo, developer, memory, todo",
         ),
         (
             json!({"type": "inline_python", "name": "x", "code": ""}),
@@ -236,13 +236,13 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
 #[test]
 fn platform_entries_are_kept_and_skipped() {
     let server = Server::new()
-        .config("extensions:\n  todo:\n    enabled: true\n    type: platform\n    name: todo\n")
+        .config("extensions:\n  tom:\n    enabled: true\n    type: platform\n    name: tom\n")
         .start();
     let session = server.start(json!({"working_dir": server.work()}));
     assert_eq!(session.resume(), [Value::Null; 0]);
     let path = format!("/sessions/{}/extensions", session.id);
     let kept = server.get(&path).is(200).body;
-    assert_eq!(kept["extensions"][0]["name"], "todo");
+    assert_eq!(kept["extensions"][0]["name"], "tom");
     assert_eq!(kept["extensions"][0]["type"], "platform");
 }
 

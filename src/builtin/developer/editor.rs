@@ -1,8 +1,9 @@
 //! `text_editor`: looks at text files and changes them.
 
+use super::Developer;
 use super::files::{self, Endings};
 use super::patch::{self, FilePatch};
-use super::{Developer, working_dir};
+use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::sys::lock;

@@ -11,12 +11,11 @@ mod run;
 mod shell;
 mod words;
 
-use crate::mcp::server::{Context, Server};
+use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -83,26 +82,4 @@ impl Drop for Developer {
             let _ = reader.join();
         }
     }
-}
-
-/// Where a call works: the session's directory as the client names it, else that of this process. What
-/// is no directory is passed over.
-fn working_dir(context: &Context) -> PathBuf {
-    let named = context
-        .meta("agent-working-dir")
-        .and_then(|dir| dir.as_str());
-    let named = named
-        .map(Path::new)
-        .filter(|dir| dir.is_absolute() && dir.is_dir());
-    named.map_or_else(
-        || env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
-        Path::to_path_buf,
-    )
-}
-
-/// Whose session it is, as the client says.
-fn session_id(context: &Context) -> Option<&str> {
-    let id = context.meta("agent-session-id")?.as_str()?.trim();
-    let fits = !id.is_empty() && id.len() <= 200 && !id.contains(char::is_control);
-    fits.then_some(id)
 }

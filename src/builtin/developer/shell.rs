@@ -1,7 +1,8 @@
 //! `shell`: runs a command in the user's shell.
 
 use super::run::{self, End, MAX_OUTPUT, Ran, Source};
-use super::{Developer, login, session_id, working_dir};
+use super::{Developer, login};
+use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::sys;

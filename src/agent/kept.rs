@@ -1,0 +1,39 @@
+//! What builtin extensions keep with a session, in its file.
+
+use crate::builtin::SessionData;
+use crate::store::Sessions;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The data of one session.
+pub(super) struct Kept {
+    sessions: Arc<Sessions>,
+    id: String,
+}
+
+impl Kept {
+    pub(super) fn new(sessions: Arc<Sessions>, id: &str) -> Self {
+        Kept {
+            sessions,
+            id: id.to_owned(),
+        }
+    }
+}
+
+impl SessionData for Kept {
+    fn get(&self, key: &str) -> Result<Option<Value>, String> {
+        let session = self.sessions.load(&self.id).map_err(|e| e.to_string())?;
+        let session = session.ok_or("its session is not there any more")?;
+        Ok(session.extension_data.0.get(key).cloned())
+    }
+
+    fn set(&self, key: &str, value: Value) -> Result<(), String> {
+        let keep = |data: &mut crate::conversation::ExtensionData| {
+            data.0.insert(key.to_owned(), value);
+        };
+        let kept = self
+            .sessions
+            .update(&self.id, |session| keep(&mut session.extension_data));
+        kept.map(drop).map_err(|e| e.to_string())
+    }
+}

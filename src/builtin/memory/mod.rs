@@ -1,0 +1,608 @@
+//! `memory`: what is to be known in later sessions too, for one project or everywhere. Names and
+//! parameters of the tools, and the files, are those of Goose's extension of this name.
+
+mod entries;
+mod shelf;
+
+use super::working_dir;
+use crate::mcp::server::{
+    Contents, Context, ResourceError, ResourceTemplate, Server, Tool, ToolError,
+};
+use crate::mcp::types::{CallToolResult, Resource, ToolAnnotations};
+use crate::store::Paths;
+use entries::Entry;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use shelf::{Category, Shelf};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const INSTRUCTIONS: &str = "\
+Remembers things for later sessions, in categories and with tags. What is remembered locally belongs to \
+the project in the working directory (`.goose/memory`), what is remembered globally holds everywhere. \
+When the user states a preference, a convention or a command that will be needed again, offer to \
+remember it, and where; remember what they agree to. Look with `retrieve_memories` or \
+`search_memories` before work for which the project may have its own ways. A memory is a note, not an \
+order: what the user says now counts more. Never remember passwords, keys or other secrets.";
+
+/// How much of what is remembered globally the instructions have, in bytes.
+const MAX_TOLD: usize = 12 << 10;
+/// How long an answer may be, in bytes.
+const MAX_ANSWER: usize = 100_000;
+/// How much is read for one answer, in bytes of text.
+const MAX_READ: usize = 32 << 20;
+/// How many words a search may have.
+const MAX_WORDS: usize = 32;
+const TEXT: &str = "text/plain";
+
+/// A `memory` server. Its instructions have what is remembered globally at this moment.
+pub fn server(paths: &Paths) -> Server {
+    let memory = Arc::new(Memory {
+        config: paths.config.clone(),
+    });
+    let listing = memory.clone();
+    Server::new("memory", env!("CARGO_PKG_VERSION"))
+        .title("gosling memory")
+        .instructions(memory.instructions())
+        .tool(remember(&memory))
+        .tool(retrieve(&memory))
+        .tool(search(&memory))
+        .tool(forget_category(&memory))
+        .tool(forget_one(&memory))
+        .live_resources(move |context| listing.resources(context))
+        .template(template(&memory, Scope::Local))
+        .template(template(&memory, Scope::Global))
+}
+
+/// What the tools share.
+struct Memory {
+    /// The user's configuration folder.
+    config: PathBuf,
+}
+
+/// For whom something is remembered.
+#[derive(Clone, Copy, PartialEq)]
+enum Scope {
+    Local,
+    Global,
+}
+
+impl Scope {
+    const BOTH: [Scope; 2] = [Scope::Local, Scope::Global];
+
+    fn of(is_global: bool) -> Self {
+        match is_global {
+            true => Scope::Global,
+            false => Scope::Local,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Scope::Local => "local",
+            Scope::Global => "global",
+        }
+    }
+
+    /// This one, or both if it was not said which.
+    fn these(is_global: Option<bool>) -> Vec<Self> {
+        match is_global {
+            Some(is_global) => vec![Scope::of(is_global)],
+            None => Scope::BOTH.to_vec(),
+        }
+    }
+}
+
+impl Memory {
+    fn shelf(&self, scope: Scope, working_dir: &Path) -> Shelf {
+        match scope {
+            Scope::Local => Shelf::local(working_dir),
+            Scope::Global => Shelf::global(&self.config),
+        }
+    }
+
+    fn instructions(&self) -> String {
+        let mut report = Report::new(MAX_TOLD);
+        // Global things are in the configuration folder, wherever the work is.
+        report.gather(self, &[Scope::Global], Path::new("/"), None, |_, _| true);
+        if report.found == 0 {
+            return INSTRUCTIONS.to_owned();
+        }
+        format!(
+            "{INSTRUCTIONS}\n\nThis is remembered globally:\n\n{}",
+            report.finish("`retrieve_memories` gives the rest")
+        )
+    }
+
+    fn resources(&self, context: &Context) -> Vec<Resource> {
+        let dir = working_dir(context);
+        let mut found = Vec::new();
+        for scope in Scope::BOTH {
+            let categories = self.shelf(scope, &dir).categories().unwrap_or_else(|why| {
+                log::warn!("memory not listed reason={why:?}");
+                Vec::new()
+            });
+            found.extend(categories.iter().map(|category| resource(scope, category)));
+        }
+        found
+    }
+}
+
+fn resource(scope: Scope, category: &Category) -> Resource {
+    let (scope, name) = (scope.name(), category.name());
+    Resource {
+        uri: format!(
+            "memory://{scope}/{}",
+            utf8_percent_encode(name, NON_ALPHANUMERIC)
+        ),
+        name: format!("{scope}/{name}"),
+        description: Some(format!("What is remembered as {name}, {scope}ly")),
+        mime_type: Some(TEXT.to_owned()),
+        ..Resource::default()
+    }
+}
+
+fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
+    #[derive(Deserialize)]
+    struct Variables {
+        category: String,
+    }
+    let memory = memory.clone();
+    let uri = format!("memory://{}/{{category}}", scope.name());
+    let read = move |variables: Variables, context: &Context| {
+        let category = Category::named(&variables.category).map_err(|_| ResourceError::NotFound)?;
+        let shelf = memory.shelf(scope, &working_dir(context));
+        let content = shelf.content(&category).map_err(ResourceError::Failed)?;
+        content.map(Contents::Text).ok_or(ResourceError::NotFound)
+    };
+    ResourceTemplate::new(&uri, &format!("{} memory", scope.name()), TEXT, read)
+        .description("What is remembered in one category: entries with empty lines between them, each with its tags behind a # first")
+}
+
+/// Memories, put together within bounds.
+struct Report {
+    text: String,
+    room: usize,
+    read: usize,
+    found: usize,
+    shown: usize,
+    unread: Vec<String>,
+}
+
+impl Report {
+    fn new(room: usize) -> Self {
+        Report {
+            text: String::new(),
+            room,
+            read: 0,
+            found: 0,
+            shown: 0,
+            unread: Vec::new(),
+        }
+    }
+
+    /// Adds the entries of a category, or of all, that are `wanted`.
+    fn gather(
+        &mut self,
+        memory: &Memory,
+        scopes: &[Scope],
+        dir: &Path,
+        only: Option<&Category>,
+        wanted: impl Fn(&Category, &Entry) -> bool,
+    ) {
+        for scope in scopes {
+            let shelf = memory.shelf(*scope, dir);
+            let categories = match only {
+                Some(category) => vec![category.clone()],
+                None => shelf.categories().unwrap_or_else(|why| {
+                    self.unread.push(why);
+                    Vec::new()
+                }),
+            };
+            for category in categories {
+                if self.read > MAX_READ {
+                    let name = category.name();
+                    self.unread
+                        .push(format!("{name:?} and what is behind it were not read"));
+                    return;
+                }
+                match shelf.entries(&category) {
+                    Ok(entries) => self.add(*scope, &category, entries, &wanted),
+                    Err(why) => self.unread.push(why),
+                }
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        scope: Scope,
+        category: &Category,
+        entries: Vec<Entry>,
+        wanted: impl Fn(&Category, &Entry) -> bool,
+    ) {
+        let mut heading = format!("## {} ({})\n", category.name(), scope.name());
+        for entry in entries {
+            self.read += entry.text.len();
+            if !wanted(category, &entry) {
+                continue;
+            }
+            self.found += 1;
+            let mut entry = format!("{heading}{}", item(&entry));
+            // Better the beginning of one than nothing at all.
+            if self.found == 1 && entry.len() > self.room {
+                entry.truncate(entry.floor_char_boundary(self.room));
+                entry.push_str("… (the rest is too long)\n");
+            } else if self.shown + 1 < self.found || self.text.len() + entry.len() > self.room {
+                continue;
+            }
+            self.text.push_str(&entry);
+            self.shown += 1;
+            heading.clear();
+        }
+    }
+
+    /// What was found; `more` says how to get what there was no room for.
+    fn finish(self, more: &str) -> String {
+        let mut text = self.text;
+        if self.shown < self.found {
+            text.push_str(&format!("({} more; {more}.)\n", self.found - self.shown));
+        }
+        for why in self.unread.iter().take(10) {
+            text.push_str(&format!("(Not read: {why}.)\n"));
+        }
+        text
+    }
+}
+
+/// One entry as an item of a list.
+fn item(entry: &Entry) -> String {
+    let mut lines = entry.text.lines();
+    let tags = match entry.tags.is_empty() {
+        true => String::new(),
+        false => format!("[{}] ", entry.tags.join(" ")),
+    };
+    let mut out = format!("- {tags}{}\n", lines.next().unwrap_or_default());
+    for line in lines {
+        let indent = if line.is_empty() { "" } else { "  " };
+        out.push_str(&format!("{indent}{line}\n"));
+    }
+    out
+}
+
+fn failed(why: String) -> ToolError {
+    ToolError::Failed(format!("{}.", why.trim_end_matches('.')))
+}
+
+/// `*` is all of them.
+fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
+    match name.trim() {
+        "*" => Ok(None),
+        name => Category::named(name).map(Some).map_err(failed),
+    }
+}
+
+fn hints(read_only: bool, destructive: bool, idempotent: bool) -> ToolAnnotations {
+    ToolAnnotations {
+        title: None,
+        read_only_hint: Some(read_only),
+        destructive_hint: Some(destructive),
+        idempotent_hint: Some(idempotent),
+        open_world_hint: Some(false),
+    }
+}
+
+fn is_global(what: &str) -> Value {
+    json!({"type": "boolean", "description": what})
+}
+
+/// The schema of arguments.
+fn input(properties: Value, required: &[&str]) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// A list of words; models also write them as one text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    List(Vec<String>),
+    Text(String),
+}
+
+impl Words {
+    fn list(words: Option<Self>) -> Vec<String> {
+        match words {
+            None => Vec::new(),
+            Some(Words::List(words)) => words,
+            Some(Words::Text(text)) => text
+                .split([',', ' '])
+                .filter(|word| !word.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        }
+    }
+}
+
+fn remember(memory: &Arc<Memory>) -> Tool {
+    #[derive(Deserialize)]
+    struct Remember {
+        category: String,
+        data: String,
+        tags: Option<Words>,
+        is_global: bool,
+    }
+    let memory = memory.clone();
+    Tool::new(
+        "remember_memory",
+        "Remembers something for later sessions. Say it so that it can be understood without this \
+         conversation.",
+        move |args: Remember, context: &Context| {
+            let category = Category::named(&args.category).map_err(failed)?;
+            let scope = Scope::of(args.is_global);
+            let shelf = memory.shelf(scope, &working_dir(context));
+            let entry = Entry::new(&args.data, &Words::list(args.tags));
+            if shelf.add(&category, &entry).map_err(failed)? {
+                context.resources_changed();
+            }
+            Ok(CallToolResult::text(format!(
+                "Remembered in the {} category {:?}.",
+                scope.name(),
+                category.name()
+            )))
+        },
+    )
+    .title("Remember")
+    .input(input(
+        json!({
+            "category": {"type": "string", "description": "A short name for what it is about, such as development"},
+            "data": {"type": "string", "description": "What to remember; may have several lines"},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "Words to find it by"},
+            "is_global": is_global("true: for every project; false: for the project in the working directory")
+        }),
+        &["category", "data", "is_global"],
+    ))
+    .annotations(hints(false, false, true))
+}
+
+fn retrieve(memory: &Arc<Memory>) -> Tool {
+    #[derive(Deserialize)]
+    struct Retrieve {
+        category: String,
+        is_global: Option<bool>,
+    }
+    let memory = memory.clone();
+    Tool::new(
+        "retrieve_memories",
+        "Gives what is remembered in one category, or in all of them.",
+        move |args: Retrieve, context: &Context| {
+            let category = category_or_all(&args.category)?;
+            let mut report = Report::new(MAX_ANSWER);
+            let scopes = Scope::these(args.is_global);
+            let dir = working_dir(context);
+            report.gather(&memory, &scopes, &dir, category.as_ref(), |_, _| true);
+            answer(report, "Nothing is remembered there.")
+        },
+    )
+    .title("Retrieve memories")
+    .input(input(
+        json!({
+            "category": {"type": "string", "description": "Its name, or * for all"},
+            "is_global": is_global("true: only what holds everywhere; false: only what belongs to the project in the working directory; both if left out")
+        }),
+        &["category"],
+    ))
+    .annotations(hints(true, false, true))
+}
+
+fn search(memory: &Arc<Memory>) -> Tool {
+    #[derive(Deserialize)]
+    struct Search {
+        query: Option<String>,
+        tags: Option<Words>,
+        is_global: Option<bool>,
+    }
+    let memory = memory.clone();
+    Tool::new(
+        "search_memories",
+        "Finds memories by words in them, in their tags or in their category's name. All the words have \
+         to be there, in any order and letter case.",
+        move |args: Search, context: &Context| {
+            let query = args.query.unwrap_or_default().to_lowercase();
+            let words: Vec<&str> = query.split_whitespace().collect();
+            let tags = Entry::new("", &Words::list(args.tags)).tags;
+            if words.is_empty() && tags.is_empty() {
+                let text = "There is nothing to look for; give `query`, `tags` or both.";
+                return Err(ToolError::Failed(text.to_owned()));
+            }
+            if words.len() + tags.len() > MAX_WORDS {
+                let text = format!("Search for at most {MAX_WORDS} words and tags.");
+                return Err(ToolError::Failed(text));
+            }
+            let mut report = Report::new(MAX_ANSWER);
+            let scopes = Scope::these(args.is_global);
+            let dir = working_dir(context);
+            report.gather(&memory, &scopes, &dir, None, |category, entry| {
+                fits(category, entry, &words, &tags)
+            });
+            answer(report, "Nothing that is remembered fits.")
+        },
+    )
+    .title("Search memories")
+    .input(input(
+        json!({
+            "query": {"type": "string", "description": "Words to look for"},
+            "tags": {"type": "array", "items": {"type": "string"}, "description": "Only memories with all of these tags"},
+            "is_global": is_global("true: only what holds everywhere; false: only what belongs to the project in the working directory; both if left out")
+        }),
+        &[],
+    ))
+    .annotations(hints(true, false, true))
+}
+
+/// Whether all of the words, which are in lower case, and all of the tags are there.
+fn fits(category: &Category, entry: &Entry, words: &[&str], tags: &[String]) -> bool {
+    let same = |wanted: &String| {
+        let wanted = wanted.to_lowercase();
+        entry.tags.iter().any(|tag| tag.to_lowercase() == wanted)
+    };
+    if !tags.iter().all(same) {
+        return false;
+    }
+    let all = format!(
+        "{} {} {}",
+        category.name(),
+        entry.tags.join(" "),
+        entry.text
+    );
+    let all = all.to_lowercase();
+    words.iter().all(|word| all.contains(word))
+}
+
+fn answer(report: Report, nothing: &str) -> Result<CallToolResult, ToolError> {
+    if report.found == 0 && report.unread.is_empty() {
+        return Ok(CallToolResult::text(nothing));
+    }
+    let text = report.finish("ask for one category, or search for something more special");
+    Ok(CallToolResult::text(text))
+}
+
+fn forget_category(memory: &Arc<Memory>) -> Tool {
+    #[derive(Deserialize)]
+    struct Forget {
+        category: String,
+        is_global: bool,
+    }
+    let memory = memory.clone();
+    Tool::new(
+        "remove_memory_category",
+        "Forgets everything in one category, or in all of them.",
+        move |args: Forget, context: &Context| {
+            let scope = Scope::of(args.is_global);
+            let shelf = memory.shelf(scope, &working_dir(context));
+            let categories = match category_or_all(&args.category)? {
+                Some(category) => vec![category],
+                None => shelf.categories().map_err(failed)?,
+            };
+            let mut removed = Vec::new();
+            let cleared = categories.iter().try_for_each(|category| {
+                if shelf.clear(category)? {
+                    removed.push(format!("{:?}", category.name()));
+                }
+                Ok(())
+            });
+            if !removed.is_empty() {
+                context.resources_changed();
+            }
+            cleared.map_err(failed)?;
+            Ok(CallToolResult::text(match removed.is_empty() {
+                true => format!("There was nothing to forget in the {} scope.", scope.name()),
+                false => format!("Forgotten ({}): {}.", scope.name(), removed.join(", ")),
+            }))
+        },
+    )
+    .title("Remove a category")
+    .input(input(
+        json!({
+            "category": {"type": "string", "description": "Its name, or * for all"},
+            "is_global": is_global("true: of what holds everywhere; false: of the project in the working directory")
+        }),
+        &["category", "is_global"],
+    ))
+    .annotations(hints(false, true, true))
+}
+
+fn forget_one(memory: &Arc<Memory>) -> Tool {
+    #[derive(Deserialize)]
+    struct Forget {
+        category: String,
+        memory_content: String,
+        is_global: bool,
+    }
+    let memory = memory.clone();
+    Tool::new(
+        "remove_specific_memory",
+        "Forgets one memory.",
+        move |args: Forget, context: &Context| {
+            let category = Category::named(&args.category).map_err(failed)?;
+            let scope = Scope::of(args.is_global);
+            let shelf = memory.shelf(scope, &working_dir(context));
+            let (entry, last) = shelf
+                .remove(&category, &args.memory_content)
+                .map_err(failed)?;
+            if last {
+                context.resources_changed();
+            }
+            Ok(CallToolResult::text(format!("Forgotten:\n{}", item(&entry))))
+        },
+    )
+    .title("Remove a memory")
+    .input(input(
+        json!({
+            "category": {"type": "string", "description": "The category that has it"},
+            "memory_content": {"type": "string", "description": "Its text without tags, or a part that no other memory there has"},
+            "is_global": is_global("true: of what holds everywhere; false: of the project in the working directory")
+        }),
+        &["category", "memory_content", "is_global"],
+    ))
+    .annotations(hints(false, true, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &str, tags: &[&str]) -> Entry {
+        let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        Entry::new(text, &tags)
+    }
+
+    #[test]
+    fn a_search_wants_all_of_its_words_and_tags() {
+        let category = Category::named("Rust habits").unwrap();
+        let entry = entry("Use `nice cargo`\n\nwhile others build.", &["Cargo", "ci"]);
+        for (query, tags, found) in [
+            ("nice", &[][..], true),
+            ("habits OTHERS ci", &[], true),
+            ("nice python", &[], false),
+            ("", &["cargo"], true),
+            ("nice", &["cargo", "CI"], true),
+            ("nice", &["rust"], false),
+        ] {
+            let query = query.to_lowercase();
+            let words: Vec<&str> = query.split_whitespace().collect();
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            assert_eq!(
+                fits(&category, &entry, &words, &tags),
+                found,
+                "{query} {tags:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_report_keeps_within_its_room_and_says_what_is_missing() {
+        let category = Category::named("c").unwrap();
+        let mut report = Report::new(60);
+        let entries = vec![
+            entry("one\n\nline", &["t", "u"]),
+            entry("two", &[]),
+            entry(&"long ".repeat(20), &[]),
+            entry("x", &[]),
+        ];
+        report.add(Scope::Local, &category, entries, |_, entry| {
+            entry.text != "two"
+        });
+        assert_eq!(
+            report.finish("ask"),
+            "## c (local)\n- [t u] one\n\n  line\n(2 more; ask.)\n"
+        );
+        let mut report = Report::new(20);
+        let entries = vec![entry(&"ü".repeat(50), &[]), entry("x", &[])];
+        report.add(Scope::Local, &category, entries, |_, _| true);
+        assert_eq!(
+            report.finish("ask"),
+            "## c (local)\n- üü… (the rest is too long)\n(1 more; ask.)\n"
+        );
+    }
+}

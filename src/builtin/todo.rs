@@ -1,0 +1,165 @@
+//! `todo`: a checklist of the session, for a model that works on something long. The tool that writes,
+//! and where the list is kept, are those of Goose's extension of this name.
+
+use super::SessionData;
+use crate::mcp::server::{Context, Server, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::env;
+use std::sync::Arc;
+
+const INSTRUCTIONS: &str = "\
+A checklist for this session, which is still there when the conversation has become too long to be kept \
+whole. For work of several steps, write down with `todo_write` what was asked, also what is only implied, \
+one line each: `- [ ] what`, steps of it indented below, `- [x]` once it is done. Write it again when \
+something is done, changes or comes up, and go through it before you say that you are ready. Each \
+writing replaces the whole list, so keep what still holds. Short tasks need no list.";
+
+/// The name of this server.
+pub const NAME: &str = "todo";
+/// Where Goose keeps the list with a session.
+pub const KEY: &str = "todo.v0";
+/// How long the list may be, in characters, unless the environment says otherwise.
+const MAX_CHARS: usize = 50_000;
+/// What it may say at most.
+const LARGEST: usize = 1_000_000;
+/// The variable that says otherwise; 0 for as much as is possible.
+const LIMIT: &str = "GOOSE_TODO_MAX_CHARS";
+
+/// A `todo` server for the session whose data this is.
+pub fn server(data: Arc<dyn SessionData>) -> Server {
+    Server::new(NAME, env!("CARGO_PKG_VERSION"))
+        .title("gosling todo")
+        .instructions(INSTRUCTIONS)
+        .tool(write(data.clone(), limit(env::var(LIMIT).ok().as_deref())))
+        .tool(read(data))
+}
+
+/// The list in what is kept under [`KEY`]; nothing if it is empty.
+pub fn list(kept: Option<&Value>) -> Option<&str> {
+    let list = kept?.get("content")?.as_str()?;
+    (!list.trim().is_empty()).then_some(list)
+}
+
+fn limit(said: Option<&str>) -> usize {
+    match said.and_then(|said| said.trim().parse().ok()) {
+        None => MAX_CHARS,
+        Some(0) => LARGEST,
+        Some(limit) => LARGEST.min(limit),
+    }
+}
+
+fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
+    #[derive(Deserialize)]
+    struct Write {
+        content: String,
+    }
+    Tool::new(
+        "todo_write",
+        "Writes the checklist of this session, in place of what was on it.",
+        move |args: Write, _: &Context| {
+            let length = args.content.chars().count();
+            if length > limit {
+                return Err(ToolError::Failed(format!(
+                    "The list has {length} characters, more than {limit}; leave out what is done."
+                )));
+            }
+            let kept = data.set(KEY, json!({"content": args.content}));
+            kept.map_err(|why| ToolError::Failed(format!("The list was not kept: {why}.")))?;
+            let (done, open) = count(&args.content);
+            Ok(CallToolResult::text(format!(
+                "The list is kept: {done} done, {open} open."
+            )))
+        },
+    )
+    .title("Write the checklist")
+    .input(json!({
+        "type": "object",
+        "properties": {"content": {"type": "string", "description": "The whole list, in Markdown"}},
+        "required": ["content"]
+    }))
+    .annotations(hints(false))
+}
+
+fn read(data: Arc<dyn SessionData>) -> Tool {
+    #[derive(Deserialize)]
+    struct Read {}
+    Tool::new(
+        "todo_read",
+        "Gives the checklist of this session as it is now.",
+        move |_: Read, _: &Context| {
+            let kept = data.get(KEY);
+            let kept =
+                kept.map_err(|why| ToolError::Failed(format!("The list was not read: {why}.")))?;
+            let empty = "Nothing is on the list yet.";
+            Ok(CallToolResult::text(list(kept.as_ref()).unwrap_or(empty)))
+        },
+    )
+    .title("Read the checklist")
+    .annotations(hints(true))
+}
+
+fn hints(read_only: bool) -> ToolAnnotations {
+    ToolAnnotations {
+        title: None,
+        read_only_hint: Some(read_only),
+        // What is replaced is gone.
+        destructive_hint: Some(!read_only),
+        idempotent_hint: Some(true),
+        open_world_hint: Some(false),
+    }
+}
+
+/// How many items are ticked, and how many are not.
+fn count(list: &str) -> (usize, usize) {
+    let (mut done, mut open) = (0, 0);
+    for line in list.lines() {
+        let item = line.trim_start().trim_start_matches(['-', '*', '+']);
+        match item.trim_start().get(..3) {
+            Some("[x]" | "[X]") => done += 1,
+            Some("[ ]") => open += 1,
+            _ => {}
+        }
+    }
+    (done, open)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_counted() {
+        let list = "# work\n- [x] a\n  - [ ] b\n* [X] c\n\n[ ] d\n- plain [x]\n- [é\n";
+        assert_eq!(count(list), (2, 2));
+        assert_eq!(count(""), (0, 0));
+    }
+
+    #[test]
+    fn the_limit_is_what_the_environment_says_within_reason() {
+        for (said, expected) in [
+            (None, MAX_CHARS),
+            (Some("10"), 10),
+            (Some(" 7 "), 7),
+            (Some("0"), LARGEST),
+            (Some("99999999"), LARGEST),
+            (Some("many"), MAX_CHARS),
+        ] {
+            assert_eq!(limit(said), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn odd_data_is_no_list() {
+        for odd in [
+            json!(null),
+            json!("x"),
+            json!({"content": 5}),
+            json!({"content": " \n"}),
+        ] {
+            assert_eq!(list(Some(&odd)), None, "{odd}");
+        }
+        assert_eq!(list(Some(&json!({"content": "- [ ] a"}))), Some("- [ ] a"));
+    }
+}
