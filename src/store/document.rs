@@ -239,6 +239,18 @@ pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>>
     Ok(Some(yaml::to_json_object(&mapping)))
 }
 
+/// The object that a YAML text is.
+///
+/// # Errors
+/// Where and why it is none.
+pub fn object_in_yaml(text: &str) -> std::result::Result<Map<String, Json>, String> {
+    let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.line {
+        0 => flaw.reason,
+        line => format!("line {line}: {}", flaw.reason),
+    })?;
+    Ok(yaml::to_json_object(&mapping))
+}
+
 fn move_if_there(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

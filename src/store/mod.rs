@@ -18,7 +18,7 @@ mod sessions;
 mod yaml;
 
 pub use config::{Config, Extensions};
-pub use document::read_object;
+pub use document::{object_in_yaml, read_object};
 pub use error::{Error, Result};
 pub use journal::Journal;
 pub use paths::{Os, Paths};

@@ -5,6 +5,7 @@ mod support;
 
 mod editor;
 mod guard;
+mod prompts;
 mod shell;
 
 use gosling::mcp::client::{Call, Client, Deaf, Options};

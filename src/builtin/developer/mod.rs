@@ -7,6 +7,7 @@ mod guard;
 mod lines;
 mod login;
 mod patch;
+mod prompts;
 mod run;
 mod shell;
 mod words;
@@ -35,12 +36,15 @@ pub fn server(paths: &Paths) -> Server {
         edits: Mutex::default(),
         guard: Mutex::default(),
     });
-    Server::new("developer", env!("CARGO_PKG_VERSION"))
+    let folder = prompts::Folder::new(paths.config.join("prompts").join("developer"));
+    let server = Server::new("developer", env!("CARGO_PKG_VERSION"))
         .title("gosling developer")
         .instructions(INSTRUCTIONS)
         .logging()
         .tool(shell::tool(&developer))
         .tool(editor::tool(&developer))
+        .live_prompts(move |_| folder.prompts());
+    prompts::own().fold(server, Server::prompt)
 }
 
 /// What the tools share.

@@ -1,0 +1,548 @@
+//! Prompts: a few of our own, and those that the user puts into a folder, as Markdown or JSON.
+//!
+//! `NAME.md` is the text of one message, with front matter or without; `NAME.json` has `template`, or
+//! `messages`, each with `role` and `content`. Both may say `name`, `title`, `description` and
+//! `arguments`, each with `name`, `description` and `required`. Where a text says `{{ARG}}`, the argument
+//! comes in; one that is not declared is required.
+
+use crate::mcp::server::Prompt;
+use crate::mcp::types::{Content, GetPromptResult, PromptMessage};
+use crate::store::{self, files};
+use crate::sys::fs::Stamp;
+use crate::sys::lock;
+use crate::text::printable;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+/// How large a file may be, in bytes, how many there may be, and how many others beside them.
+const MAX_FILE: u64 = 64 << 10;
+const MAX_FILES: usize = 200;
+const MAX_LISTED: usize = 10_000;
+/// How long names may be, in characters.
+const MAX_NAME: usize = 100;
+/// How many arguments and messages a prompt may have.
+const MAX_ARGUMENTS: usize = 32;
+const MAX_MESSAGES: usize = 100;
+/// How large a prompt may become once it is filled in, in bytes.
+const MAX_FILLED: usize = 4 << 20;
+
+/// One of ours: what it must be told, what it may be told and how that is put.
+struct Own {
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    required: (&'static str, &'static str),
+    optional: (&'static str, &'static str),
+    text: &'static str,
+    also: &'static str,
+}
+
+const OWN: [Own; 4] = [
+    Own {
+        name: "fix_failing_test",
+        title: "Fix a failing test",
+        description: "Finds out why tests fail and mends the cause.",
+        required: ("command", "The command that runs the tests"),
+        optional: ("hint", "What you know already"),
+        text: "Run `{{command}}` and look at the first failure. Read the test and the code that it \
+               tests before you change anything, and tell me in one sentence why it fails. Mend the \
+               cause with the smallest change that is right; touch the test only if what it expects is \
+               wrong, and then say why. Run the command again, go on until everything passes, and end \
+               with what you changed and what you saw.",
+        also: "What I know already: {{hint}}",
+    },
+    Own {
+        name: "review_changes",
+        title: "Review changes",
+        description: "Reads what has changed since a commit and says what is wrong with it.",
+        required: (
+            "base",
+            "The commit or branch to compare with, for example main",
+        ),
+        optional: ("focus", "What to look at in particular"),
+        text: "Review what has changed between {{base}} and the files as they are now, untracked ones \
+               included. Change nothing. Read the diff, and around it as much as you need to judge it. \
+               List what is wrong, the worst first: for each the file and line, what goes wrong and \
+               with which input, and what to do instead. Then what is missing, tests above all. Leave \
+               out matters of taste, and say so if there is nothing to find.",
+        also: "Look at this in particular: {{focus}}",
+    },
+    Own {
+        name: "explain_code",
+        title: "Explain code",
+        description: "Explains a file or a folder to somebody who is new to it.",
+        required: ("path", "The file or folder"),
+        optional: ("question", "What you want to know"),
+        text: "Explain {{path}} to me; I have not seen it before. Begin with what it is for in two \
+               sentences. Then follow one typical call or request through it, with the files and lines \
+               where things happen, and name what must always hold for it to work. End with the two or \
+               three places where a change is most likely to break something. Change nothing.",
+        also: "Above all I want to know: {{question}}",
+    },
+    Own {
+        name: "plan_change",
+        title: "Plan a change",
+        description: "Works out how to make a change, before any of it is made.",
+        required: ("goal", "What is to be different"),
+        optional: ("limits", "What must stay as it is"),
+        text: "I want this: {{goal}}\n\nDo not change anything yet. Find the code that is concerned and \
+               how it is tested. Then give me a plan in small steps, each of which leaves everything \
+               working: what changes in which file, and how we see that it is right. Say what you have \
+               assumed, what could go wrong, and ask what only I can decide.",
+        also: "This must stay as it is: {{limits}}",
+    },
+];
+
+/// The prompts that are always there.
+pub(super) fn own() -> impl Iterator<Item = Prompt> {
+    OWN.iter().map(|own| {
+        let fill = |arguments: BTreeMap<String, String>, _: &_| {
+            let mut text = own.text.to_owned();
+            let also = arguments.get(own.optional.0);
+            if also.is_some_and(|also| !also.trim().is_empty()) {
+                text = format!("{text}\n\n{}", own.also);
+            }
+            Ok(GetPromptResult {
+                description: Some(own.description.to_owned()),
+                messages: vec![PromptMessage::user(&fill(&text, &arguments, MAX_FILLED)?)],
+            })
+        };
+        Prompt::new(own.name, own.description, fill)
+            .title(own.title)
+            .required(own.required.0, own.required.1)
+            .optional(own.optional.0, own.optional.1)
+            .quick()
+    })
+}
+
+/// The prompts of a folder, read anew when they change.
+pub(super) struct Folder {
+    path: PathBuf,
+    known: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// What a file held.
+struct Known {
+    stamp: Stamp,
+    read_at: SystemTime,
+    /// Nothing, if it is broken.
+    template: Option<Arc<Template>>,
+}
+
+/// A prompt that is to be filled in.
+#[derive(Debug, PartialEq)]
+struct Template {
+    name: String,
+    title: Option<String>,
+    description: Option<String>,
+    arguments: Vec<Argument>,
+    /// Who speaks, and what.
+    messages: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+struct Argument {
+    name: String,
+    description: Option<String>,
+    #[serde(default)]
+    required: bool,
+}
+
+/// What a file says.
+#[derive(Default, Deserialize)]
+struct Said {
+    #[serde(alias = "id")]
+    name: Option<String>,
+    title: Option<String>,
+    description: Option<String>,
+    arguments: Option<Vec<Argument>>,
+    template: Option<String>,
+    messages: Option<Vec<Message>>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    role: String,
+    content: Words,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Text(String),
+    Part { text: String },
+}
+
+impl Folder {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Folder {
+            path,
+            known: Mutex::default(),
+        }
+    }
+
+    /// What is there now. A file that makes no sense is left out, and the log says why.
+    pub(super) fn prompts(&self) -> Vec<Prompt> {
+        let mut known = std::mem::take(&mut *lock(&self.known));
+        let (mut fresh, mut names, mut prompts) = (HashMap::new(), HashSet::new(), Vec::new());
+        for path in self.files() {
+            let Ok(Some(stamp)) = files::stamp(&path) else {
+                continue;
+            };
+            let before = known.remove(&path);
+            let before = before.filter(|it| it.stamp == stamp && stamp.is_settled(it.read_at));
+            let now = before.unwrap_or_else(|| Known {
+                stamp,
+                read_at: SystemTime::now(),
+                template: match read(&path) {
+                    Ok(template) => Some(Arc::new(template)),
+                    Err(why) => {
+                        let why = printable(&why, 300);
+                        log::warn!("prompt left out file={path:?} reason={why:?}");
+                        None
+                    }
+                },
+            });
+            if let Some(template) = &now.template
+                && names.insert(template.name.clone())
+            {
+                prompts.push(prompt(template));
+            }
+            fresh.insert(path, now);
+        }
+        *lock(&self.known) = fresh;
+        prompts
+    }
+
+    /// In the order of their names.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let paths = entries.take(MAX_LISTED).map(|entry| entry.path());
+        let ours = |path: &PathBuf| {
+            let hidden = path
+                .file_name()
+                .is_none_or(|name| name.as_encoded_bytes()[0] == b'.');
+            !hidden
+                && path
+                    .extension()
+                    .is_some_and(|it| it == "md" || it == "json")
+        };
+        let mut paths: Vec<PathBuf> = paths.filter(ours).collect();
+        paths.sort();
+        if paths.len() > MAX_FILES {
+            let folder = &self.path;
+            log::warn!("prompts left out folder={folder:?} reason=\"more than {MAX_FILES}\"");
+            paths.truncate(MAX_FILES);
+        }
+        paths
+    }
+}
+
+fn prompt(template: &Arc<Template>) -> Prompt {
+    let this = template.clone();
+    let fill = move |arguments: BTreeMap<String, String>, _: &_| {
+        let mut room = MAX_FILLED;
+        let messages = this.messages.iter().map(|(role, text)| {
+            let text = fill(text, &arguments, room)?;
+            room -= text.len();
+            Ok(PromptMessage {
+                role: role.clone(),
+                content: Content::text(&text),
+            })
+        });
+        Ok(GetPromptResult {
+            messages: messages.collect::<Result<_, String>>()?,
+            description: this.description.clone(),
+        })
+    };
+    let description = template.description.as_deref().unwrap_or_default();
+    let mut prompt = Prompt::new(&template.name, description, fill);
+    if let Some(title) = &template.title {
+        prompt = prompt.title(title);
+    }
+    for argument in &template.arguments {
+        let description = argument.description.as_deref().unwrap_or_default();
+        prompt = match argument.required {
+            true => prompt.required(&argument.name, description),
+            false => prompt.optional(&argument.name, description),
+        };
+    }
+    prompt
+}
+
+fn read(path: &Path) -> Result<Template, String> {
+    let file = files::open(path).map_err(|error| error.to_string())?;
+    let mut file = file.ok_or("it is not there any more")?;
+    let content = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
+    let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
+    let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
+    let said = match path.extension().is_some_and(|it| it == "json") {
+        true => crate::json::from_str(content).map_err(|error| error.to_string())?,
+        false => markdown(content)?,
+    };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    template(said, &stem)
+}
+
+/// Front matter between lines of `---`, if there is some, and the text.
+fn markdown(content: &str) -> Result<Said, String> {
+    let mut said = Said::default();
+    let mut text = content;
+    let mut lines = content.split_inclusive('\n');
+    if lines.next().is_some_and(|line| line.trim_end() == "---") {
+        let start = content.find('\n').map_or(content.len(), |at| at + 1);
+        let mut end = start;
+        let closed = lines.find_map(|line| {
+            let here = end;
+            end += line.len();
+            (line.trim_end() == "---").then_some(here)
+        });
+        let closed = closed.ok_or("its front matter has no end: a line of `---`")?;
+        let front = store::object_in_yaml(&content[start..closed])?;
+        said = crate::json::from_object(&front).map_err(|error| error.to_string())?;
+        text = &content[end..];
+    }
+    said.template = Some(text.trim().to_owned());
+    said.messages = None;
+    Ok(said)
+}
+
+fn template(said: Said, stem: &str) -> Result<Template, String> {
+    let name = said.name.unwrap_or_else(|| stem.to_owned());
+    let name = name.trim().to_owned();
+    let odd = |c: char| c.is_control() || c.is_whitespace();
+    if name.is_empty() || name.contains(odd) || name.chars().count() > MAX_NAME {
+        return Err(format!(
+            "its name {name:?} is not a word of at most {MAX_NAME} characters"
+        ));
+    }
+    let messages: Vec<(String, String)> = match (said.template, said.messages) {
+        (Some(template), None) => vec![("user".to_owned(), template)],
+        (None, Some(messages)) => messages
+            .into_iter()
+            .map(|message| match message.content {
+                Words::Text(text) | Words::Part { text } => (message.role, text),
+            })
+            .collect(),
+        (Some(_), Some(_)) => return Err("it has both `template` and `messages`".to_owned()),
+        (None, None) => return Err("it has neither `template` nor `messages`".to_owned()),
+    };
+    if messages.iter().all(|(_, text)| text.trim().is_empty()) {
+        return Err("it says nothing".to_owned());
+    }
+    if messages.len() > MAX_MESSAGES {
+        return Err(format!("it has more than {MAX_MESSAGES} messages"));
+    }
+    if let Some((role, _)) = messages
+        .iter()
+        .find(|(role, _)| role != "user" && role != "assistant")
+    {
+        return Err(format!(
+            "the role {role:?} is neither `user` nor `assistant`"
+        ));
+    }
+    let mut arguments = said.arguments.unwrap_or_default();
+    let mut names = HashSet::new();
+    for argument in &arguments {
+        if !is_name(&argument.name) || !names.insert(argument.name.clone()) {
+            return Err(format!(
+                "the argument {:?} is there twice, or is no name of letters, digits, `_` and `-`",
+                argument.name
+            ));
+        }
+    }
+    for (_, text) in &messages {
+        for part in parts(text) {
+            if let Part::Argument(name) = part
+                && names.insert(name.to_owned())
+            {
+                arguments.push(Argument {
+                    name: name.to_owned(),
+                    description: None,
+                    required: true,
+                });
+            }
+        }
+    }
+    if arguments.len() > MAX_ARGUMENTS {
+        return Err(format!("it has more than {MAX_ARGUMENTS} arguments"));
+    }
+    Ok(Template {
+        name,
+        title: said.title,
+        description: said.description,
+        arguments,
+        messages,
+    })
+}
+
+/// A piece of a template.
+enum Part<'t> {
+    Text(&'t str),
+    Argument(&'t str),
+}
+
+fn is_name(name: &str) -> bool {
+    let letter = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    (1..=MAX_NAME).contains(&name.len()) && name.chars().all(letter)
+}
+
+/// Takes a template apart. Braces around what is no name are text.
+fn parts(mut text: &str) -> Vec<Part<'_>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("{{").map(|at| from + at) {
+        let inside = &text[at + 2..];
+        // A name is short, and looking further each time would take long.
+        let near = &inside[..inside.floor_char_boundary(2 * MAX_NAME)];
+        match near.split_once("}}") {
+            Some((name, _)) if is_name(name.trim()) => {
+                found.extend([Part::Text(&text[..at]), Part::Argument(name.trim())]);
+                text = &inside[name.len() + 2..];
+                from = 0;
+            }
+            _ => from = at + 1,
+        }
+    }
+    found.push(Part::Text(text));
+    found
+}
+
+/// The text with its arguments, which are taken as they are: braces in them mean nothing.
+fn fill(text: &str, arguments: &BTreeMap<String, String>, room: usize) -> Result<String, String> {
+    let mut filled = String::new();
+    for part in parts(text) {
+        let part = match part {
+            Part::Text(text) => text,
+            Part::Argument(name) => arguments.get(name).map_or("", String::as_str),
+        };
+        if filled.len() + part.len() > room {
+            return Err(format!(
+                "The prompt would have more than {MAX_FILLED} bytes with these arguments; name a \
+                 file instead of what is in it"
+            ));
+        }
+        filled.push_str(part);
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(given: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let given = given.iter();
+        given
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
+    }
+
+    fn names(template: &Template) -> Vec<(&str, bool)> {
+        let arguments = template.arguments.iter();
+        arguments
+            .map(|it| (it.name.as_str(), it.required))
+            .collect()
+    }
+
+    #[test]
+    fn arguments_come_in_as_they_are() {
+        let given = arguments(&[("A", "{{B}}"), ("B", "b"), ("Ü-1", "u")]);
+        for (text, expected) in [
+            ("{{A}} and {{ B }}", "{{B}} and b"),
+            ("{{Ü-1}}{{none}}.", "u."),
+            ("{{two words}} {{}} {{ B", "{{two words}} {{}} {{ B"),
+            ("{{{B}}}", "{b}"),
+            ("{{ {{B}}", "{{ b"),
+            ("}}{{B}}{{", "}}b{{"),
+            ("", ""),
+        ] {
+            assert_eq!(fill(text, &given, 100).as_deref(), Ok(expected), "{text:?}");
+        }
+        assert!(fill("{{A}}{{A}}", &given, 9).is_err());
+    }
+
+    #[test]
+    fn a_hostile_template_takes_no_time() {
+        for text in [
+            "{{".repeat(30_000),
+            "{{ }} ".repeat(10_000),
+            "{".repeat(60_001) + "}}",
+        ] {
+            let start = std::time::Instant::now();
+            assert_eq!(fill(&text, &arguments(&[]), MAX_FILLED).unwrap(), text);
+            assert!(start.elapsed().as_secs() < 2);
+        }
+    }
+
+    #[test]
+    fn markdown_may_have_front_matter() {
+        let said = markdown("Hello {{NAME}},\n\nmeet {{OTHER}} and {{NAME}}.\n").unwrap();
+        let plain = template(said, "greet").unwrap();
+        assert_eq!(plain.name, "greet");
+        assert_eq!(names(&plain), [("NAME", true), ("OTHER", true)]);
+        let front = "---\nname: meet\ndescription: Two people\narguments:\n- name: OTHER\n  \
+                     description: Who\n---\n\nHello {{NAME}} and {{OTHER}}\n---\nbye\n";
+        for text in [front.to_owned(), front.replace('\n', "\r\n")] {
+            let said = template(markdown(&text).unwrap(), "x").unwrap();
+            assert_eq!(
+                (said.name.as_str(), names(&said)),
+                ("meet", vec![("OTHER", false), ("NAME", true)])
+            );
+            assert_eq!(said.description.as_deref(), Some("Two people"));
+            let expected = "Hello {{NAME}} and {{OTHER}}\n---\nbye";
+            assert_eq!(said.messages[0].1.replace('\r', ""), expected);
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_says_why() {
+        let why =
+            |said: Result<Said, String>| said.and_then(|said| template(said, "f")).unwrap_err();
+        for (text, part) in [
+            ("---\nname: x\n", "no end"),
+            ("---\nname: [\n---\nx", "line"),
+            ("---\narguments: 5\n---\nx", "a sequence"),
+            ("---\nname: two words\n---\nx", "two words"),
+            ("---\narguments: [{name: a b}]\n---\nx", "a b"),
+            ("---\narguments: [{name: a}, {name: a}]\n---\nx", "twice"),
+            (" \n", "says nothing"),
+        ] {
+            let why = why(markdown(text));
+            assert!(why.contains(part), "{text:?}: {why}");
+        }
+        for (text, part) in [
+            (r#"{"name": "x"}"#, "neither"),
+            (r#"{"template": "x", "messages": []}"#, "both"),
+            (r#"{"messages": []}"#, "says nothing"),
+            (
+                r#"{"messages": [{"role": "system", "content": "x"}]}"#,
+                "system",
+            ),
+        ] {
+            let why = why(crate::json::from_str(text).map_err(|error| error.to_string()));
+            assert!(why.contains(part), "{text}: {why}");
+        }
+        let many: String = (0..40).map(|n| format!("{{{{a{n}}}}}")).collect();
+        assert!(why(markdown(&many)).contains("arguments"));
+    }
+
+    #[test]
+    fn ours_need_what_they_say() {
+        for own in &OWN {
+            let used = |text: &str, name: &str| text.contains(&format!("{{{{{name}}}}}"));
+            assert!(used(own.text, own.required.0), "{}", own.name);
+            assert!(used(own.also, own.optional.0), "{}", own.name);
+            assert_eq!(
+                parts(own.text).len() + parts(own.also).len(),
+                6,
+                "{}",
+                own.name
+            );
+        }
+    }
+}
