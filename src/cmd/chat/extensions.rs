@@ -5,7 +5,6 @@ use crate::builtin;
 use crate::extension::{ExtensionConfig, config};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
-use std::env;
 use std::path::Path;
 
 /// `[NAME=VALUE…] CMD [ARGS…]`, with the quotes of a shell.
@@ -43,9 +42,8 @@ pub(super) fn address(url: &str) -> Result<ExtensionConfig, Failure> {
     read(json!({"type": "streamable_http", "name": name, "uri": url}))
 }
 
-/// Servers that gosling ships, run as processes of their own.
+/// Servers that gosling ships, in this process.
 pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
-    let this = env::current_exe().map_err(super::failed("cannot find this program"))?;
     let names = names.split(',').map(str::trim);
     let named = names.filter(|name| !name.is_empty()).map(|name| {
         if !builtin::NAMES.contains(&name) {
@@ -55,7 +53,7 @@ pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
             );
             return Err(Failure::Usage(reason));
         }
-        read(json!({"type": "stdio", "name": name, "cmd": this, "args": ["mcp", name]}))
+        read(json!({"type": "builtin", "name": name, "bundled": true}))
     });
     named.collect()
 }
@@ -184,8 +182,8 @@ mod tests {
 
     #[test]
     fn only_what_is_shipped_is_builtin() {
-        let configs = builtins(" demo ,").ok().unwrap_or_default();
-        assert_eq!(configs.len(), 1);
-        assert!(matches!(builtins("demo,nonsense"), Err(Failure::Usage(_))));
+        let configs = builtins(" demo ,developer").ok().unwrap_or_default();
+        assert_eq!(configs.len(), 2);
+        assert!(matches!(builtins("demo,nosuch"), Err(Failure::Usage(_))));
     }
 }
