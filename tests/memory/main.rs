@@ -74,30 +74,30 @@ fn resources(session: &Session<'_>) -> Vec<String> {
 }
 
 #[test]
-fn its_tools_say_what_they_do() {
-    with_memory(|session| {
-        let path = format!("/agent/tools?session_id={}", session.id);
-        let listed = session.server.get(&path).is(200).body;
-        let names: Vec<&str> = listed
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|tool| tool["name"].as_str().unwrap())
-            .collect();
-        let own = [
-            "remember_memory",
-            "retrieve_memories",
-            "search_memories",
-            "remove_memory_category",
-            "remove_specific_memory",
-        ];
-        for name in own {
-            assert!(
-                names.contains(&format!("memory__{name}").as_str()),
-                "{names:?}"
-            );
-        }
-    });
+fn its_tools_say_what_they_do_to_what_is_kept() {
+    let server = Server::new().start();
+    let (client, _) = on_stdio(&server);
+    let tools = client.list_tools(&Cancel::new()).unwrap();
+    let told: Vec<_> = tools
+        .iter()
+        .map(|tool| {
+            let hints = tool.annotations.as_ref().unwrap();
+            (
+                tool.name.as_str(),
+                hints.read_only_hint,
+                hints.destructive_hint,
+            )
+        })
+        .collect();
+    let expected = [
+        ("remember_memory", false, false),
+        ("retrieve_memories", true, false),
+        ("search_memories", true, false),
+        ("remove_memory_category", false, true),
+        ("remove_specific_memory", false, true),
+    ];
+    let expected = expected.map(|(name, reads, destroys)| (name, Some(reads), Some(destroys)));
+    assert_eq!(told, expected);
 }
 
 #[test]
@@ -272,12 +272,41 @@ fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
         let cut = said.len() < 110_000 && said.ends_with("(the rest is too long)\n");
         assert!(cut, "{}", said.len());
 
+        let lock = local(server).join(".lock");
+        let pipe = server.root().join("pipe");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        for target in [server.root().join("made"), pipe] {
+            fs::remove_file(&lock).unwrap();
+            symlink(&target, &lock).unwrap();
+            let why = fails(session, "remember_memory", data("c", "x"));
+            assert!(why.contains("no regular file"), "{why}");
+        }
+        assert!(!server.root().join("made").exists());
+
         fs::remove_dir_all(server.work().join(".goose")).unwrap();
         fs::create_dir(server.root().join("elsewhere")).unwrap();
         fs::create_dir(server.work().join(".goose")).unwrap();
         symlink(server.root().join("elsewhere"), local(server)).unwrap();
         let why = fails(session, "remember_memory", data("c", "x"));
         assert!(why.contains("leads out"), "{why}");
+        fs::remove_dir_all(server.work().join(".goose")).unwrap();
+        symlink(
+            server.root().join("elsewhere"),
+            server.work().join(".goose"),
+        )
+        .unwrap();
+        let why = fails(session, "remember_memory", data("c", "x"));
+        assert!(why.contains("leads out"), "{why}");
+        let made = fs::read_dir(server.root().join("elsewhere"))
+            .unwrap()
+            .count();
+        assert_eq!(made, 0);
     });
 }
 

@@ -237,10 +237,18 @@ impl Shelf {
             if let (None, result) = change(None)? {
                 return Ok(result);
             }
+            let above = files::parent(&self.dir);
+            if above.exists() {
+                self.stays_within(above)?;
+            }
             files::ensure_dir(&self.dir).map_err(told)?;
             self.is_there()?;
         }
         let path = self.dir.join(".lock");
+        // What a link leads to would be made, and a pipe would be waited for.
+        if fs::symlink_metadata(&path).is_ok_and(|lock| !lock.is_file()) {
+            return Err(format!("{} is no regular file; remove it", path.display()));
+        }
         let _lock = files::Lock::acquire(&path, files::LOCK_WAIT).map_err(told)?;
         for _ in 0..ATTEMPTS {
             let path = self.file(category)?;
@@ -281,15 +289,21 @@ impl Shelf {
             Err(_) if fs::symlink_metadata(&self.dir).is_err() => return Ok(false),
             Err(error) => return Err(self.wrong(&error.to_string())),
         }
-        if let Some(within) = &self.within {
-            let real = |path: &Path| {
-                fs::canonicalize(path).map_err(|error| self.wrong(&error.to_string()))
-            };
-            if !real(&self.dir)?.starts_with(real(within)?) {
-                return Err(self.wrong("it leads out of the working directory"));
-            }
-        }
+        self.stays_within(&self.dir)?;
         Ok(true)
+    }
+
+    /// # Errors
+    /// When `path`, which exists, leads out of the project.
+    fn stays_within(&self, path: &Path) -> Result<(), String> {
+        let real =
+            |path: &Path| fs::canonicalize(path).map_err(|error| self.wrong(&error.to_string()));
+        match &self.within {
+            Some(within) if !real(path)?.starts_with(real(within)?) => {
+                Err(self.wrong("it leads out of the working directory"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A category's file, which need not exist.
