@@ -1,5 +1,6 @@
 //! The thread that looks after what nobody uses: a session without requests for a while gives its
-//! servers back, and the next request brings them back.
+//! servers back, and the next request brings them back. When nothing goes on at all, memory that was freed
+//! goes back to the system.
 
 use super::Agent;
 use super::table::Table;
@@ -8,7 +9,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it looks, at least and at most.
 const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
@@ -47,6 +48,8 @@ impl Housekeeper {
 }
 
 fn keep(live: &Table<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+    // When memory was given back, and how many agents there were.
+    let mut trimmed = (Instant::now(), 0);
     loop {
         let limit = idle();
         let (shortest, longest) = LOOKS;
@@ -54,9 +57,16 @@ fn keep(live: &Table<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Recei
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return;
         }
-        let Some(limit) = limit else { continue };
-        for agent in live.all() {
-            agent.rest_if_idle(limit);
+        let agents = live.all();
+        if let Some(limit) = limit {
+            agents.iter().for_each(|agent| agent.rest_if_idle(limit));
+        }
+        let quiet = agents.iter().all(|agent| agent.is_quiet());
+        let used = agents.iter().any(|agent| agent.last_used() > trimmed.0);
+        if quiet && (used || agents.len() != trimmed.1) {
+            trimmed = (Instant::now(), agents.len());
+            drop(agents);
+            sys::give_back_memory();
         }
     }
 }

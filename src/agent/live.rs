@@ -413,6 +413,16 @@ impl Agent {
         self.extensions.rest(&still);
     }
 
+    /// Whether nothing is under way.
+    pub(super) fn is_quiet(&self) -> bool {
+        lock(&self.usage).under_way == 0
+    }
+
+    /// When the last request came or ended.
+    pub(super) fn last_used(&self) -> Instant {
+        lock(&self.usage).last
+    }
+
     /// How the extensions are doing, those that did not come up included. Asks no server.
     pub(super) fn status(&self) -> Vec<Status> {
         let mut all = self.extensions.status();

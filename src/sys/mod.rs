@@ -60,6 +60,11 @@ pub fn be_small() {
     unix::few_arenas();
 }
 
+/// Gives memory back to the system that was freed but is kept for later. For when nothing goes on.
+pub fn give_back_memory() {
+    unix::trim_arenas();
+}
+
 /// Whether this is a file that may be run.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))

@@ -365,6 +365,16 @@ pub(super) fn few_arenas() {
     }
 }
 
+/// Gives back the pages that the allocator keeps for later: after much coming and going they lie between
+/// others, where it does not find them by itself.
+pub(super) fn trim_arenas() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: a plain integer; may be called at any time from any thread.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// See [`pipe::make_nonblocking`](super::pipe).
 pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
     // SAFETY: plain integers on a descriptor that the caller owns.

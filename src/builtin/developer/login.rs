@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// How long the shell may take to start: its files may wait for something, or never end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Around the answer, because those files may print anything.
+/// Before the answer, on a line of its own, because those files may print anything.
 const MARK: &str = "--gosling-path--";
 
 /// This process's `PATH`, and behind it what the login shell has besides. Asked once.
@@ -29,7 +29,7 @@ pub(super) fn path(shell: &Path) -> &'static OsString {
 
 fn ask(shell: &Path) -> Option<String> {
     let mut command = Command::new(shell);
-    let script = format!("printf '%s' '{MARK}'; printenv PATH; printf '%s' '{MARK}'");
+    let script = format!("printf '\\n%s' '{MARK}'; printenv PATH");
     // Interactive too: many set it where only that is read.
     command.args(["-l", "-i", "-c", &script]);
     let family = Family::new().ok()?;
@@ -46,14 +46,15 @@ fn ask(shell: &Path) -> Option<String> {
         log::warn!("the login shell did not end within {PATIENCE:?}, so its PATH is not used");
     }
     let _ = ran.reader.join();
-    between(&ran.output).map(str::to_owned)
+    said(&ran.output).map(str::to_owned)
 }
 
-fn between(output: &str) -> Option<&str> {
-    let (before, _) = output.rsplit_once(MARK)?;
-    let (_, path) = before.rsplit_once(MARK)?;
-    let path = path.trim();
-    (!path.is_empty() && !path.contains('\n')).then_some(path)
+fn said(output: &str) -> Option<&str> {
+    let path = output
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(MARK));
+    path.map(str::trim).filter(|path| !path.is_empty())
 }
 
 fn join(own: &OsString, login: &str) -> OsString {
@@ -72,11 +73,11 @@ mod tests {
 
     #[test]
     fn the_answer_is_found_in_any_noise() {
-        let said = |text: &str| between(&text.replace('M', MARK)).map(str::to_owned);
-        assert_eq!(said("hello\nM/a:/b\nMbye").as_deref(), Some("/a:/b"));
-        assert_eq!(said("M x MM/a\nM").as_deref(), Some("/a"));
-        for none in ["", "M", "/a", "MM", "M/a\n/b\nM"] {
-            assert_eq!(said(none), None, "{none}");
+        let found = |text: &str| said(&text.replace('M', MARK)).map(str::to_owned);
+        assert_eq!(found("hello\nM/a:/b\noops\n").as_deref(), Some("/a:/b"));
+        assert_eq!(found("x M/no\nM/a\nM/b").as_deref(), Some("/b"));
+        for none in ["", "M", "/a", "M\n/a", " M/a"] {
+            assert_eq!(found(none), None, "{none}");
         }
     }
 
