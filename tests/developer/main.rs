@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod analyze;
 mod editor;
 mod guard;
 mod prompts;
@@ -48,7 +49,8 @@ fn part<'a>(answer: &'a Answer, audience: &str) -> &'a str {
 fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
     with_developer(|session| {
         let tools = session.tools();
-        assert_eq!(tools, ["developer__shell", "developer__text_editor"]);
+        let known = ["analyze", "shell", "text_editor"].map(|tool| format!("developer__{tool}"));
+        assert_eq!(tools, known);
         let answer = session.add(builtin("nosuch")).is(500);
         let message = answer.body["message"].as_str().unwrap();
         assert!(message.starts_with("Failed to add extension"), "{message}");

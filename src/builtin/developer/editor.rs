@@ -564,7 +564,7 @@ fn language(path: &Path) -> &'static str {
     }
 }
 
-fn for_both(text: &str, priority: f64) -> CallToolResult {
+pub(super) fn for_both(text: &str, priority: f64) -> CallToolResult {
     CallToolResult {
         content: vec![
             Content::text_for("assistant", None, text),

@@ -88,7 +88,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 }
 
 /// Never waits, as opening a named pipe would.
-fn open(path: &Path) -> io::Result<File> {
+pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     sys::fs::never_wait(&mut options);

@@ -124,6 +124,11 @@ impl Guard {
         Ok(())
     }
 
+    /// The same for what is in a folder that is allowed, and is no link.
+    pub(super) fn allows_entry(&self, path: &Path, is_dir: bool) -> bool {
+        self.pattern(path, is_dir).is_none()
+    }
+
     /// The pattern that keeps this very file or folder.
     fn pattern(&self, path: &Path, is_dir: bool) -> Option<&Glob> {
         for rules in &self.rules {
@@ -217,7 +222,7 @@ fn build(root: &Path, text: &str, from: &Path) -> Result<Gitignore, String> {
 }
 
 /// Braces are letters like any other in git's patterns, and alternatives in those of the crate.
-fn without_braces(line: &str) -> String {
+pub(super) fn without_braces(line: &str) -> String {
     let (mut escaped, mut chars) = (String::with_capacity(line.len()), line.chars().peekable());
     let mut within = false;
     while let Some(c) = chars.next() {

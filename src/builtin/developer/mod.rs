@@ -1,6 +1,7 @@
 //! `developer`: a shell and files, for a model that works on a computer. Names and parameters of the
 //! tools are those of Goose's extension of this name.
 
+mod analyze;
 mod editor;
 mod files;
 mod guard;
@@ -25,7 +26,9 @@ Tools to work on this computer, in the session's working directory unless a path
 `shell` runs a command and gives what it prints. Each call is a new shell: a directory that was \
 changed to, or a variable that was set, is forgotten by the next one. It has no terminal, so nothing \
 may ask a person. Start what is to go on (a server, a watcher) with `&`; it ends with the session. Find \
-things with `rg` where it is installed, and keep long output out: filter it, or send it to a file.";
+things with `rg` where it is installed, and keep long output out: filter it, or send it to a file. \
+`analyze` says what is where in source code, `text_editor` looks at files and changes them. Files that \
+`.gooseignore` names are kept from all of them.";
 
 /// A `developer` server. What it has started ends with it.
 pub fn server(paths: &Paths) -> Server {
@@ -41,6 +44,7 @@ pub fn server(paths: &Paths) -> Server {
         .title("gosling developer")
         .instructions(INSTRUCTIONS)
         .logging()
+        .tool(analyze::tool(&developer))
         .tool(shell::tool(&developer))
         .tool(editor::tool(&developer))
         .live_prompts(move |_| folder.prompts());

@@ -1,0 +1,334 @@
+//! Cuts a text into words, literals and punctuation. Comments are left out; what is in a string is no
+//! code, unless the string says so (`${…}`, `#{…}`, `\(…)`).
+//!
+//! It goes through the text once, never calls itself, and takes any bytes: what has no end ends with the
+//! line or the text.
+
+use super::language::Language::{self, *};
+use super::literals::{Heredoc, Quote};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A name or a keyword.
+    Word,
+    /// A string, or a piece of one.
+    Text,
+    /// Any other literal: a number, a character, a symbol, a regular expression, a variable with a sigil.
+    Value,
+    /// One byte of punctuation.
+    Mark(u8),
+    /// A line of the preprocessor, with those it goes on in.
+    Directive,
+}
+
+/// A piece of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) kind: Kind,
+    /// Whether it is the first one of its line.
+    pub(super) first: bool,
+}
+
+/// Cuts `text`, which has less than 4 GiB.
+pub(super) fn cut(text: &[u8], language: Language) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        language,
+        tokens: Vec::with_capacity(text.len() / 6),
+        within: Vec::new(),
+        depth: 0,
+        heredocs: Vec::new(),
+        first: true,
+    };
+    lexer.run();
+    lexer.tokens
+}
+
+pub(super) struct Lexer<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) at: usize,
+    pub(super) language: Language,
+    tokens: Vec<Token>,
+    /// The strings whose `${…}` is being read, and how deep in brackets each was left.
+    within: Vec<(Quote, u32)>,
+    /// How many brackets are open in the innermost of these.
+    depth: u32,
+    /// What begins with the next line.
+    heredocs: Vec<Heredoc>,
+    first: bool,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        if self.text.starts_with(b"\xef\xbb\xbf") {
+            self.at = 3;
+        }
+        if self.text[self.at..].starts_with(b"#!") && self.language != Rust {
+            self.line();
+        }
+        while self.at < self.text.len() {
+            self.step();
+        }
+    }
+
+    /// The byte so far ahead, or 0.
+    pub(super) fn peek(&self, ahead: usize) -> u8 {
+        self.text.get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    fn step(&mut self) {
+        let byte = self.peek(0);
+        match byte {
+            b'\n' => self.newline(),
+            b'\\' if self.peek(1) == b'\n' => self.at += 2,
+            b' ' | b'\t' | b'\r' | 0x0c => self.at += 1,
+            b'/' if self.peek(1) == b'/' && !self.language.hash_comments() => self.line(),
+            b'/' if self.peek(1) == b'*' && !self.language.hash_comments() => self.block(),
+            b'#' if self.language.hash_comments() => self.line(),
+            b'#' if self.first && self.language.has_preprocessor() => self.directive(),
+            b'=' if self.language == Ruby && self.at_line(b"=begin") => self.pod(),
+            // Ruby's `$'` and its kin.
+            b'$' if self.language == Ruby && self.peek(1).is_ascii_punctuation() => {
+                self.at += 2;
+                self.push(self.at - 2, Kind::Value);
+            }
+            _ if is_letter(byte) => self.word(),
+            b'0'..=b'9' => self.number(),
+            _ if self.literal(byte) => {}
+            _ => self.mark(byte),
+        }
+    }
+
+    fn newline(&mut self) {
+        self.at += 1;
+        self.first = true;
+        for heredoc in std::mem::take(&mut self.heredocs) {
+            self.at = heredoc.end(self.text, self.at);
+        }
+        if self.language == Ruby && self.text[self.at..].starts_with(b"__END__") {
+            self.at = self.text.len();
+        }
+    }
+
+    pub(super) fn push(&mut self, start: usize, kind: Kind) {
+        self.tokens.push(Token {
+            start: start as u32,
+            end: self.at as u32,
+            kind,
+            first: std::mem::take(&mut self.first),
+        });
+    }
+
+    /// Passes what is left of the line.
+    fn line(&mut self) {
+        self.at = self.end_of_line();
+    }
+
+    pub(super) fn end_of_line(&self) -> usize {
+        let rest = &self.text[self.at..];
+        let end = rest.iter().position(|b| *b == b'\n');
+        self.at + end.unwrap_or(rest.len())
+    }
+
+    /// Passes a block comment.
+    fn block(&mut self) {
+        let mut depth = 0_usize;
+        while self.at < self.text.len() {
+            match (self.peek(0), self.peek(1)) {
+                (b'/', b'*') if depth == 0 || self.language.nests_comments() => {
+                    depth += 1;
+                    self.at += 2;
+                }
+                (b'*', b'/') => {
+                    depth -= 1;
+                    self.at += 2;
+                    if depth == 0 {
+                        return;
+                    }
+                }
+                (byte, _) => {
+                    self.first |= byte == b'\n';
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    /// Passes Ruby's `=begin` to `=end`.
+    fn pod(&mut self) {
+        loop {
+            self.line();
+            if self.at >= self.text.len() {
+                return;
+            }
+            self.newline();
+            if self.text[self.at..].starts_with(b"=end") {
+                return self.line();
+            }
+        }
+    }
+
+    /// Whether this is the beginning of a line, and begins so.
+    fn at_line(&self, sign: &[u8]) -> bool {
+        let begins = self.at == 0 || self.text[self.at - 1] == b'\n';
+        begins && self.text[self.at..].starts_with(sign)
+    }
+
+    fn directive(&mut self) {
+        let start = self.at;
+        while self.at < self.text.len() {
+            match (self.peek(0), self.peek(1), self.peek(2)) {
+                (b'\\', b'\n', _) => self.at += 2,
+                (b'\\', b'\r', b'\n') => self.at += 3,
+                (b'/', b'*', _) => self.block(),
+                (b'/', b'/', _) => {
+                    self.push(start, Kind::Directive);
+                    return self.line();
+                }
+                (b'\n', ..) => break,
+                _ => self.at += 1,
+            }
+        }
+        // A comment in it may have gone over lines; it is the first of its line all the same.
+        self.first = true;
+        self.push(start, Kind::Directive);
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        while is_letter(self.peek(0)) || self.peek(0).is_ascii_digit() {
+            self.at += 1;
+        }
+        if self.prefixed(start) {
+            return;
+        }
+        if self.language == Ruby && matches!(self.peek(0), b'?' | b'!') {
+            let whole = match (self.peek(1), self.peek(2)) {
+                (b'=', b'=' | b'~' | b'>') => true,
+                (b'=', _) => false,
+                // `a ?b :c` has blanks, `a?b:c` is not written.
+                _ => true,
+            };
+            self.at += usize::from(whole);
+        }
+        self.push(start, Kind::Word);
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        loop {
+            let byte = self.peek(0);
+            let goes_on = byte.is_ascii_alphanumeric()
+                || byte == b'_'
+                || byte == b'.' && self.peek(1).is_ascii_digit()
+                || byte == b'\'' && self.language == Cpp && self.peek(1).is_ascii_alphanumeric();
+            if !goes_on {
+                break;
+            }
+            self.at += 1;
+        }
+        self.push(start, Kind::Value);
+    }
+
+    fn mark(&mut self, byte: u8) {
+        match byte {
+            b'(' | b'[' | b'{' => self.depth += 1,
+            b')' | b']' | b'}' => {
+                let closes = self
+                    .within
+                    .last()
+                    .is_some_and(|(quote, _)| quote.resumes_at() == byte);
+                if self.depth == 0 && closes {
+                    return self.resume();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        let start = self.at;
+        self.at += 1;
+        self.push(start, Kind::Mark(byte));
+    }
+
+    /// Goes on with the string around `${…}`.
+    fn resume(&mut self) {
+        if let Some((quote, depth)) = self.within.pop() {
+            self.depth = depth;
+            let start = self.at;
+            self.at += 1;
+            self.string(start, quote);
+        }
+    }
+
+    /// Reads the text of a string up to its end, or to what is code in it.
+    pub(super) fn string(&mut self, start: usize, mut quote: Quote) {
+        let code = quote.pass(self.text, &mut self.at);
+        self.push(start, Kind::Text);
+        if code {
+            self.within.push((quote, self.depth));
+            self.depth = 0;
+        }
+    }
+
+    pub(super) fn heredoc(&mut self, heredoc: Heredoc) {
+        self.heredocs.push(heredoc);
+    }
+
+    /// Whether what came last is a value, so that an operator comes next.
+    pub(super) fn behind_value(&self) -> bool {
+        let Some(last) = self.tokens.last() else {
+            return false;
+        };
+        match last.kind {
+            Kind::Word => {
+                let word = &self.text[last.start as usize..last.end as usize];
+                !self.language.expects_value(word)
+            }
+            Kind::Text | Kind::Value => true,
+            Kind::Mark(b'}') => !self.first,
+            Kind::Mark(mark) => matches!(mark, b')' | b']'),
+            Kind::Directive => false,
+        }
+    }
+
+    /// Whether what came last is a word and a blank, and no blank follows the next byte: `puts /x/`.
+    pub(super) fn like_argument(&self) -> bool {
+        let blank = |byte: u8| matches!(byte, b' ' | b'\t');
+        self.tokens.last().is_some_and(|t| t.kind == Kind::Word)
+            && self.at > 0
+            && blank(self.text[self.at - 1])
+            && !blank(self.peek(1))
+            && self.peek(1) != b'='
+    }
+
+    /// The mark that came last, if nothing else did.
+    pub(super) fn last_mark(&self) -> u8 {
+        match self.tokens.last() {
+            Some(Token {
+                kind: Kind::Mark(mark),
+                end,
+                ..
+            }) if *end as usize == self.at => *mark,
+            _ => 0,
+        }
+    }
+
+    /// Whether the word that came last is this one.
+    pub(super) fn last_word_is(&self, word: &[u8]) -> bool {
+        self.tokens.last().is_some_and(|t| {
+            t.kind == Kind::Word && &self.text[t.start as usize..t.end as usize] == word
+        })
+    }
+}
+
+pub(super) fn is_letter(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' || byte >= 0x80
+}
+
+#[cfg(test)]
+#[path = "lexer_tests.rs"]
+mod tests;

@@ -1,0 +1,218 @@
+//! What a text defines, imports and calls.
+
+use super::code::Code;
+use super::language::Language::{self, *};
+use super::{braces, python, ruby};
+use std::hash::Hasher;
+
+/// What sort of thing a definition is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Something to call; counts as a function.
+    Function,
+    /// A type; counts as a class.
+    Type,
+    /// What only holds others together: a module, an `impl`, an `extension`. It is shown and not counted.
+    Scope,
+}
+
+/// A definition.
+#[derive(Debug)]
+pub(super) struct Definition {
+    pub(super) sort: Sort,
+    /// The word that its language has for it.
+    pub(super) label: &'static str,
+    pub(super) name: String,
+    /// What it belongs to, as the text says: a type, a receiver, the definition around it.
+    pub(super) owner: Option<String>,
+    pub(super) line: u32,
+    pub(super) end_line: u32,
+}
+
+/// A call of a name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) name: Name,
+    pub(super) line: u32,
+    /// The innermost function around it, an index into the definitions.
+    pub(super) within: Option<u32>,
+}
+
+/// A name to compare, without its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Name(u64);
+
+impl Name {
+    pub(super) fn of(name: &[u8]) -> Self {
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write(name);
+        Name(hasher.finish())
+    }
+}
+
+/// All of that.
+#[derive(Debug)]
+pub(super) struct Outline {
+    pub(super) language: Language,
+    pub(super) lines: usize,
+    pub(super) definitions: Vec<Definition>,
+    /// Lines and what they say.
+    pub(super) imports: Vec<(u32, String)>,
+    pub(super) calls: Vec<Call>,
+}
+
+/// What a recognizer finds: a definition as tokens.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) sort: Sort,
+    pub(super) label: &'static str,
+    pub(super) name: String,
+    pub(super) owner: Option<String>,
+    /// Its first token, that of its name, and its last one.
+    pub(super) from: usize,
+    pub(super) at: usize,
+    pub(super) to: usize,
+}
+
+/// All that a recognizer finds.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) found: Vec<Found>,
+    pub(super) imports: Vec<(u32, String)>,
+}
+
+/// How long a name may be; what is longer is none.
+const MAX_NAME: usize = 200;
+
+impl Outline {
+    /// Reads a text. Calls are looked for only if they are wanted.
+    pub(super) fn of(text: &[u8], language: Language, calls: bool) -> Self {
+        let code = Code::new(text, language);
+        let mut findings = match language {
+            Python => python::read(&code),
+            Ruby => ruby::read(&code),
+            _ => braces::read(&code),
+        };
+        findings
+            .found
+            .retain(|found| !found.name.is_empty() && found.name.len() <= MAX_NAME);
+        findings.found.sort_by_key(|found| (found.from, found.at));
+        let calls = match calls {
+            true => self::calls(&code, &findings.found),
+            false => Vec::new(),
+        };
+        Outline {
+            language,
+            lines: code.line_count(),
+            definitions: definitions(&code, findings.found),
+            imports: findings.imports,
+            calls,
+        }
+    }
+
+    /// How many functions and how many types there are.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let count = |sort| self.definitions.iter().filter(|d| d.sort == sort).count();
+        (count(Sort::Function), count(Sort::Type))
+    }
+}
+
+fn definitions(code: &Code<'_>, found: Vec<Found>) -> Vec<Definition> {
+    let mut around: Vec<(usize, String)> = Vec::new();
+    found
+        .into_iter()
+        .map(|found| {
+            while around.last().is_some_and(|(to, _)| *to < found.at) {
+                around.pop();
+            }
+            let owner = found
+                .owner
+                .or_else(|| around.last().map(|(_, name)| name.clone()));
+            around.push((found.to, found.name.clone()));
+            Definition {
+                sort: found.sort,
+                label: found.label,
+                name: found.name,
+                owner,
+                // The name of an `impl` may come lines later.
+                line: code.line(if found.label == "impl" {
+                    found.from
+                } else {
+                    found.at
+                }),
+                end_line: code.end_line(found.to),
+            }
+        })
+        .collect()
+}
+
+/// Names that are called, with the functions that they are in.
+fn calls(code: &Code<'_>, found: &[Found]) -> Vec<Call> {
+    let (mut calls, mut around): (Vec<Call>, Vec<(usize, u32)>) = (Vec::new(), Vec::new());
+    let mut coming = found.iter().enumerate().peekable();
+    let mut named: Vec<usize> = found.iter().map(|found| found.at).collect();
+    named.sort_unstable();
+    for at in 0..code.len() {
+        while let Some((n, next)) = coming.next_if(|(_, next)| next.from <= at) {
+            if next.sort == Sort::Function && next.to >= at {
+                around.push((next.to, n as u32));
+            }
+        }
+        while around.last().is_some_and(|(to, _)| *to < at) {
+            around.pop();
+        }
+        if is_call(code, at) && named.binary_search(&at).is_err() {
+            calls.push(Call {
+                name: Name::of(code.bytes(at)),
+                line: code.line(at),
+                within: around.last().map(|(_, n)| *n),
+            });
+        }
+    }
+    calls
+}
+
+fn is_call(code: &Code<'_>, at: usize) -> bool {
+    let word = code.word(at);
+    if word.is_empty() {
+        return false;
+    }
+    let method = at > 0 && code.mark(at - 1) == b'.';
+    if !method && code.language.is_keyword(word) {
+        return false;
+    }
+    let next = code.mark(at + 1);
+    match code.language {
+        // No brackets are needed there; what is written to, or is a label, is no call.
+        Ruby => {
+            let written = next == b'=' && !matches!(code.mark(at + 2), b'=' | b'~')
+                || next == b':' && code.mark(at + 2) != b':';
+            let lower = word[0].is_ascii_lowercase() || word[0] == b'_' || next == b'(';
+            lower && !written
+        }
+        Rust => {
+            let turbofish = || match code.marks(at + 1, b"::") && code.mark(at + 3) == b'<' {
+                true => code.mark(code.skip_angles(at + 3)) == b'(',
+                false => false,
+            };
+            let macro_call = || next == b'!' && matches!(code.mark(at + 2), b'(' | b'[' | b'{');
+            next == b'(' || macro_call() || turbofish()
+        }
+        Kotlin | Swift => {
+            let trailing = next == b'{' && !code.first(at + 1) && (method || code.first(at));
+            next == b'(' && !code.first(at + 1) || trailing || generic_call(code, at)
+        }
+        _ => next == b'(' || generic_call(code, at),
+    }
+}
+
+/// `f<T>(…)`
+fn generic_call(code: &Code<'_>, at: usize) -> bool {
+    if !matches!(code.language, TypeScript | Java | Kotlin | Swift | Cpp)
+        || code.mark(at + 1) != b'<'
+    {
+        return false;
+    }
+    let behind = code.skip_angles(at + 1);
+    behind > at + 1 && code.mark(behind) == b'('
+}

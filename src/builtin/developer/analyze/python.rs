@@ -1,0 +1,78 @@
+//! Python, whose blocks are lines further in.
+
+use super::code::Code;
+use super::outline::{Findings, Found, Sort};
+
+pub(super) fn read(code: &Code<'_>) -> Findings {
+    let mut findings = Findings::default();
+    // The definitions around, with how far in they stand.
+    let mut around: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    while at < code.len() {
+        if code.first(at) {
+            let indent = code.indent(at);
+            while let Some(&(_, own)) = around.last().filter(|(_, own)| *own >= indent) {
+                // A decorator's bracket or a string may stand anywhere; a statement may not.
+                let (found, _) = around.pop().unwrap_or((0, own));
+                findings.found[found].to = at - 1;
+            }
+            statement(code, at, indent, &mut findings, &mut around);
+        } else if code.mark(at - 1) == b';' {
+            import(code, at, &mut findings);
+        }
+        at = code.skip(at);
+    }
+    let last = code.len().saturating_sub(1);
+    for (found, _) in around {
+        findings.found[found].to = last;
+    }
+    findings
+}
+
+fn statement(
+    code: &Code<'_>,
+    at: usize,
+    indent: usize,
+    findings: &mut Findings,
+    around: &mut Vec<(usize, usize)>,
+) {
+    let keyword = at + usize::from(code.word(at) == b"async");
+    let (sort, label) = match code.word(keyword) {
+        b"def" => (Sort::Function, "def"),
+        b"class" => (Sort::Type, "class"),
+        _ => return import(code, at, findings),
+    };
+    let name = keyword + 1;
+    if !code.is_word(name) || !matches!(code.mark(name + 1), b'(' | b':' | b'[') {
+        return;
+    }
+    around.push((findings.found.len(), indent));
+    findings.found.push(Found {
+        sort,
+        label,
+        name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
+        owner: None,
+        from: at,
+        at: name,
+        to: name,
+    });
+}
+
+fn import(code: &Code<'_>, at: usize, findings: &mut Findings) {
+    let from = code.word(at) == b"from" && code.word(at - at.min(1)) != b"yield";
+    if code.word(at) != b"import" && !from {
+        return;
+    }
+    let mut end = at;
+    loop {
+        let next = code.skip(end);
+        if next >= code.len() || code.first(next) || code.mark(next) == b';' {
+            let end = (next - 1).min(code.len() - 1);
+            if end > at {
+                findings.imports.push((code.line(at), code.phrase(at, end)));
+            }
+            return;
+        }
+        end = next;
+    }
+}

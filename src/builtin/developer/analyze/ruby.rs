@@ -1,0 +1,201 @@
+//! Ruby, whose blocks end with `end`.
+
+use super::code::Code;
+use super::lexer::Kind;
+use super::outline::{Findings, Found, Sort};
+
+struct Open {
+    /// The definition that `end` ends, if it is one's.
+    found: Option<usize>,
+    /// Whether a `do` on its line belongs to it: that of a loop.
+    takes_do: bool,
+}
+
+pub(super) fn read(code: &Code<'_>) -> Findings {
+    let mut findings = Findings::default();
+    let mut open: Vec<Open> = Vec::new();
+    for at in 0..code.len() {
+        let word = code.word(at);
+        if code.first(at)
+            && let Some(open) = open.last_mut()
+        {
+            open.takes_do = false;
+        }
+        if word.is_empty() || is_name(code, at) {
+            continue;
+        }
+        let mut opened = Open {
+            found: None,
+            takes_do: false,
+        };
+        match word {
+            b"def" => match method(code, at, &mut findings) {
+                true => opened.found = Some(findings.found.len() - 1),
+                false => continue,
+            },
+            b"class" | b"module" => opened.found = container(code, at, &mut findings),
+            b"begin" | b"case" => {}
+            b"do" => {
+                if let Some(open) = open.last_mut().filter(|open| open.takes_do) {
+                    open.takes_do = false;
+                    continue;
+                }
+            }
+            b"if" | b"unless" if begins(code, at) => {}
+            b"while" | b"until" if begins(code, at) => opened.takes_do = true,
+            b"for" => opened.takes_do = true,
+            b"end" => {
+                if let Some(found) = open.pop().and_then(|open| open.found) {
+                    findings.found[found].to = at;
+                }
+                continue;
+            }
+            b"require" | b"require_relative" | b"load" | b"autoload" if begins(code, at) => {
+                import(code, at, &mut findings);
+                continue;
+            }
+            _ => continue,
+        }
+        open.push(opened);
+    }
+    // What has no end goes on to the last line.
+    let last = code.len().saturating_sub(1);
+    for found in open.into_iter().filter_map(|open| open.found) {
+        findings.found[found].to = last;
+    }
+    findings
+}
+
+/// Whether a keyword is a name here: `x.class`, `class: 1`, `def end`.
+fn is_name(code: &Code<'_>, at: usize) -> bool {
+    let before = at.wrapping_sub(1);
+    let label = code.mark(at + 1) == b':'
+        && code.tokens[at + 1].start == code.tokens[at].end
+        && code.mark(at + 2) != b':'
+        && code.mark(before) != b'?';
+    let dotted = code.mark(before) == b'.' && code.mark(before.wrapping_sub(1)) != b'.';
+    label || dotted || code.word(before) == b"def" || code.marks(before.wrapping_sub(1), b"::")
+}
+
+/// Whether a statement or a value begins here; behind a value `if` is a modifier.
+fn begins(code: &Code<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1) else {
+        return true;
+    };
+    if code.first(at) {
+        return true;
+    }
+    match code.kind(before) {
+        Some(Kind::Mark(mark)) => !matches!(mark, b')' | b']' | b'}'),
+        Some(Kind::Word) => matches!(
+            code.word(before),
+            b"then"
+                | b"else"
+                | b"do"
+                | b"begin"
+                | b"and"
+                | b"or"
+                | b"not"
+                | b"ensure"
+                | b"when"
+                | b"in"
+        ),
+        _ => false,
+    }
+}
+
+/// A `def`; says whether it has an `end`.
+fn method(code: &Code<'_>, at: usize, findings: &mut Findings) -> bool {
+    let mut name = at + 1;
+    let mut owner = None;
+    if code.mark(name + 1) == b'.' && matches!(code.kind(name), Some(Kind::Word | Kind::Value)) {
+        owner = Some(name).filter(|at| code.word(*at) != b"self");
+        name += 2;
+    }
+    // An operator, or a name with `=` right behind it.
+    let mut end = name;
+    let adjacent = |at: usize| {
+        code.tokens
+            .get(at)
+            .is_some_and(|t| t.start == code.tokens[at - 1].end)
+    };
+    if code.is_word(name) {
+        let setter = code.mark(name + 1) == b'='
+            && adjacent(name + 1)
+            && matches!(code.mark(name + 2), b'(' | 0)
+            && !matches!(code.mark(name + 2), b'=');
+        end += usize::from(setter);
+    } else {
+        while end < name + 3
+            && adjacent(end + 1)
+            && b"=~*<>[]+-@!".contains(&code.mark(end + 1))
+            && code.mark(end + 1) != 0
+        {
+            end += 1;
+        }
+    }
+    if name >= code.len() {
+        return false;
+    }
+    let parameters = match code.mark(end + 1) {
+        b'(' => code.close(end + 1),
+        _ => end,
+    };
+    let endless = code.mark(parameters + 1) == b'='
+        && !code.first(parameters + 1)
+        && code.mark(parameters + 2) != b'=';
+    let to = match endless {
+        true => code.expression(parameters + 2),
+        false => parameters,
+    };
+    findings.found.push(Found {
+        sort: Sort::Function,
+        label: "def",
+        name: code.phrase(name, end).replace(' ', ""),
+        owner: owner.map(|at| String::from_utf8_lossy(code.bytes(at)).into_owned()),
+        from: at,
+        at: name,
+        to,
+    });
+    !endless
+}
+
+/// A class or module; none for `class << self`, which has an `end` all the same.
+fn container(code: &Code<'_>, at: usize, findings: &mut Findings) -> Option<usize> {
+    let mut name = at + 1 + 2 * usize::from(code.marks(at + 1, b"::"));
+    while code.is_word(name) && code.marks(name + 1, b"::") {
+        name += 3;
+    }
+    if !code.is_word(name) {
+        return None;
+    }
+    let (sort, label) = match code.word(at) {
+        b"class" => (Sort::Type, "class"),
+        _ => (Sort::Scope, "module"),
+    };
+    findings.found.push(Found {
+        sort,
+        label,
+        name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
+        owner: None,
+        from: at,
+        at: name,
+        to: name,
+    });
+    Some(findings.found.len() - 1)
+}
+
+fn import(code: &Code<'_>, at: usize, findings: &mut Findings) {
+    let mut end = at;
+    while end + 1 < code.len()
+        && !code.first(end + 1)
+        && code.mark(end + 1) != b';'
+        && end < at + 12
+    {
+        end += 1;
+    }
+    let text = (at + 1..=end).any(|at| code.kind(at) == Some(Kind::Text));
+    if text {
+        findings.imports.push((code.line(at), code.phrase(at, end)));
+    }
+}
