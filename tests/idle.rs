@@ -6,7 +6,7 @@
 mod http_peer;
 mod support;
 
-use http_peer::{Peer, accepted, answer, json as answers};
+use http_peer::{Peer, behaves};
 
 use serde_json::{Value, json};
 use std::thread;
@@ -219,20 +219,7 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
 
 #[test]
 fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
-    let peer = Peer::new(|seen, stream| {
-        let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
-        let result = match body["method"].as_str() {
-            Some("initialize") => json!({
-                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-                "serverInfo": {"name": "peer", "version": "1"},
-            }),
-            Some("tools/list") => json!({"tools": []}),
-            _ if seen.method == "GET" => return answer(stream, "405 Method Not Allowed", ""),
-            _ => return accepted(stream),
-        };
-        let text = json!({"jsonrpc": "2.0", "id": body["id"], "result": result});
-        answers(stream, &text.to_string())
-    });
+    let peer = Peer::new(|seen, stream| behaves(seen, stream, None, "here"));
     let server = soon_idle().start();
     let far = json!({"type": "streamable_http", "name": "far", "uri": peer.url, "timeout": 2});
     let session = server.session([Extension(far)]);

@@ -3,6 +3,7 @@
 
 #[path = "support/http_client.rs"]
 mod http_client;
+#[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_peer.rs"]
 mod http_peer;
 

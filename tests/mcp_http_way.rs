@@ -8,29 +8,15 @@ mod support;
 #[path = "support/way.rs"]
 mod way;
 
-use http_peer::{Peer, Seen, Then, accepted, answer, json};
-use serde_json::{Value, json};
+use http_peer::{Peer, Seen, Then};
+use serde_json::json;
 use std::net::TcpStream;
 use support::server::{Extension, Live, Server};
 use way::{Way, authority};
 
 /// Answers as an MCP server does.
 fn behaves(seen: &Seen, stream: &mut TcpStream) -> Then {
-    let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
-    let result = match body["method"].as_str() {
-        Some("initialize") => json!({
-            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "peer", "version": "1"},
-        }),
-        Some("tools/list") => {
-            json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]})
-        }
-        Some("tools/call") => json!({"content": [{"type": "text", "text": "arrived"}]}),
-        _ if seen.method == "GET" => return answer(stream, "405 Method Not Allowed", ""),
-        _ => return accepted(stream),
-    };
-    let text = json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string();
-    json(stream, &text)
+    http_peer::behaves(seen, stream, None, "arrived")
 }
 
 fn at(uri: &str) -> Extension {

@@ -7,7 +7,7 @@
 mod http_peer;
 mod support;
 
-use http_peer::{Peer, Seen, Then, accepted, answer, json};
+use http_peer::{Peer, Seen, Then, answer, json};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -247,25 +247,7 @@ fn stop_and_remove_end_a_recovery_and_what_it_started() {
 
 /// Answers as an MCP server does, in the session of this name.
 fn behaves(seen: &Seen, stream: &mut TcpStream, session: &str) -> Then {
-    let body: Value = serde_json::from_str(&seen.body).unwrap_or_default();
-    let result = match body["method"].as_str() {
-        Some("initialize") => json!({
-            "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
-            "serverInfo": {"name": "peer", "version": "1"},
-        }),
-        Some("tools/list") => {
-            json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]})
-        }
-        Some("tools/call") => json!({"content": [{"type": "text", "text": session}]}),
-        _ if seen.method == "GET" => return answer(stream, "405 Method Not Allowed", ""),
-        _ => return accepted(stream),
-    };
-    let text = json!({"jsonrpc": "2.0", "id": body["id"], "result": result}).to_string();
-    answer(
-        stream,
-        &format!("200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: {session}"),
-        &text,
-    )
+    http_peer::behaves(seen, stream, Some(session), session)
 }
 
 fn over_http(url: &str) -> Extension {

@@ -225,3 +225,25 @@ pub fn silence(stream: &mut TcpStream) -> Then {
     let _ = stream.read(&mut [0; 64]);
     Then::Close
 }
+
+/// Answers as an MCP server does that has the tool `echo`, which always says the same. Without a
+/// `session` it knows no session ids.
+pub fn behaves(seen: &Seen, stream: &mut TcpStream, session: Option<&str>, says: &str) -> Then {
+    let body: serde_json::Value = serde_json::from_str(&seen.body).unwrap_or_default();
+    let result = match body["method"].as_str() {
+        Some("initialize") => serde_json::json!({
+            "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+            "serverInfo": {"name": "peer", "version": "1"},
+        }),
+        Some("tools/list") => {
+            serde_json::json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]})
+        }
+        Some("tools/call") => serde_json::json!({"content": [{"type": "text", "text": says}]}),
+        _ if seen.method == "GET" => return answer(stream, "405 Method Not Allowed", ""),
+        _ => return accepted(stream),
+    };
+    let text = serde_json::json!({"jsonrpc": "2.0", "id": body["id"], "result": result});
+    let session = session.map_or(String::new(), |id| format!("\r\nMcp-Session-Id: {id}"));
+    let head = format!("200 OK\r\nContent-Type: application/json{session}");
+    answer(stream, &head, &text.to_string())
+}
