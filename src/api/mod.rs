@@ -1,9 +1,10 @@
 //! Goose's HTTP API, one file a resource. Each handler turns JSON into a call of the core and back.
-//! CORE §4, §7.
+//! CORE §4, §7. Beside it [`mcp`], by which our own MCP servers are to be had over HTTP.
 
 mod agents;
 mod config;
 mod extensions;
+pub mod mcp;
 mod offers;
 mod providers;
 mod recipes;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What is said while nothing else is.
-const PING: &str = r#"{"type":"Ping"}"#;
+const PING: &str = "data: {\"type\":\"Ping\"}\n\n";
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     let for_reply = Arc::clone(registry);

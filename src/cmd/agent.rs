@@ -1,16 +1,13 @@
 //! `gosling agent`: serves the API until a signal ends it.
 
+use super::serve::{self, parse_port, read_secret, variable};
 use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
-use crate::http::{Guard, Limits, Server};
+use crate::http::Guard;
 use crate::sys::{self, signal};
-use crossbeam_channel::bounded;
 use lexopt::prelude::*;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
-use std::{env, fs, io, process};
 
 const HELP: &str = "\
 usage: gosling agent [OPTIONS]
@@ -32,11 +29,6 @@ variables:
                        seconds and bytes that bound every MCP server (3600; 64 MiB)
   GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)
 ";
-
-/// How long requests that are being answered may go on after a signal.
-const FINISH: Duration = Duration::from_secs(1);
-/// When the process ends, however far the shutdown is: the guardian does the rest.
-const LAST_MOMENT: Duration = Duration::from_millis(4_700);
 
 struct Options {
     host: String,
@@ -65,30 +57,10 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    serve(options)
+    start(options)
 }
 
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn parse_port(from: &str, value: &str) -> Result<u16, Failure> {
-    value
-        .parse()
-        .map_err(|_| Failure::Usage(format!("{from}: {value:?} is not a port (0 to 65535)")))
-}
-
-fn read_secret(file: PathBuf) -> Result<String, Failure> {
-    let text = fs::read_to_string(&file).map_err(failed(format!("cannot read {file:?}")))?;
-    match text.lines().next().map(str::trim) {
-        Some(secret) if !secret.is_empty() => Ok(secret.to_owned()),
-        _ => Err(Failure::Failed(format!(
-            "the first line of {file:?} is empty"
-        ))),
-    }
-}
-
-fn serve(options: Options) -> Result<(), Failure> {
+fn start(options: Options) -> Result<(), Failure> {
     signal::hold();
     let paths = super::paths()?;
     logging::start(&paths);
@@ -98,24 +70,10 @@ fn serve(options: Options) -> Result<(), Failure> {
     };
     let stores = Stores::new(&paths);
     let registry = Arc::new(Registry::new(stores, options.offline));
-    let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();
-    let hosts = hosts.split(',').map(|host| host.trim().to_owned());
-    let guard = Guard::new(
-        Some(secret.clone().into_bytes()),
-        hosts.filter(|host| !host.is_empty()).collect(),
-    );
-    let address = (options.host.as_str(), options.port);
+    let guard = Guard::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
     let router = api::router(registry.clone());
-    let server = Server::bind(address, router, guard, Limits::default()).map_err(|error| {
-        let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => "; another server is there: choose a port with --port",
-            _ => "",
-        };
-        Failure::Failed(format!(
-            "cannot listen on {}:{}: {error}{advice}",
-            address.0, address.1
-        ))
-    })?;
+    let address = (options.host.as_str(), options.port);
+    let server = serve::bind(address, router, guard)?;
     let at = server.local_addr();
     eprintln!(
         "gosling {} listens on http://{at}",
@@ -127,28 +85,9 @@ fn serve(options: Options) -> Result<(), Failure> {
     if !at.ip().is_loopback() {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
-    let signal = signal::wait();
-    log::info!("stopping signal={signal}");
-    stop(server, registry);
-    Ok(())
-}
-
-/// Ends everything within the time that a supervisor gives; a second signal ends it at once.
-fn stop(server: Server, registry: Arc<Registry>) {
-    // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
-    let _ = sys::spawn("second signal".into(), None, || {
-        process::exit(128 + signal::wait())
-    });
-    registry.cancel().cancel();
-    let (done, finished) = bounded::<()>(0);
-    let extensions = done.clone();
-    let _ = sys::spawn("stop extensions".into(), None, move || {
+    serve::until_signal(server, move || {
+        registry.cancel().cancel();
         registry.close();
-        drop(extensions);
     });
-    let _ = sys::spawn("stop server".into(), None, move || {
-        server.stop(FINISH);
-        drop(done);
-    });
-    let _ = finished.recv_timeout(LAST_MOMENT);
+    Ok(())
 }

@@ -1,16 +1,24 @@
-//! `gosling mcp NAME`: one of the shipped MCP servers, on stdin and stdout.
+//! `gosling mcp NAME`: one of the shipped MCP servers, on stdin and stdout or over Streamable HTTP.
 
-use super::{Failure, print, text};
+use super::serve::{self, parse_port, read_secret};
+use super::{Failure, failed, logging, print, text};
+use crate::api::mcp::{self, Sessions};
 use crate::builtin::{self, SessionData, Unsaved};
-use crate::mcp::server::serve_stdio_process;
+use crate::http::Guard;
+use crate::mcp::server::{Server, serve_stdio_process};
+use crate::store::Paths;
+use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 const HELP: &str = "\
 usage: gosling mcp NAME [OPTIONS]
 
-Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends.
+Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends; or over Streamable
+HTTP, until a signal ends it.
 
 names:
   demo        a little of everything: tools, resources, a prompt
@@ -19,37 +27,90 @@ names:
   todo        a checklist, for as long as the client stays
 
 options:
-  --pages     demo: three pages of each
-  -h, --help  show this
+  --http PORT         serve at http://127.0.0.1:PORT/mcp instead, with a session for each client;
+                      0 for any port that is free
+  --secret-file FILE  over HTTP: clients must send the first line of FILE as X-Secret-Key.
+                      Without it, every user of this machine may call the server
+  --pages             demo: three pages of each
+  -h, --help          show this
+
+variables:
+  GOOSE_PATH_ROOT      look for the user's files in config/, data/ and state/ below this folder
+  GOOSE_ALLOWED_HOSTS  names, apart from localhost, by which clients and pages may call over HTTP
 ";
 
+/// How often it is looked whether a session is idle.
+const LOOK: Duration = Duration::from_secs(60);
+
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let (mut name, mut pages) = (None, false);
+    let (mut name, mut pages, mut port, mut secret) = (None, false, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Value(value) if name.is_none() => name = Some(text(value)?),
             Long("pages") => pages = true,
+            Long("http") => port = Some(parse_port("--http", &text(parser.value()?)?)?),
+            Long("secret-file") => secret = Some(read_secret(parser.value()?.into())?),
             Short('h') | Long("help") => return print(HELP),
             other => return Err(other.unexpected().into()),
         }
     }
-    let name = name.ok_or_else(|| {
-        Failure::Usage(format!(
-            "which server? There is {}",
-            builtin::NAMES.join(", ")
-        ))
-    })?;
+    let known = builtin::NAMES.join(", ");
+    let Some(name) = name else {
+        return Err(Failure::Usage(format!("which server? There is {known}")));
+    };
+    if !builtin::NAMES.contains(&name.as_str()) {
+        let text = format!("there is no server {name:?}, only {known}");
+        return Err(Failure::Usage(text));
+    }
+    let paths = super::paths()?;
+    match port {
+        Some(port) => serve_http(name, pages, port, secret, paths),
+        None if secret.is_some() => Err(Failure::Usage("--secret-file goes with --http".into())),
+        None => match serve_stdio_process(server(&name, pages, &paths)) == ExitCode::SUCCESS {
+            true => Ok(()),
+            false => Err(Failure::Told),
+        },
+    }
+}
+
+/// A new server of this name, which is known.
+fn server(name: &str, pages: bool, paths: &Paths) -> Server {
     // The client's sessions are not ours.
     let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
-    let server = match name.as_str() {
+    match name {
         "demo" => builtin::demo::server(pages),
-        name => builtin::server(name, &super::paths()?, &data).ok_or_else(|| {
-            let known = builtin::NAMES.join(", ");
-            Failure::Usage(format!("there is no server {name:?}, only {known}"))
-        })?,
-    };
-    match serve_stdio_process(server) == ExitCode::SUCCESS {
-        true => Ok(()),
-        false => Err(Failure::Told),
+        name => builtin::server(name, paths, &data)
+            .unwrap_or_else(|| Server::new(name, env!("CARGO_PKG_VERSION"))),
     }
+}
+
+fn serve_http(
+    name: String,
+    pages: bool,
+    port: u16,
+    secret: Option<String>,
+    paths: Paths,
+) -> Result<(), Failure> {
+    signal::hold();
+    logging::start(&paths);
+    let keyless = secret.is_none();
+    let label = name.clone();
+    let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
+    let guard = Guard::new(secret.map(String::into_bytes), serve::allowed_hosts()).own_pages_only();
+    let http = serve::bind(("127.0.0.1", port), mcp::router(&sessions), guard)?;
+    let (at, path) = (http.local_addr(), mcp::PATH);
+    eprintln!("gosling mcp {label} listens on http://{at}{path}");
+    if keyless {
+        log::warn!("no key is asked for, so every user of this machine may call the server");
+    }
+    let looked_after = sessions.clone();
+    sys::spawn("idle sessions".to_owned(), None, move || {
+        loop {
+            thread::sleep(LOOK);
+            looked_after.end_idle();
+        }
+    })
+    .map_err(failed("no thread"))?;
+    serve::until_signal(http, move || sessions.close());
+    Ok(())
 }

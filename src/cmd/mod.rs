@@ -10,6 +10,7 @@ mod client;
 mod demo;
 mod logging;
 mod mcp;
+mod serve;
 mod words;
 
 use crate::store::Paths;
@@ -29,7 +30,7 @@ commands:
   chat    talk to a model, in the terminal or through a pipe
   demo    show a whole session with an MCP server, step by step
   call    call one tool of an MCP server, without starting `agent`
-  mcp     be one of the MCP servers that gosling ships, on stdin and stdout
+  mcp     be one of the MCP servers that gosling ships, on stdin and stdout or over HTTP
 
 options:
   -h, --help      show help, also after a command

@@ -128,7 +128,7 @@ impl<'a> Connection<'a> {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => (response, head.framing != Framing::Empty),
         };
-        let events = response.events.take();
+        let events = response.events.take().filter(|_| !is_head);
         let end = match events {
             None => End::Length,
             Some(_) if http_1_0 => End::Close,
@@ -159,6 +159,9 @@ impl<'a> Connection<'a> {
         let access = resource.map_or(Access::Keyed, |resource| resource.access(&head.method));
         if let (Some(authority), true) = (&head.authority, access > Access::Public) {
             guard.check_host(authority)?;
+        }
+        if access > Access::Public {
+            guard.check_origin(find_header(&head.headers, "Origin"))?;
         }
         let is_options = head.method == Method::Options;
         if is_options && find_header(&head.headers, "Access-Control-Request-Method").is_some() {

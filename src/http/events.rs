@@ -4,6 +4,7 @@
 //! there, and says something when the handler has been silent for [`SILENCE`], so that the client and
 //! whatever lies between know that the stream lives.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,7 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
 
-/// How long a stream may be silent before its keep-alive event is sent.
+/// How long a stream may be silent before it says that it lives.
 const SILENCE: Duration = Duration::from_millis(500);
 /// How often it is looked whether the client is still there.
 const LOOK: Duration = Duration::from_millis(100);
@@ -43,6 +44,7 @@ struct Shared {
     chunked: bool,
     /// How long one write may take.
     limit: Duration,
+    /// What is sent when there is nothing else to send: a whole event or comment.
     keep_alive: &'static str,
     gone: Cancel,
     out: Mutex<Out>,
@@ -56,8 +58,7 @@ struct Out {
 }
 
 impl EventStream {
-    /// The stream on `socket`, after the head. `keep_alive` is the data of the event that is sent when
-    /// nothing else is.
+    /// The stream on `socket`, after the head.
     pub(super) fn open(
         socket: &Arc<TcpStream>,
         peer: SocketAddr,
@@ -89,19 +90,37 @@ impl EventStream {
     /// Queues an event whose data is `value` as JSON. What is queued goes out with
     /// [`flush`](Self::flush), at the latest with the next keep-alive.
     pub fn queue(&mut self, value: &impl Serialize) {
+        self.add(|out| {
+            let start = out.len();
+            out.extend_from_slice(b"data: ");
+            match serde_json::to_writer(&mut *out, value) {
+                Ok(()) => {
+                    in_one_line(&mut out[start..]);
+                    out.extend_from_slice(b"\n\n");
+                }
+                Err(error) => {
+                    out.truncate(start);
+                    log::error!("an event has no JSON form reason={error}");
+                }
+            }
+        });
+    }
+
+    /// Queues an event with an id, by which a client says later how far it came, and with `json`, which
+    /// is passed through, as its data. An event without data only tells the id.
+    pub fn queue_as(&mut self, id: impl Display, json: &[u8]) {
+        self.add(|out| {
+            out.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
+            let start = out.len();
+            out.extend_from_slice(json);
+            in_one_line(&mut out[start..]);
+            out.extend_from_slice(b"\n\n");
+        });
+    }
+
+    fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut out = lock(&self.shared.out);
-        let start = out.buffer.len();
-        out.buffer.extend_from_slice(b"data: ");
-        match serde_json::to_writer(&mut out.buffer, value) {
-            Ok(()) => {
-                in_one_line(&mut out.buffer[start..]);
-                out.buffer.extend_from_slice(b"\n\n");
-            }
-            Err(error) => {
-                out.buffer.truncate(start);
-                log::error!("an event has no JSON form reason={error}");
-            }
-        }
+        write(&mut out.buffer);
         let sent = out.buffer.len() < ENOUGH || self.shared.flush(&mut out);
         drop(out);
         self.shared.notice(sent);
@@ -171,9 +190,7 @@ impl Shared {
             return true;
         }
         if out.buffer.len() == SIZE {
-            for part in ["data: ", self.keep_alive, "\n\n"] {
-                out.buffer.extend_from_slice(part.as_bytes());
-            }
+            out.buffer.extend_from_slice(self.keep_alive.as_bytes());
         }
         self.flush(out)
     }

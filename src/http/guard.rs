@@ -1,8 +1,8 @@
-//! Who may call: the secret key, and the `Host` check against DNS rebinding.
+//! Who may call: the secret key, and the checks of `Host` and `Origin` against pages of other sites.
 
 use std::fmt;
 use std::hint::black_box;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Error;
 
@@ -11,6 +11,7 @@ use super::Error;
 pub struct Guard {
     secret: Option<Vec<u8>>,
     allowed_hosts: Vec<String>,
+    own_pages_only: bool,
 }
 
 impl Guard {
@@ -26,7 +27,15 @@ impl Guard {
         Guard {
             secret,
             allowed_hosts,
+            own_pages_only: false,
         }
+    }
+
+    /// Refuses what pages of other sites ask for, even if the key were right: an `Origin` must be
+    /// `http` or `https` on this machine or on one of the allowed hosts.
+    pub fn own_pages_only(mut self) -> Guard {
+        self.own_pages_only = true;
+        self
     }
 
     /// Errs with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
@@ -53,21 +62,45 @@ impl Guard {
             None => Err(Error::bad_request(
                 "The `Host` of the request must be `name`, `name:port` or an IP address",
             )),
-            Some(Host::Address) => Ok(()),
-            Some(Host::Name(name)) => {
-                let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-                if name == "localhost" || self.allowed_hosts.contains(&name) {
-                    return Ok(());
-                }
-                Err(Error::new(
-                    403,
-                    format!(
-                        "This server does not answer for the host `{name}`: use its IP address or \
-                         `localhost`, or add the name to GOOSE_ALLOWED_HOSTS"
-                    ),
-                ))
-            }
+            Some(Host::Address(_)) => Ok(()),
+            Some(Host::Name(name)) if self.is_ours(name) => Ok(()),
+            Some(Host::Name(name)) => Err(Error::new(
+                403,
+                format!(
+                    "This server does not answer for the host `{name}`: use its IP address or \
+                     `localhost`, or add the name to GOOSE_ALLOWED_HOSTS"
+                ),
+            )),
         }
+    }
+
+    /// Errs with 403 if `origin` is where a page of another site comes from, and only our own may call.
+    /// A client that is no browser sends none (MCP 2025-11-25, basic/transports, security warning).
+    pub(super) fn check_origin(&self, origin: Option<&str>) -> Result<(), Error> {
+        let Some(origin) = origin.filter(|_| self.own_pages_only) else {
+            return Ok(());
+        };
+        let site = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        let is_ours = match site.and_then(host) {
+            Some(Host::Address(address)) => address.is_loopback(),
+            Some(Host::Name(name)) => self.is_ours(name),
+            None => false,
+        };
+        match is_ours {
+            true => Ok(()),
+            false => Err(Error::new(
+                403,
+                "Pages of other sites may not call this server: open yours from `localhost`, or add \
+                 its host to GOOSE_ALLOWED_HOSTS",
+            )),
+        }
+    }
+
+    fn is_ours(&self, name: &str) -> bool {
+        let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+        name == "localhost" || self.allowed_hosts.contains(&name)
     }
 }
 
@@ -77,6 +110,7 @@ impl fmt::Debug for Guard {
         f.debug_struct("Guard")
             .field("secret", &self.secret.as_ref().map(|_| "…"))
             .field("allowed_hosts", &self.allowed_hosts)
+            .field("own_pages_only", &self.own_pages_only)
             .finish()
     }
 }
@@ -89,7 +123,7 @@ fn same(a: &[u8], b: &[u8]) -> bool {
 
 #[derive(Debug, PartialEq)]
 enum Host<'a> {
-    Address,
+    Address(IpAddr),
     Name(&'a str),
 }
 
@@ -98,15 +132,16 @@ fn host(authority: &str) -> Option<Host<'_>> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
         let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(digits);
-        return (is_port && address.parse::<Ipv6Addr>().is_ok()).then_some(Host::Address);
+        let address: Ipv6Addr = address.parse().ok()?;
+        return is_port.then_some(Host::Address(address.into()));
     }
     let name = match authority.split_once(':') {
         Some((name, port)) if digits(port) => name,
         Some(_) => return None,
         None => authority,
     };
-    if name.parse::<Ipv4Addr>().is_ok() {
-        return Some(Host::Address);
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return Some(Host::Address(address.into()));
     }
     let is_name = !name.is_empty()
         && name
@@ -132,7 +167,7 @@ mod tests {
             "[::1]:3000",
             "10.0.0.7:",
         ] {
-            assert_eq!(host(address), Some(Host::Address), "{address}");
+            assert!(matches!(host(address), Some(Host::Address(_))), "{address}");
         }
         // Browsers write addresses in full, so other spellings are names.
         for name in ["localhost", "a.b:80", "127.1", "0x7f000001", "2130706433"] {
@@ -161,6 +196,42 @@ mod tests {
             assert_eq!(guard.check_host(evil).unwrap_err().status.0, 403, "{evil}");
         }
         assert_eq!(guard.check_host("").unwrap_err().status.0, 400);
+    }
+
+    #[test]
+    fn pages_of_other_sites_are_refused_where_that_is_wanted() {
+        let hosts = vec!["my-box".to_owned()];
+        let guard = Guard::new(None, hosts.clone()).own_pages_only();
+        for fine in [
+            "http://localhost:6274",
+            "https://LOCALHOST",
+            "http://127.0.0.1:1",
+            "http://127.9.9.9",
+            "http://[::1]:8080",
+            "http://my-box",
+        ] {
+            assert!(guard.check_origin(Some(fine)).is_ok(), "{fine}");
+        }
+        assert!(guard.check_origin(None).is_ok());
+        for evil in [
+            "http://evil.com",
+            "https://localhost.evil.com",
+            "http://10.0.0.7",
+            "http://localhost@evil.com",
+            "http://localhost/..",
+            "file://localhost",
+            "localhost",
+            "null",
+            "",
+        ] {
+            let refused = guard.check_origin(Some(evil)).map_err(|e| e.status.0);
+            assert_eq!(refused, Err(403), "{evil}");
+            assert!(
+                Guard::new(None, hosts.clone())
+                    .check_origin(Some(evil))
+                    .is_ok()
+            );
+        }
     }
 
     #[test]

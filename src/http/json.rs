@@ -22,7 +22,8 @@ pub(super) fn decode<T: DeserializeOwned>(
     decoded.map_err(|error| refused(body, &error))
 }
 
-fn check_type(content_type: Option<&str>) -> Result<(), Error> {
+/// Errs with 415 if `content_type` is not JSON.
+pub(super) fn check_type(content_type: Option<&str>) -> Result<(), Error> {
     match content_type.is_some_and(is_json) {
         true => Ok(()),
         false => Err(Error::new(

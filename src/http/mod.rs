@@ -6,7 +6,7 @@
 //! who may call what; a handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
 //! write sends it; an [`EventStream`] is written while its handler runs. The room knows no route and nothing of what the handlers do.
 //!
-//! The order in which a request is judged: head, `Host`, CORS preflight, key, path and method, declared
+//! The order in which a request is judged: head, `Host`, `Origin` where that matters, CORS preflight, key, path and method, declared
 //! length, `Expect`, and only then is its body read. Every refusal is JSON, `{"message": …}`, and
 //! carries the CORS header, so that a page can read it.
 //!

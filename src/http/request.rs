@@ -67,6 +67,11 @@ impl Request {
         json::decode(self.header("Content-Type"), &self.body)
     }
 
+    /// Errs with 415 if `Content-Type` is not JSON.
+    pub fn expect_json(&self) -> Result<(), Error> {
+        json::check_type(self.header("Content-Type"))
+    }
+
     /// Whether the client has closed the connection. Costs one system call.
     pub fn hung_up(&self) -> bool {
         self.hang_up.happened()

@@ -87,7 +87,7 @@ impl Response {
     }
 
     /// 200 with an event stream, which `run` writes in the thread of the connection. `keep_alive` is
-    /// the data of the event that is sent while `run` is silent.
+    /// what is sent while `run` is silent: a whole event or comment, with the empty line that ends it.
     pub fn events(
         keep_alive: &'static str,
         run: impl FnOnce(&mut EventStream) + Send + 'static,

@@ -322,6 +322,11 @@ pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json
     })
 }
 
+/// Whether `message`, which was written here, is a [`notification`] and no [`response`].
+pub(crate) fn is_notification(message: &[u8]) -> bool {
+    message.starts_with(br#"{"jsonrpc":"2.0","method":"#)
+}
+
 /// The bytes of an answer. An error to a message whose id could not be read has `None` for `id`.
 ///
 /// # Errors
@@ -359,6 +364,26 @@ mod tests {
             Ok(Payload::One(message)) => message,
             other => panic!("{text}: {other:?}"),
         }
+    }
+
+    #[test]
+    fn a_notification_of_ours_is_told_from_an_answer() {
+        let note = notification("notifications/message", Some(&1)).unwrap();
+        assert!(is_notification(&note));
+        let answers = [
+            response(Some(&Id::Number(1)), Ok(&"method")),
+            response(
+                None,
+                Err::<&(), _>(&ErrorObject::new(PARSE_ERROR, "method")),
+            ),
+        ];
+        assert!(
+            answers
+                .iter()
+                .flatten()
+                .all(|answer| !is_notification(answer))
+        );
+        assert_eq!(answers.iter().flatten().count(), 2);
     }
 
     #[test]

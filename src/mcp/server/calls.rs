@@ -57,6 +57,11 @@ impl Calls {
         lock(&self.state).running.contains_key(id)
     }
 
+    /// Whether any runs, even if it is cancelled.
+    pub(super) fn is_busy(&self) -> bool {
+        lock(&self.state).alive > 0
+    }
+
     /// # Errors
     /// -32600 for an id that is taken, -32603 when too many calls run already.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Ticket, ErrorObject> {

@@ -65,9 +65,14 @@ impl Connection {
     /// Takes one message or batch, without framing. Whatever belongs to it, answers and
     /// notifications alike, goes to `reply`: now, or later from the thread of a call.
     pub fn receive(&self, message: &[u8], reply: &Sink) {
-        match jsonrpc::parse(message) {
+        self.receive_parsed(jsonrpc::parse(message), reply);
+    }
+
+    /// As [`receive`](Self::receive), where it was looked already what the message is.
+    pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &Sink) {
+        match message {
             Ok(Payload::One(message)) => self.dispatch(message, &Outlet::alone(reply)),
-            Ok(Payload::Batch(_)) if self.version() != Some(BATCHES) => {
+            Ok(Payload::Batch(_)) if !self.takes_batches() => {
                 let text =
                     format!("Batches are only legal in {BATCHES}; send one message at a time");
                 let refused = Err::<(), _>(ErrorObject::new(INVALID_REQUEST, text));
@@ -89,6 +94,16 @@ impl Connection {
     /// The version that was negotiated; `None` before `initialize`.
     pub fn version(&self) -> Option<&'static str> {
         *lock(&self.version)
+    }
+
+    /// Whether the version is one in which a message may be a batch.
+    pub fn takes_batches(&self) -> bool {
+        self.version() == Some(BATCHES)
+    }
+
+    /// Whether any of its calls runs.
+    pub fn is_busy(&self) -> bool {
+        self.calls.is_busy()
     }
 
     /// Ends the connection: cancels the running calls, which are not answered any more, and waits

@@ -1,0 +1,218 @@
+//! An MCP server over Streamable HTTP, at `/mcp`. MCP 2025-11-25, basic/transports.
+//!
+//! Each client has a session with a server of its own. A request that is answered soon, with nothing
+//! said before, is answered as JSON; any other as an event stream, which a client whose connection
+//! broke takes up again by `GET` with `Last-Event-ID`. That a connection broke cancels nothing:
+//! `notifications/cancelled` does. There is no stream for what belongs to no request, since these
+//! servers say no such thing; `GET` without `Last-Event-ID` is 405, as the specification allows.
+
+mod sessions;
+mod stream;
+
+pub use sessions::Sessions;
+
+use crate::http::{Access, Error, Request, Response, Router};
+use crate::mcp::jsonrpc::{self, Malformed, Message, Payload};
+use crate::mcp::types::VERSIONS;
+use sessions::Session;
+use std::sync::Arc;
+use std::time::Duration;
+use stream::{EventId, First, Stream};
+
+/// Where it is.
+pub const PATH: &str = "/mcp";
+
+/// How long an answer may take to come as JSON. Then the client is told, by a stream, that it lives.
+const SOON: Duration = Duration::from_secs(1);
+/// What is said meanwhile: a comment.
+const ALIVE: &str = ":\n\n";
+/// The first version whose clients take an event without data, which tells them an id.
+const PRIMED: &str = "2025-11-25";
+const SESSION: &str = "Mcp-Session-Id";
+const VERSION: &str = "MCP-Protocol-Version";
+
+/// The routes of an MCP server.
+pub fn router(sessions: &Arc<Sessions>) -> Router {
+    let with = |handler: fn(&Sessions, &Request) -> Result<Response, Error>| {
+        let sessions = sessions.clone();
+        move |request: &Request| {
+            // A page's script sees no other fields than those that are named.
+            let shown = "Access-Control-Expose-Headers";
+            match check_version(request).and_then(|()| handler(&sessions, request)) {
+                Ok(response) => Ok(response.header(shown, SESSION)),
+                Err(error) => Err(error.header(shown, SESSION)),
+            }
+        }
+    };
+    Router::new()
+        .post(PATH, Access::Keyed, with(post))
+        .get(PATH, Access::Keyed, with(get))
+        .delete(PATH, Access::Keyed, with(delete))
+}
+
+fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
+    request.expect_json()?;
+    if !(accepts(request, "application/json") && accepts(request, "text/event-stream")) {
+        return Err(not_acceptable("`application/json` and `text/event-stream`"));
+    }
+    let message = jsonrpc::parse(&request.body);
+    if request.header(SESSION).is_none() && is_initialize(&message) {
+        let session = sessions.begin()?;
+        let response = answer(&session, message);
+        if session.connection.version().is_none() {
+            return Ok(response);
+        }
+        sessions.add(&session)?;
+        return Ok(response.header(SESSION, &session.id));
+    }
+    let session = sessions.find(session_id(request)?)?;
+    Ok(answer(&session, message))
+}
+
+fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
+    if !accepts(request, "text/event-stream") {
+        return Err(not_acceptable("`text/event-stream`"));
+    }
+    let session = sessions.find(session_id(request)?)?;
+    let last = request.header("Last-Event-ID");
+    let last: Option<EventId> = last.and_then(|id| id.parse().ok());
+    let stream = last.and_then(|last| Some((session.stream(last.stream)?, last)));
+    match stream {
+        Some((stream, last)) if !stream.is_told(last.message) => {
+            Ok(tell(session, stream, last, false))
+        }
+        // For a client that has heard all, as for one that asks for what there never is.
+        _ => Err(Error::new(
+            405,
+            "There is nothing to hear: `GET` is for the rest of a stream that broke off, with its \
+             `Last-Event-ID`",
+        )
+        .header("Allow", "POST, DELETE")),
+    }
+}
+
+fn delete(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
+    sessions.end(session_id(request)?)?;
+    Ok(Response::empty(200))
+}
+
+/// Gives the message to the session's server, and what comes of it as the response.
+fn answer(session: &Arc<Session>, message: Result<Payload, Malformed>) -> Response {
+    let is_asked = session.is_asked(&message);
+    let stream = Arc::new(Stream::default());
+    let sink = stream.sink();
+    session.connection.receive_parsed(message, &sink);
+    drop(sink);
+    let as_json = |json| Response::bytes("application/json", json);
+    match stream.first(SOON) {
+        First::Answer(json) if is_asked => as_json(json),
+        First::Answer(refusal) => as_json(refusal).with_status(400),
+        First::Nothing if !is_asked => Response::empty(202),
+        First::Nothing | First::More => {
+            let beginning = EventId {
+                stream: session.keep(&stream),
+                message: 0,
+            };
+            let primed = session.connection.version() == Some(PRIMED);
+            tell(session.clone(), stream, beginning, primed)
+        }
+    }
+}
+
+/// The stream, from behind the event `last`, which is said first if it is to be `primed`.
+fn tell(session: Arc<Session>, stream: Arc<Stream>, last: EventId, primed: bool) -> Response {
+    Response::events(ALIVE, move |out| {
+        if primed && !stream.is_told(last.message) {
+            out.queue_as(last, b"");
+            out.flush();
+        }
+        stream.tell(out, last.stream, last.message, &session.over);
+    })
+}
+
+fn is_initialize(message: &Result<Payload, Malformed>) -> bool {
+    matches!(message, Ok(Payload::One(Message::Request { method, .. })) if method == "initialize")
+}
+
+fn session_id(request: &Request) -> Result<&str, Error> {
+    request.header(SESSION).ok_or_else(|| {
+        let text = format!(
+            "Begin with `initialize`, and send the `{SESSION}` of its answer with what follows"
+        );
+        Error::bad_request(text)
+    })
+}
+
+/// Errs with 400 if the request is in a version of MCP that nobody agreed on.
+fn check_version(request: &Request) -> Result<(), Error> {
+    match request.header(VERSION) {
+        Some(version) if !VERSIONS.contains(&version.trim()) => {
+            let known = VERSIONS.join(", ");
+            let text = format!("`{VERSION}` must be one of {known}");
+            Err(Error::bad_request(text))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn not_acceptable(what: &str) -> Error {
+    Error::new(406, format!("`Accept` must allow {what}"))
+}
+
+/// Whether the client takes this media type; it takes anything if it does not say what
+/// (RFC 9110 §12.5.1).
+fn accepts(request: &Request, media_type: &str) -> bool {
+    let mut fields = request
+        .headers
+        .iter()
+        .filter(|header| header.field.equiv("Accept"))
+        .peekable();
+    fields.peek().is_none() || fields.any(|field| allows(field.value.as_str(), media_type))
+}
+
+fn allows(accept: &str, media_type: &str) -> bool {
+    let (kind, _) = media_type.split_once('/').unwrap_or((media_type, ""));
+    accept.split(',').any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let range = parts.next().unwrap_or_default();
+        let refused = parts.any(|parameter| {
+            let weight = parameter.strip_prefix("q=").map(str::parse::<f32>);
+            weight == Some(Ok(0.0))
+        });
+        let of_kind = || {
+            let of = range.strip_suffix("/*");
+            of.is_some_and(|of| of == "*" || of.eq_ignore_ascii_case(kind))
+        };
+        !refused && (range.eq_ignore_ascii_case(media_type) || of_kind())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_client_accepts_is_read_as_http_says() {
+        let json = "application/json";
+        for accept in [
+            json,
+            "text/event-stream, application/json",
+            "text/html;q=0.3,Application/JSON; q=0.5",
+            "application/*",
+            "*/*;q=0.1",
+        ] {
+            assert!(allows(accept, json), "{accept}");
+        }
+        for accept in [
+            "",
+            "text/event-stream",
+            "text/*",
+            "application/json;q=0",
+            "application/jsonl",
+            "application",
+            "application/json;q=0.0",
+        ] {
+            assert!(!allows(accept, json), "{accept}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the commands that serve HTTP have in common: where they listen, and how they end.
+
+use super::{Failure, failed};
+use crate::http::{Guard, Limits, Router, Server};
+use crate::sys::{self, signal};
+use crossbeam_channel::bounded;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{env, fs, io, process};
+
+/// How long requests that are being answered may go on after a signal.
+const FINISH: Duration = Duration::from_secs(1);
+/// When the process ends, however far the shutdown is: the guardian does the rest.
+const LAST_MOMENT: Duration = Duration::from_millis(4_700);
+
+/// The environment variable `name`, unless it is empty.
+pub(super) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+pub(super) fn parse_port(from: &str, value: &str) -> Result<u16, Failure> {
+    value
+        .parse()
+        .map_err(|_| Failure::Usage(format!("{from}: {value:?} is not a port (0 to 65535)")))
+}
+
+/// The first line of a file.
+pub(super) fn read_secret(file: PathBuf) -> Result<String, Failure> {
+    let text = fs::read_to_string(&file).map_err(failed(format!("cannot read {file:?}")))?;
+    match text.lines().next().map(str::trim) {
+        Some(secret) if !secret.is_empty() => Ok(secret.to_owned()),
+        _ => Err(Failure::Failed(format!(
+            "the first line of {file:?} is empty"
+        ))),
+    }
+}
+
+/// The names by which clients may call a server, besides those of this machine.
+pub(super) fn allowed_hosts() -> Vec<String> {
+    let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();
+    let hosts = hosts.split(',').map(|host| host.trim().to_owned());
+    hosts.filter(|host| !host.is_empty()).collect()
+}
+
+pub(super) fn bind(address: (&str, u16), router: Router, guard: Guard) -> Result<Server, Failure> {
+    Server::bind(address, router, guard, Limits::default()).map_err(|error| {
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => "; another server is there: choose a port that is free",
+            _ => "",
+        };
+        let (host, port) = address;
+        Failure::Failed(format!("cannot listen on {host}:{port}: {error}{advice}"))
+    })
+}
+
+/// Serves until a signal comes; signals must be held. Then ends everything within the time that a
+/// supervisor gives, `close` what stands behind the server; a second signal ends the process at once.
+pub(super) fn until_signal(server: Server, close: impl FnOnce() + Send + 'static) {
+    let signal = signal::wait();
+    log::info!("stopping signal={signal}");
+    // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
+    let _ = sys::spawn("second signal".into(), None, || {
+        process::exit(128 + signal::wait())
+    });
+    let (done, finished) = bounded::<()>(0);
+    let closed = done.clone();
+    let _ = sys::spawn("stop extensions".into(), None, move || {
+        close();
+        drop(closed);
+    });
+    let _ = sys::spawn("stop server".into(), None, move || {
+        server.stop(FINISH);
+        drop(done);
+    });
+    let _ = finished.recv_timeout(LAST_MOMENT);
+}
