@@ -83,9 +83,14 @@ impl Server {
 
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
+        self.start_as(&["agent", "--port", "0"])
+    }
+
+    /// Starts another command that serves HTTP.
+    pub fn start_as(self, arguments: &[&str]) -> Live {
         let mut command = gosling();
         let mut process = command
-            .args(["agent", "--port", "0"])
+            .args(arguments)
             .env("GOOSE_PATH_ROOT", self.root.path())
             .env("GOOSE_SERVER__SECRET_KEY", KEY)
             .env("HOME", self.root.path().join("home"))
@@ -112,7 +117,8 @@ impl Server {
         live.address = until("the server listens", || {
             let log = live.log();
             let (_, rest) = log.split_once(" listens on http://")?;
-            rest.split_once('\n')?.0.trim().parse().ok()
+            let (address, _) = rest.split_once(['\n', '/'])?;
+            address.trim().parse().ok()
         });
         live
     }

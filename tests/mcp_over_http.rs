@@ -1,0 +1,528 @@
+//! The shipped MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What a client may rely on,
+//! what a hostile one gets, and that nothing is left behind.
+
+mod support;
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+use support::client::Answer;
+use support::process::with_argument;
+use support::server::{Extension, GOSLING, Live, Server};
+use support::{PATIENCE, until};
+
+const NEWEST: &str = "2025-11-25";
+
+fn developer() -> Live {
+    Server::new().start_as(&["mcp", "developer", "--http", "0"])
+}
+
+/// A client that sends what it is told to, one connection a request.
+struct Client<'l> {
+    live: &'l Live,
+    session: Option<String>,
+}
+
+impl<'l> Client<'l> {
+    fn new(live: &'l Live) -> Self {
+        Client {
+            live,
+            session: None,
+        }
+    }
+
+    fn initialized(live: &'l Live, version: &str) -> Self {
+        let mut client = Client::new(live);
+        let answer = client.post(&initialize(version)).is(200);
+        assert_eq!(answer.body["result"]["protocolVersion"], version);
+        client.session = Some(field(&answer, "mcp-session-id").expect("a session"));
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        client.post(&note).is(202).says_nothing();
+        client
+    }
+
+    /// Sends one request with these fields besides the usual ones, in HTTP/1.0 so that an event stream
+    /// is not in chunks.
+    fn send(&self, method: &str, fields: &[(&str, &str)], body: &str) -> TcpStream {
+        let to = self.live.address();
+        let mut all = vec![
+            ("Host", to.to_string()),
+            ("Accept", "application/json, text/event-stream".to_owned()),
+            ("Content-Type", "application/json".to_owned()),
+        ];
+        all.extend(self.session.clone().map(|id| ("Mcp-Session-Id", id)));
+        all.retain(|(name, _)| !fields.iter().any(|(other, _)| other == name));
+        all.extend(
+            fields
+                .iter()
+                .map(|(name, value)| (*name, (*value).to_owned())),
+        );
+        let mut request = format!(
+            "{method} /mcp HTTP/1.0\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        for (name, value) in all {
+            request += &format!("{name}: {value}\r\n");
+        }
+        request += "\r\n";
+        request += body;
+        let mut stream = TcpStream::connect(to).expect("the server listens");
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    #[track_caller]
+    fn ask(&self, method: &str, fields: &[(&str, &str)], body: &str) -> Answer {
+        let asked = format!("{method} {fields:?} {body}");
+        Answer::read(asked, self.send(method, fields, body))
+    }
+
+    #[track_caller]
+    fn post(&self, message: &Value) -> Answer {
+        self.ask("POST", &[], &message.to_string())
+    }
+
+    /// Begins a call; the rest of the answer is to be read.
+    fn begin(&self, message: &Value) -> Events {
+        Events::of(self.send("POST", &[], &message.to_string()))
+    }
+
+    fn resume(&self, last: &str) -> Events {
+        Events::of(self.send("GET", &[("Last-Event-ID", last)], ""))
+    }
+}
+
+/// An event stream as it comes.
+struct Events(BufReader<TcpStream>);
+
+impl Events {
+    fn of(stream: TcpStream) -> Self {
+        let mut reader = BufReader::new(stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(reader.read_line(&mut head).expect("a head"), 0, "{head}");
+        }
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        assert!(head.contains("text/event-stream"), "{head}");
+        Events(reader)
+    }
+
+    /// The next event: its id, and its data, `null` if there is none. `None` at the end.
+    fn next(&mut self) -> Option<(String, Value)> {
+        let (mut id, mut data) = (None, None);
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).expect("the stream lives") == 0 {
+                assert!(id.is_none(), "cut off in an event");
+                return None;
+            }
+            if let Some(value) = line.strip_prefix("id: ") {
+                id = Some(value.trim().to_owned());
+            } else if let Some(json) = line.strip_prefix("data: ") {
+                data = serde_json::from_str(json).ok();
+            } else if line == "\n" && id.is_some() {
+                return Some((id?, data.unwrap_or_default()));
+            } else {
+                assert!(line == ":\n" || line == "\n", "{line:?}");
+            }
+        }
+    }
+
+    fn rest(mut self) -> Vec<(String, Value)> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+}
+
+fn field(answer: &Answer, name: &str) -> Option<String> {
+    let mut lines = answer.head.lines();
+    let line = lines.find(|line| line.to_lowercase().starts_with(name))?;
+    Some(line.split_once(": ")?.1.to_owned())
+}
+
+fn initialize(version: &str) -> Value {
+    let params = json!({"protocolVersion": version, "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+}
+
+fn shell(id: i64, command: &str) -> Value {
+    let params = json!({"name": "shell", "arguments": {"command": command}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+}
+
+fn ping(id: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
+}
+
+/// A number of seconds that nobody else sleeps, to know our own processes by.
+fn nap() -> String {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("1{:07}{n}", std::process::id())
+}
+
+#[track_caller]
+fn begun(nap: &str) {
+    until("the command runs", || {
+        (!with_argument(nap).is_empty()).then_some(())
+    });
+}
+
+#[track_caller]
+fn ended(nap: &str) {
+    until("its processes end", || {
+        with_argument(nap).is_empty().then_some(())
+    });
+}
+
+#[test]
+fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let tools = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    client.post(&tools).is(200).says("text_editor");
+    let nap = nap();
+    let answer = client
+        .post(&shell(2, &format!("sleep {nap} & exit 3")))
+        .is(200);
+    assert_eq!(answer.body["result"]["structuredContent"]["exit_code"], 3);
+    begun(&nap);
+    client.ask("DELETE", &[], "").is(200).says_nothing();
+    assert!(with_argument(&nap).is_empty());
+    client.post(&ping(3)).is(404).says("initialize");
+    client.ask("DELETE", &[], "").is(404);
+}
+
+#[test]
+fn a_session_is_its_clients_own() {
+    let live = developer();
+    let (one, two) = (
+        Client::initialized(&live, NEWEST),
+        Client::initialized(&live, NEWEST),
+    );
+    assert_ne!(one.session, two.session);
+    one.post(&ping(1)).is(200);
+    one.ask("DELETE", &[], "").is(200);
+    two.post(&ping(1)).is(200);
+    let stranger = [("Mcp-Session-Id", "0123456789abcdef0123456789abcdef")];
+    two.ask("POST", &stranger, &ping(2).to_string()).is(404);
+    Client::new(&live).post(&ping(1)).is(400).says("initialize");
+    // What fails to initialize has no session.
+    let nonsense = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize"});
+    let refused = Client::new(&live).post(&nonsense).is(200);
+    assert_eq!(refused.body["error"]["code"], -32602);
+    assert_eq!(field(&refused, "mcp-session-id"), None);
+}
+
+#[test]
+fn requests_that_break_the_rules_get_the_status_that_says_which() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let ping = ping(1).to_string();
+    let asks = |fields: &[(&str, &str)], body: &str| client.ask("POST", fields, body);
+    asks(&[("Content-Type", "text/plain")], &ping).is(415);
+    asks(&[("Accept", "application/json")], &ping)
+        .is(406)
+        .says("event-stream");
+    asks(&[("Accept", "text/event-stream")], &ping).is(406);
+    asks(&[("Accept", "*/*")], &ping).is(200);
+    asks(&[("MCP-Protocol-Version", "1999-01-01")], &ping)
+        .is(400)
+        .says(NEWEST);
+    asks(&[("MCP-Protocol-Version", "2025-06-18")], &ping).is(200);
+    assert_eq!(asks(&[], "{nonsense").status, 400);
+    assert_eq!(asks(&[], "{nonsense").body["error"]["code"], -32700);
+    assert_eq!(asks(&[], "[]").body["error"]["code"], -32600);
+    assert_eq!(asks(&[], &format!("[{ping}]")).status, 400);
+    // An answer to nothing is taken and does nothing.
+    asks(&[], r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).is(202);
+    assert_eq!(
+        asks(&[], &ping.replace("ping", "no/such")).body["error"]["code"],
+        -32601
+    );
+    for last in ["", "1-0", "7-1", "x", "18446744073709551616-1"] {
+        let refused = client.ask("GET", &[("Last-Event-ID", last)], "").is(405);
+        assert_eq!(field(&refused, "allow").as_deref(), Some("POST, DELETE"));
+    }
+    client.ask("GET", &[], "").is(405);
+    client.ask("HEAD", &[], "").is_bare(405);
+    client
+        .ask("GET", &[("Accept", "application/json")], "")
+        .is(406);
+    client.ask("PUT", &[], "{}").is(405);
+    Client::new(&live).ask("DELETE", &[], "").is(400);
+    client.post(&shell(2, "true")).is(200);
+}
+
+/// For `HEAD`, whose answers have no body.
+trait Bare {
+    fn is_bare(self, status: u16);
+}
+
+impl Bare for Answer {
+    #[track_caller]
+    fn is_bare(self, status: u16) {
+        assert_eq!((self.status, self.text.as_str()), (status, ""));
+    }
+}
+
+#[test]
+fn batches_are_taken_in_the_version_that_has_them() {
+    let live = developer();
+    let client = Client::initialized(&live, "2025-03-26");
+    let both = json!([ping(1), {"jsonrpc": "2.0", "method": "notifications/x"}, ping(2)]);
+    let answer = client.post(&both).is(200);
+    let mut ids: Vec<_> = (0..2).map(|n| answer.body[n]["id"].as_i64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [Some(1), Some(2)]);
+    client
+        .post(&json!([{"jsonrpc": "2.0", "method": "notifications/x"}]))
+        .is(202);
+}
+
+#[test]
+fn pages_of_other_sites_and_other_names_are_refused() {
+    let live = developer();
+    let hello = initialize(NEWEST).to_string();
+    let client = Client::new(&live);
+    let asks = |field: (&str, &str)| client.ask("POST", &[field], &hello);
+    for evil in ["http://evil.com", "null", "https://localhost.evil.com"] {
+        asks(("Origin", evil)).is(403).says("GOOSE_ALLOWED_HOSTS");
+        let preflight = [("Origin", evil), ("Access-Control-Request-Method", "POST")];
+        client.ask("OPTIONS", &preflight, "").is(403);
+    }
+    asks(("Host", "evil.com")).is(403);
+    let answer = asks(("Origin", "http://localhost:6274")).is(200);
+    let shown = field(&answer, "access-control-expose-headers");
+    assert_eq!(shown.as_deref(), Some("Mcp-Session-Id"));
+    let preflight = [
+        ("Origin", "http://127.0.0.1:5173"),
+        ("Access-Control-Request-Method", "POST"),
+    ];
+    client.ask("OPTIONS", &preflight, "").is(200);
+}
+
+#[test]
+fn with_a_secret_only_those_who_know_it_may_call() {
+    let server = Server::new();
+    let file = server.root().join("secret");
+    std::fs::write(&file, "open sesame\nand no more\n").unwrap();
+    let file = file.to_str().unwrap();
+    let live = server.start_as(&["mcp", "todo", "--http", "0", "--secret-file", file]);
+    let hello = initialize(NEWEST).to_string();
+    let client = Client::new(&live);
+    client.ask("POST", &[], &hello).is(401);
+    client
+        .ask("POST", &[("X-Secret-Key", "open")], &hello)
+        .is(401);
+    client
+        .ask("POST", &[("X-Secret-Key", "open sesame")], &hello)
+        .is(200);
+    live.never_logs("sesame");
+    live.never_logs("every user");
+}
+
+#[test]
+fn what_takes_long_is_told_as_it_comes_and_an_old_client_gets_no_empty_event() {
+    let live = developer();
+    for (version, primed) in [(NEWEST, true), ("2025-06-18", false)] {
+        let client = Client::initialized(&live, version);
+        let mut events = client.begin(&shell(1, "echo one; read line; echo two; sleep 2"));
+        if primed {
+            assert_eq!(events.next(), Some(("1-0".to_owned(), Value::Null)));
+        }
+        let rest = events.rest();
+        let ids: Vec<&str> = rest.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["1-1", "1-2", "1-3"]);
+        assert_eq!(rest[0].1["params"]["data"]["output"], "one");
+        assert_eq!(rest[2].1["id"], 1);
+        assert_eq!(rest[2].1["result"]["content"][0]["text"], "one\ntwo\n");
+    }
+}
+
+#[test]
+fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let go = live.work().join("go");
+    let wait = format!(
+        "echo one; until [ -e {} ]; do sleep 0.1; done; echo two",
+        go.display()
+    );
+    let mut events = client.begin(&shell(1, &wait));
+    events.next().expect("the first id");
+    let (last, first) = events.next().expect("a line");
+    assert_eq!(first["params"]["data"]["output"], "one");
+    drop(events);
+    // A listener that is still there when another comes hears no more.
+    let mut early = client.resume(&last);
+    let late = client.resume(&last);
+    assert_eq!(early.next(), None);
+    std::fs::write(&go, "").unwrap();
+    let rest = late.rest();
+    assert_eq!(rest.len(), 2);
+    assert_eq!(rest[0].1["params"]["data"]["output"], "two");
+    assert_eq!(rest[1].1["result"]["content"][0]["text"], "one\ntwo\n");
+    // Whoever lost the end may ask again, until it has all.
+    assert_eq!(client.resume(&rest[0].0).rest(), rest[1..]);
+    client
+        .ask("GET", &[("Last-Event-ID", &rest[1].0)], "")
+        .is(405);
+    // Another session knows nothing of it.
+    let other = Client::initialized(&live, NEWEST);
+    other.ask("GET", &[("Last-Event-ID", &last)], "").is(405);
+}
+
+#[test]
+fn a_cancelled_call_ends_with_its_processes_and_its_stream() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let nap = nap();
+    let events = client.begin(&shell(1, &format!("echo one; sleep {nap} & sleep {nap}")));
+    begun(&nap);
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": {"requestId": 1}});
+    client.post(&cancel).is(202);
+    assert!(events.rest().iter().all(|(_, message)| message["id"] != 1));
+    ended(&nap);
+    client.post(&ping(1)).is(200);
+}
+
+#[test]
+fn a_client_that_does_not_read_holds_up_nothing_and_costs_little() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let done = live.work().join("done");
+    let command = format!(
+        "yes 0123456789abcdef | head -c 60000000; touch {}",
+        done.display()
+    );
+    let stream = client.send("POST", &[], &shell(1, &command).to_string());
+    until("the command ends all the same", || {
+        done.exists().then_some(())
+    });
+    client.post(&ping(2)).is(200);
+    let peak = live.memory("VmHWM");
+    assert!(peak < 64 << 20, "{peak} bytes");
+    drop(stream);
+    client.ask("DELETE", &[], "").is(200);
+}
+
+#[test]
+fn many_calls_at_once_get_their_own_answers() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let streams: Vec<_> = (1..=20)
+        .map(|id| client.begin(&shell(id, &format!("echo line {id}; sleep 1.5"))))
+        .collect();
+    for (id, events) in (1..).zip(streams) {
+        let rest = events.rest();
+        let (_, answer) = rest.last().expect("an answer");
+        assert_eq!(answer["id"], id);
+        assert_eq!(
+            answer["result"]["content"][0]["text"],
+            format!("line {id}\n")
+        );
+    }
+}
+
+#[test]
+fn a_signal_ends_it_with_all_that_it_started() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let nap = nap();
+    let events = client.begin(&shell(1, &format!("echo one; sleep {nap}")));
+    begun(&nap);
+    assert!(live.terminate().success());
+    ended(&nap);
+    drop(events);
+}
+
+#[test]
+fn sessions_that_end_leave_nothing_behind() {
+    let live = developer();
+    let round = || {
+        let clients: Vec<_> = (0..8).map(|_| Client::initialized(&live, NEWEST)).collect();
+        for client in &clients {
+            client.post(&shell(1, "sleep 100 & true")).is(200);
+        }
+        for client in clients {
+            client.ask("DELETE", &[], "").is(200);
+        }
+        until("no process is left", || {
+            (live.census().descendants == 0).then_some(())
+        });
+        thread::sleep(Duration::from_millis(100));
+        live.census()
+    };
+    round();
+    let before = round();
+    round();
+    live.returns_to(before);
+}
+
+#[test]
+fn our_own_client_gets_along_with_it() {
+    let mcp = developer();
+    let url = format!("http://{}/mcp", mcp.address());
+    let call = |arguments: &str| {
+        let arguments = ["call", "--url", &url, "shell", arguments];
+        Command::new(GOSLING).args(arguments).output().unwrap()
+    };
+    let output = call(r#"{"command": "echo over HTTP; sleep 2"}"#);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("over HTTP"), "{text}");
+
+    let server = Server::new().start();
+    let entry = json!({"type": "streamable_http", "name": "dev", "uri": url});
+    let session = server.session([Extension(entry)]);
+    let pwd = session
+        .call("dev__shell", json!({"command": "pwd; sleep 1.5"}))
+        .is(200);
+    let work = server.work().canonicalize().unwrap();
+    assert_eq!(pwd.content(), format!("{}\n", work.display()));
+    // A client of ours that hangs up cancels, over HTTP as elsewhere.
+    let nap = nap();
+    let call = session.begin_call("dev__shell", json!({"command": format!("sleep {nap}")}));
+    begun(&nap);
+    drop(call);
+    ended(&nap);
+    // The end of the session is the end of what it started over there.
+    let background = format!("sleep {nap} & true");
+    session
+        .call("dev__shell", json!({"command": background}))
+        .is(200);
+    begun(&nap);
+    session.stop();
+    ended(&nap);
+}
+
+#[test]
+fn its_command_line_says_what_is_wrong() {
+    let fails = |arguments: &[&str], with: &str| {
+        let output = Command::new(GOSLING)
+            .arg("mcp")
+            .args(arguments)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(with), "{text}");
+    };
+    fails(&["todo", "--http", "70000"], "is not a port");
+    fails(&["todo", "--secret-file", "/etc/hostname"], "--http");
+    fails(&["nosuch", "--http", "0"], "developer");
+    let taken = developer();
+    let port = taken.address().port().to_string();
+    fails(&["todo", "--http", &port], "choose a port");
+    let mut rest = String::new();
+    let mut idle = TcpStream::connect(taken.address()).unwrap();
+    idle.write_all(b"GET /status HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        .unwrap();
+    idle.read_to_string(&mut rest).unwrap();
+    assert!(rest.starts_with("HTTP/1.1 404 "), "{rest}");
+}
