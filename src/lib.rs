@@ -56,7 +56,7 @@
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
 //! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
 //! [`agent`] also asks the models behind [`provider`]; that and [`mcp`] send their HTTP requests with
-//! [`outbound`]; `json` reads every JSON text, and [`text`] makes fit to be shown what comes from outside.
+//! [`outbound`]; [`api::mcp`] puts an [`mcp::server`] behind [`http`]; `json` reads every JSON text, and [`text`] makes fit to be shown what comes from outside.
 //!
 //! # Where the threads are
 //!
