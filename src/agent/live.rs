@@ -6,7 +6,7 @@ use super::callbacks::Answers;
 use super::floor::Floor;
 use super::turn::Work;
 use crate::extension::{
-    Context, ExtensionConfig, ListedTool, Manager, State, Status, config, platform,
+    Context, ExtensionConfig, ListedTool, Manager, State, Status, absent, config, platform,
 };
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
@@ -222,7 +222,8 @@ impl Agent {
                 success: true,
                 error: None,
             },
-            Err(error) => failure(config.name(), error.to_string()),
+            Err(error) if absent::is_news(config) => failure(config.name(), error.to_string()),
+            Err(error) => failed(config.name(), error.to_string()),
         }
     }
 
@@ -471,6 +472,12 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     for config in configs {
         plans.push(match ExtensionConfig::from_value(config.clone()) {
             Ok(config @ ExtensionConfig::Platform(_)) if !platform::is_ours(&config.key()) => {
+                if absent::is_news(&config) {
+                    let name = config.name();
+                    log::warn!(
+                        "left out, as gosling does not have it: Goose's own extension {name:?}"
+                    );
+                }
                 continue;
             }
             Ok(config) if !keys.insert(config.key()) => {
@@ -498,6 +505,10 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
 
 fn failure(name: &str, error: String) -> ExtensionResult {
     log::warn!("extension not active reason={error:?}");
+    failed(name, error)
+}
+
+fn failed(name: &str, error: String) -> ExtensionResult {
     ExtensionResult {
         name: name.to_owned(),
         success: false,

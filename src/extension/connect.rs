@@ -9,7 +9,7 @@ use super::platform;
 use super::recovery::back_off;
 use super::status::Place;
 use super::wishes::Wishes;
-use super::{Error, Phase};
+use super::{Error, Phase, absent};
 use crate::builtin;
 use crate::mcp;
 use crate::mcp::client::{Client, Handler, Listener, Options};
@@ -156,15 +156,13 @@ impl Context {
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
             ExtensionConfig::Platform(_) if !platform::is_ours(&config.key()) => {
-                return Err(missing(name, "platform extension").into());
+                let reason = absent::platform(&config.key());
+                return Err(Error::new(name, Phase::Config, reason).into());
             }
             ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
                 let server = builtin::server(&config.key(), &self.paths, &self.data);
                 let server = server.ok_or_else(|| {
-                    let known = builtin::NAMES.join(", ");
-                    let reason =
-                        format!("there is no builtin extension of this name, only {known}");
-                    Error::new(name, Phase::Config, reason)
+                    Error::new(name, Phase::Config, absent::builtin(&config.key()))
                 })?;
                 let transport = Arc::new(InProcess::new(server));
                 (transport, None, Environment::default())

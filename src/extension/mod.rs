@@ -2,6 +2,7 @@
 //! that dispatches to them. Whatever its type, an active extension is an MCP client.
 //! CORE §5, §6, §8, §10.
 
+pub mod absent;
 mod active;
 pub mod callbacks;
 pub mod command;

@@ -1,8 +1,8 @@
 //! The extensions that are part of Goose's own agent, which its clients expect to see listed.
 //!
-//! Gosling has `todo`, as a builtin extension, and none of the others. They are shown, switched off and
-//! saying so, where the configuration does not hold them; a configuration that does is shown as it is.
-//! Nothing is written.
+//! Gosling has `todo`, as a builtin extension, and of later releases `developer`, and none of the others.
+//! They are shown, switched off and saying so, where the configuration does not hold them; a configuration
+//! that does is shown as it is. Nothing is written.
 
 use serde_json::{Map, Value, json};
 
@@ -15,8 +15,8 @@ const KNOWN: [(&str, &str, &str); 5] = [
     ("summon", "summon", "Summon"),
 ];
 
-/// The key of the one that gosling has.
-const OURS: &str = "todo";
+/// The keys of those that gosling has.
+pub(super) const OURS: [&str; 2] = ["developer", "todo"];
 
 /// What is said of it, and of each of the others.
 const ABOUT_OURS: &str = "A checklist for each session, so that long work stays on its way";
@@ -24,7 +24,7 @@ const DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
 
 /// Whether an entry with this key is activated as the builtin extension of that name.
 pub fn is_ours(key: &str) -> bool {
-    key == OURS
+    OURS.contains(&key)
 }
 
 /// The keys and entries of those that are not `present` by their key.

@@ -5,6 +5,7 @@ use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use crate::support::until;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -244,6 +245,85 @@ fn platform_entries_are_kept_and_skipped() {
     let kept = server.get(&path).is(200).body;
     assert_eq!(kept["extensions"][0]["name"], "tom");
     assert_eq!(kept["extensions"][0]["type"], "platform");
+}
+
+/// What Goose Desktop writes: its five builtin extensions, here all enabled, and parts of the agent.
+const OF_DESKTOP: &str = "extensions:
+  developer: {enabled: true, type: builtin, name: developer, description: General development tools, display_name: Developer, timeout: 300, bundled: true, available_tools: []}
+  computercontroller: {enabled: true, type: builtin, name: computercontroller, description: Computer control, display_name: Computer Controller, timeout: 300, bundled: true, available_tools: []}
+  autovisualiser: {enabled: true, type: builtin, name: autovisualiser, description: Data visualization, display_name: Auto Visualiser, timeout: 300, bundled: true, available_tools: []}
+  tutorial: {enabled: true, type: builtin, name: tutorial, description: Interactive tutorials, display_name: Tutorial, timeout: null, bundled: true, available_tools: []}
+  memory: {enabled: true, type: builtin, name: memory, description: Preferences, display_name: Memory, timeout: 300, bundled: true, available_tools: []}
+  todo: {enabled: true, type: platform, name: todo, description: A list, display_name: Todo, bundled: true, available_tools: []}
+  extensionmanager: {enabled: true, type: platform, name: Extension Manager, description: Extensions, display_name: Extension Manager, bundled: true, available_tools: []}
+  chatrecall: {enabled: true, type: platform, name: chatrecall, description: Search, display_name: Chat Recall, bundled: true, available_tools: []}
+  tom: {enabled: true, type: platform, name: tom, description: Top Of Mind, display_name: Top Of Mind, bundled: true, available_tools: []}
+  code_execution: {enabled: true, type: platform, name: code_execution, description: Code Mode, display_name: Code Mode, bundled: true, available_tools: []}
+  skills: {enabled: true, type: platform, name: skills, description: Skills, display_name: Skills, bundled: true, available_tools: []}
+  summon: {enabled: true, type: platform, name: summon, description: Subagents, display_name: Summon, bundled: true, available_tools: []}
+";
+
+#[test]
+fn what_desktop_enables_is_active_or_said_not_to_be_shipped() {
+    let server = Server::new().config(OF_DESKTOP).start();
+    let session = server.start(json!({"working_dir": server.work()}));
+    let results = session.resume();
+    let active = ["developer", "memory", "todo"];
+    let missing = ["autovisualiser", "computercontroller", "tutorial"];
+    assert_eq!(results.len(), active.len() + missing.len(), "{results:?}");
+    let result = |name: &str| {
+        let mut found = results.iter().filter(|result| result["name"] == name);
+        found
+            .next()
+            .unwrap_or_else(|| panic!("no result of {name}"))
+    };
+    for name in active {
+        assert_eq!(result(name), &json!({"name": name, "success": true}));
+    }
+    for name in missing {
+        assert_eq!(result(name)["success"], false);
+        let error = result(name)["error"].as_str().unwrap();
+        for part in [
+            &format!("extension \"{name}\", config: gosling does not ship this extension of Goose"),
+            "disable it",
+            &format!("args: [mcp, {name}]"),
+        ] {
+            assert!(error.contains(part), "{error} lacks {part}");
+        }
+        assert!(!error.contains("there is no builtin"), "{error}");
+    }
+    assert_eq!(session.restart(), results);
+    let owners: HashSet<String> = session
+        .tools()
+        .iter()
+        .map(|tool| tool.split("__").next().unwrap().to_owned())
+        .collect();
+    assert_eq!(owners, HashSet::from(active.map(str::to_owned)));
+
+    // A part of later releases' agent that gosling has as a builtin extension.
+    session.remove("developer").is(200);
+    let part = |name: &str| Extension(json!({"type": "platform", "name": name}));
+    session.add(part("developer")).is(200);
+
+    // Said once, however many sessions there are.
+    for words in ["mcp, tutorial]", "chatrecall", "Extension Manager"] {
+        assert_eq!(server.log().matches(words).count(), 1, "{}", server.log());
+    }
+
+    // Whoever adds one is told, too.
+    let builtin = |name: &str| Extension(json!({"type": "builtin", "name": name}));
+    let answer = session.add(builtin("tutorial")).is(500);
+    answer
+        .says("Failed to add extension: ")
+        .says("does not ship");
+    let answer = session.add(builtin("tutorials")).is(500);
+    answer.says("there is no builtin extension of this name, only ");
+    let answer = session.add(part("Extension Manager")).is(500);
+    answer
+        .says("a part of Goose's own agent")
+        .says("/agent/add_extension");
+    let answer = session.add(part("nosuch")).is(500);
+    answer.says("there is no platform extension of this name");
 }
 
 #[test]
