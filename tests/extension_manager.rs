@@ -4,7 +4,7 @@ mod support;
 
 use gosling::builtin::Unsaved;
 use gosling::extension::{
-    Bounds, Callbacks, Context, ExtensionConfig, Manager, Origin, Updated, resources,
+    Bounds, Callbacks, Containers, Context, ExtensionConfig, Manager, Origin, Updated, resources,
 };
 use gosling::mcp::client::Call;
 use gosling::mcp::jsonrpc::{ErrorObject, RawJson};
@@ -69,6 +69,7 @@ fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
         bounds: Bounds::default(),
         roots: false,
         log_level: None,
+        containers: Containers::default(),
         callbacks,
     })
 }

@@ -373,6 +373,7 @@ impl Registry {
             let now = self.session(id).inspect_err(|_| self.stop(id))?;
             if now.working_dir == session.working_dir
                 && now.enabled_extensions() == session.enabled_extensions()
+                && now.extension_data.container() == session.extension_data.container()
             {
                 return Ok((now, agent));
             }
@@ -401,6 +402,7 @@ impl Registry {
             bounds: self.bounds(),
             roots: self.roots(),
             log_level: self.log_level(),
+            containers: self.containers(session),
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();

@@ -2,8 +2,9 @@
 
 use super::{Error, Registry};
 use crate::conversation::{MAX_NAME, Message, Session};
-use crate::extension::ExtensionConfig;
+use crate::extension::{Container, ExtensionConfig};
 use crate::recipe;
+use crate::sys::cancel::Cancel;
 use serde_json::{Map, Value};
 use std::env;
 use std::path::PathBuf;
@@ -53,6 +54,33 @@ impl Registry {
             session.user_set_name = true;
         })?;
         Ok(())
+    }
+
+    /// Has the session's extensions run in a container, or outside again, from now on: its agent starts
+    /// anew, so that none is left in the other place, as after a change of the working directory. An agent
+    /// that does not run is not started, and one that works there already goes on.
+    ///
+    /// # Errors
+    /// When there is no such session, or this can be no container's name or id.
+    pub fn set_container(
+        &self,
+        id: &str,
+        container: Option<&str>,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let container = container.map(Container::named);
+        let container = container.transpose().map_err(refused)?;
+        let container = container.as_ref().map(Container::as_str);
+        let change = |session: &mut Session| session.extension_data.set_container(container);
+        self.session(id)?;
+        self.stores().sessions.update(id, change)?;
+        // One that starts meanwhile sees what is stored.
+        match self.live(id).filter(|agent| !agent.is_ending()) {
+            Some(agent) if agent.extensions.container() != container => {
+                self.restart(id, cancel).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Stores the values for the parameters of the session's recipe, and gives the recipe with them

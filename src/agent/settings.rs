@@ -2,7 +2,8 @@
 //! out, so that it keeps nobody from working.
 
 use super::{Registry, callbacks};
-use crate::extension::Bounds;
+use crate::conversation::Session;
+use crate::extension::{Bounds, Containers};
 use crate::store::Config;
 use serde_json::Value;
 use std::time::Duration;
@@ -84,6 +85,26 @@ impl Registry {
         let day = Duration::from_secs(24 * 3600);
         seconds.map_or(callbacks::PATIENCE, |seconds| {
             Duration::from_secs(seconds).min(day)
+        })
+    }
+
+    /// In which container the extensions of a session run, and what the settings `GOOSE_CONTAINER_RUNTIME`,
+    /// `GOOSE_CONTAINER_WORKDIR` and `GOOSE_CONTAINER_GOSLING` say about that.
+    pub(super) fn containers(&self, session: &Session) -> Containers {
+        Containers {
+            session: session.extension_data.container(),
+            runtime: self.text("GOOSE_CONTAINER_RUNTIME"),
+            working_dir: self.text("GOOSE_CONTAINER_WORKDIR"),
+            gosling: self.text("GOOSE_CONTAINER_GOSLING"),
+        }
+    }
+
+    /// A setting that is text.
+    fn text(&self, key: &str) -> Option<String> {
+        let value = self.setting(key)?;
+        Some(match value {
+            Value::String(text) => text,
+            other => other.to_string(),
         })
     }
 

@@ -29,6 +29,7 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             Keyed,
             with(registry, update_working_dir),
         )
+        .post("/agent/set_container", Keyed, with(registry, set_container))
         .post("/agent/add_extension", Keyed, with(registry, add_extension))
         .post(
             "/agent/remove_extension",
@@ -82,6 +83,12 @@ struct ResumeResponse {
 struct WorkingDirRequest {
     session_id: String,
     working_dir: String,
+}
+
+#[derive(Deserialize)]
+struct ContainerRequest {
+    session_id: String,
+    container_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -221,6 +228,14 @@ fn update_working_dir(registry: &Registry, request: &Request) -> Result<Response
         agent::Error::WorkingDir { .. } => Error::bad_request("Invalid directory path"),
         error => error.into(),
     })?;
+    Ok(Response::empty(200))
+}
+
+/// Part of Goose's API after 1.24.
+fn set_container(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let body: ContainerRequest = request.json()?;
+    let cancel = cancel_of(registry, request);
+    registry.set_container(&body.session_id, body.container_id.as_deref(), &cancel)?;
     Ok(Response::empty(200))
 }
 

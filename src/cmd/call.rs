@@ -2,7 +2,7 @@
 
 use super::{Failure, print, text, words};
 use crate::builtin::Unsaved;
-use crate::extension::{Bounds, Context, ExtensionConfig, Manager};
+use crate::extension::{Bounds, Containers, Context, ExtensionConfig, Manager};
 use crate::mcp::client::Call;
 use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
@@ -100,6 +100,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         bounds: Bounds::default(),
         roots: false,
         log_level: None,
+        containers: Containers::default(),
         callbacks: None,
     });
     match manager.add(config, &Cancel::new()) {

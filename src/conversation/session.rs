@@ -81,6 +81,8 @@ pub struct ExtensionData(pub Map<String, Value>);
 impl ExtensionData {
     const ENABLED: &'static str = "enabled_extensions.v0";
     const LIST: &'static str = "extensions";
+    const CONTAINER: &'static str = "container.v0";
+    const ID: &'static str = "container_id";
 }
 
 /// Nothing enabled, said explicitly, as Goose does.
@@ -113,6 +115,31 @@ impl ExtensionData {
         }
         if let Value::Object(state) = state {
             state.insert(Self::LIST.to_owned(), Value::Array(extensions));
+        }
+    }
+
+    /// The container that the session's extensions run in, as it was stored. What is no text comes as
+    /// its JSON, so that it is not taken for no container.
+    pub fn container(&self) -> Option<String> {
+        let state = self
+            .0
+            .get(Self::CONTAINER)
+            .filter(|state| !state.is_null())?;
+        match state.get(Self::ID) {
+            Some(Value::String(id)) => Some(id.clone()),
+            Some(Value::Null) => None,
+            _ => Some(state.to_string()),
+        }
+    }
+
+    /// Sets the container that the session's extensions run in; none runs them outside.
+    pub fn set_container(&mut self, id: Option<&str>) {
+        match id {
+            Some(id) => {
+                let state = Map::from_iter([(Self::ID.to_owned(), Value::from(id))]);
+                self.0.insert(Self::CONTAINER.to_owned(), state.into());
+            }
+            None => drop(self.0.shift_remove(Self::CONTAINER)),
         }
     }
 }
@@ -203,5 +230,34 @@ mod tests {
         assert!(data.enabled().is_empty());
         data.set_enabled(vec![json!(1)]);
         assert_eq!(data.enabled(), [json!(1)]);
+    }
+
+    #[test]
+    fn a_container_that_makes_no_sense_is_not_taken_for_none() {
+        let read = |value: serde_json::Value| {
+            let data: ExtensionData = serde_json::from_value(value).unwrap();
+            data.container()
+        };
+        for none in [
+            json!({}),
+            json!({"container.v0": null}),
+            json!({"container.v0": {"container_id": null}}),
+        ] {
+            assert_eq!(read(none), None);
+        }
+        for odd in [
+            json!("box"),
+            json!({"id": "box"}),
+            json!({"container_id": 7}),
+        ] {
+            let read = read(json!({"container.v0": odd.clone()}));
+            assert_eq!(read, Some(odd.to_string()));
+        }
+        let mut data = ExtensionData::default();
+        let before = data.clone();
+        data.set_container(Some("box"));
+        assert_eq!(data.container().as_deref(), Some("box"));
+        data.set_container(None);
+        assert_eq!(data, before);
     }
 }

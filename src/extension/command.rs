@@ -31,20 +31,30 @@ const PLACES: &[&str] = &[
 
 /// What PATH says, then the usual places that exist and that it does not name.
 pub fn search_path() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = env::var_os("PATH")
-        .map(|path| env::split_paths(&path).collect())
-        .unwrap_or_default();
+    let mut folders = on_path();
+    for folder in usual_places() {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+/// What PATH says.
+pub(super) fn on_path() -> Vec<PathBuf> {
+    let path = env::var_os("PATH");
+    path.map(|path| env::split_paths(&path).collect())
+        .unwrap_or_default()
+}
+
+/// The usual places that exist.
+pub(super) fn usual_places() -> Vec<PathBuf> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let usual = home
         .iter()
         .flat_map(|home| HOME_PLACES.iter().map(|place| home.join(place)))
         .chain(PLACES.iter().map(PathBuf::from));
-    for folder in usual {
-        if !folders.contains(&folder) && folder.is_dir() {
-            folders.push(folder);
-        }
-    }
-    folders
+    usual.filter(|folder| folder.is_dir()).collect()
 }
 
 /// The same as the value of a PATH variable, for the child, whose own children must be found too.

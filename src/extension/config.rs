@@ -422,6 +422,17 @@ impl ExtensionConfig {
         }
     }
 
+    /// In which container it is to run, whatever that of the session is: the field `container` of a `stdio`
+    /// or `builtin` entry, which is gosling's own and may hold anything.
+    pub fn container(&self) -> Option<&Value> {
+        let rest = match self {
+            ExtensionConfig::Stdio(c) => &c.rest,
+            ExtensionConfig::Builtin(c) => &c.rest,
+            _ => return None,
+        };
+        rest.get("container").filter(|named| !named.is_null())
+    }
+
     /// Whether a tool of this name may be listed and called.
     pub fn allows(&self, tool: &str) -> bool {
         let available = match self {

@@ -2,7 +2,8 @@
 
 use super::callbacks::Answering;
 use super::command;
-use super::config::{ExtensionConfig, Stdio, StreamableHttp, key};
+use super::config::{ExtensionConfig, StreamableHttp, key};
+use super::container::{Container, Inside};
 use super::environment::Environment;
 use super::manager::Context;
 use super::platform;
@@ -23,6 +24,7 @@ use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,6 +39,8 @@ pub(super) struct Connection {
     pub(super) stale: Arc<AtomicBool>,
     /// None for one in this process.
     pub(super) place: Option<Place>,
+    /// The container that it runs in, if it does.
+    pub(super) container: Option<Container>,
     /// When it was ready.
     pub(super) since: Instant,
     secrets: Vec<String>,
@@ -137,10 +141,13 @@ impl Context {
             let merged = Environment::merge(envs, keys, &*self.secrets);
             merged.map_err(|reason| Error::new(name, Phase::Config, reason))
         };
+        let inside = (self.containers.inside(config, &self.working_dir))
+            .map_err(|reason| Error::new(name, Phase::Config, reason))?;
         let (transport, place, environment): (Arc<dyn Transport>, _, _) = match config {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                let transport = self.stdio(stdio, &environment)?;
+                let (cmd, args) = (stdio.cmd.as_str(), &stdio.args);
+                let transport = self.stdio(name, cmd, args, &environment, inside.as_ref())?;
                 let place = Some(Place::Pid(transport.pid()));
                 (Arc::new(transport), place, environment)
             }
@@ -164,11 +171,24 @@ impl Context {
                 let server = server.ok_or_else(|| {
                     Error::new(name, Phase::Config, absent::builtin(&config.key()))
                 })?;
-                let transport = Arc::new(InProcess::new(server));
-                (transport, None, Environment::default())
+                let environment = Environment::default();
+                match &inside {
+                    None => (Arc::new(InProcess::new(server)), None, environment),
+                    Some(way) => {
+                        let (cmd, args) = way.builtin(&config.key());
+                        let transport = self.stdio(name, cmd, &args, &environment, Some(way))?;
+                        let place = Some(Place::Pid(transport.pid()));
+                        (Arc::new(transport), place, environment)
+                    }
+                }
             }
             ExtensionConfig::Frontend(_) => {
                 return Err(missing(name, "server of a frontend extension").into());
+            }
+            ExtensionConfig::InlinePython(_) if inside.is_some() => {
+                let reason = "inline Python cannot run in a container; make the code a file inside \
+                              and use type `stdio`";
+                return Err(Error::new(name, Phase::Config, reason).into());
             }
             ExtensionConfig::InlinePython(_) => {
                 return Err(missing(name, "inline Python extension").into());
@@ -184,20 +204,19 @@ impl Context {
             quiet: config.timeout(),
             total: config.timeout().max(self.bounds.total),
         };
-        let meta = [
-            ("agent-session-id", self.session_id.clone()),
-            (
-                "agent-working-dir",
-                self.working_dir.to_string_lossy().into_owned(),
-            ),
-        ];
-        options.meta = meta
-            .map(|(k, v)| (k.to_owned(), v.into()))
-            .into_iter()
-            .collect();
+        // As the server sees it.
+        let working_dir = match &inside {
+            None => Some(self.working_dir.clone()),
+            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
+        };
+        let mut say = |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
+        say("agent-session-id", self.session_id.clone());
+        if let Some(dir) = &working_dir {
+            say("agent-working-dir", dir.to_string_lossy().into_owned());
+        }
         options.secrets = environment.secrets().to_vec();
-        let roots = || Root::of(&self.working_dir).into_iter().collect();
-        options.roots = self.roots.then(roots);
+        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
+        options.roots = self.roots.then(|| roots().collect());
         options.handler = self.callbacks.clone().map(|callbacks| {
             let extension = config.key();
             let answering = Answering {
@@ -207,7 +226,7 @@ impl Context {
             Arc::new(answering) as Arc<dyn Handler>
         });
         let failed = |error: mcp::Error| NotConnected {
-            error: Error::from_mcp(name, true, &error),
+            error: not_up(config, inside.as_ref(), &error),
             later: match error {
                 mcp::Error::Transport(TransportError::Refused(_)) => Later::Refused,
                 mcp::Error::Transport(TransportError::Busy {
@@ -221,38 +240,61 @@ impl Context {
         wishes.express(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
         log::info!(
-            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}",
+            "extension active name={name:?} server={:?} version={:?} protocol={} tools={}{}",
             shown(&info.name, environment.secrets()),
             shown(&info.version, environment.secrets()),
             client.server().protocol_version,
-            tools.len()
+            tools.len(),
+            inside.as_ref().map_or(String::new(), |inside| {
+                format!(" container={}", inside.container)
+            })
         );
         Ok(Connection {
             tools: Arc::new(without_duplicates(name, tools)),
             client,
             stale,
             place,
+            container: inside.map(|inside| inside.container),
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),
         })
     }
 
-    fn stdio(&self, config: &Stdio, environment: &Environment) -> Result<StdioTransport, Error> {
-        let name = &config.name;
+    /// Starts the command of an extension: here, or in its container by the client of the container
+    /// runtime.
+    fn stdio(
+        &self,
+        name: &str,
+        cmd: &str,
+        args: &[String],
+        environment: &Environment,
+        inside: Option<&Inside>,
+    ) -> Result<StdioTransport, Error> {
+        let failed = |reason| Error::new(name, Phase::Setup, reason);
         let folders = command::search_path();
-        let program = command::find(&config.cmd, &self.working_dir, &folders)
-            .map_err(|reason| Error::new(name, Phase::Setup, reason))?;
-        if !self.working_dir.is_dir() {
-            let reason = format!(
-                "the session's working directory {:?} does not exist",
-                self.working_dir
-            );
-            return Err(Error::new(name, Phase::Setup, reason));
-        }
-        let mut command = Command::new(program);
+        let mut command = match inside {
+            None => {
+                let program = command::find(cmd, &self.working_dir, &folders).map_err(failed)?;
+                if !self.working_dir.is_dir() {
+                    return Err(failed(format!(
+                        "the session's working directory {:?} does not exist",
+                        self.working_dir
+                    )));
+                }
+                let mut command = Command::new(program);
+                command.args(args).current_dir(&self.working_dir);
+                command
+            }
+            Some(inside) => {
+                let words = inside.arguments(environment, cmd, args);
+                let words = words.map_err(|reason| Error::new(name, Phase::Config, reason))?;
+                let mut command = Command::new(inside.runtime().map_err(failed)?);
+                // The client itself has no business in the project.
+                command.args(words).current_dir("/");
+                command
+            }
+        };
         command
-            .args(&config.args)
-            .current_dir(&self.working_dir)
             .env("AGENT_SESSION_ID", &self.session_id)
             .envs(command::child_path(&folders).map(|path| ("PATH", path)))
             .envs(environment.variables());
@@ -264,9 +306,9 @@ impl Context {
             max_line: self.bounds.message,
             secrets: environment.secrets().to_vec(),
         };
-        StdioTransport::spawn(command, options).map_err(|e| {
-            let reason = format!("{:?} could not be started: {e}", config.cmd);
-            Error::new(name, Phase::Setup, reason)
+        StdioTransport::spawn(command, options).map_err(|e| match inside {
+            None => failed(format!("{cmd:?} could not be started: {e}")),
+            Some(_) => failed(format!("the container runtime could not be started: {e}")),
         })
     }
 
@@ -291,6 +333,22 @@ impl Context {
         options.max_message = self.bounds.message;
         HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
     }
+}
+
+/// Why a server did not come up, and what a container may have to do with it.
+fn not_up(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
+    let mut failed = Error::from_mcp(config.name(), true, error);
+    if let Some(inside) = inside {
+        let (status, stderr) = match error {
+            mcp::Error::Transport(TransportError::Exited { status, stderr })
+            | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => {
+                (&**status, &**stderr)
+            }
+            _ => ("", ""),
+        };
+        failed.message += &inside.advice(config, status, stderr);
+    }
+    failed
 }
 
 /// The first tool of each name; the others could never be called.

@@ -4,6 +4,7 @@
 use super::active::Extension;
 use super::callbacks::Callbacks;
 use super::config::{ExtensionConfig, key};
+use super::container::Containers;
 use super::listing::side_by_side;
 use super::server::{Errand, Server};
 use super::status::{State, Status};
@@ -50,6 +51,8 @@ pub struct Context {
     /// From which level on servers shall send log messages; theirs to decide if absent
     /// (MCP server/utilities/logging).
     pub log_level: Option<&'static str>,
+    /// Where extensions run, if not on this machine as it is.
+    pub containers: Containers,
     /// Answers what servers ask; without it they are told that nobody does.
     pub callbacks: Option<Arc<dyn Callbacks>>,
 }
@@ -145,6 +148,11 @@ impl Manager {
             table: Mutex::default(),
             settled: Condvar::new(),
         }
+    }
+
+    /// The container of the session, in which its extensions run.
+    pub fn container(&self) -> Option<&str> {
+        self.context.containers.session.as_deref()
     }
 
     /// Activates an extension and waits until it is ready. One that is active already, with the

@@ -8,6 +8,7 @@ pub mod callbacks;
 pub mod command;
 pub mod config;
 mod connect;
+pub mod container;
 pub mod environment;
 mod error;
 mod listing;
@@ -22,6 +23,7 @@ mod wishes;
 
 pub use callbacks::{Callbacks, Origin};
 pub use config::ExtensionConfig;
+pub use container::{Container, Containers};
 pub use error::{Error, Phase};
 pub use listing::{Listing, Of};
 pub use manager::{Bounds, Context, ListedTool, Manager};

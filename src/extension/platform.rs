@@ -4,6 +4,7 @@
 //! They are shown, switched off and saying so, where the configuration does not hold them; a configuration
 //! that does is shown as it is. Nothing is written.
 
+use super::ExtensionConfig;
 use serde_json::{Map, Value, json};
 
 /// Key, name and display name, in the order in which the original lists them.
@@ -25,6 +26,15 @@ const DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
 /// Whether an entry with this key is activated as the builtin extension of that name.
 pub fn is_ours(key: &str) -> bool {
     OURS.contains(&key)
+}
+
+/// Whether this is a server that has nothing but the session's data, and so no place of its own.
+pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
+    let is_shipped = matches!(
+        config,
+        ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_)
+    );
+    is_shipped && config.key() == "todo"
 }
 
 /// The keys and entries of those that are not `present` by their key.

@@ -190,6 +190,8 @@ impl Server {
         if status.state == status::State::Active {
             status.error = None;
             status.place.clone_from(&connection.place);
+            let container = connection.container.as_ref();
+            status.container = container.map(|container| container.as_str().to_owned());
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
         let said = connection.client.server();

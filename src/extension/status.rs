@@ -70,6 +70,10 @@ pub struct Status {
     /// Where its server runs, while it does.
     #[serde(flatten)]
     pub place: Option<Place>,
+    /// The container that it runs in, if it does; the process is then that of the container runtime's
+    /// client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
     /// The version of MCP that was agreed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
@@ -104,6 +108,7 @@ impl Status {
             kind,
             state,
             place: None,
+            container: None,
             protocol_version: None,
             server: None,
             uptime: None,
