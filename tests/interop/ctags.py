@@ -16,6 +16,8 @@ import re
 import subprocess
 import sys
 
+from mcp_stdio import Client
+
 # The kinds of ctags that are functions, and those that are types or hold others.
 KINDS = {
     "Rust": ("fPM", "sgicnt"),
@@ -38,36 +40,11 @@ LINE = re.compile(r"^  (\d+)(?:-\d+)?: (\S+) (.+) \(\d+ lines?\)(?: •\d+)?$")
 MOST_FILES = 1500
 
 
-class Gosling:
-    """An MCP client of `gosling mcp developer`, one request at a time."""
-
-    def __init__(self):
-        program = os.environ.get("GOSLING", "target/debug/gosling")
-        pipe = subprocess.PIPE
-        self.child = subprocess.Popen([program, "mcp", "developer"], stdin=pipe, stdout=pipe)
-        self.last = 0
-        info = {"name": "ctags", "version": "1"}
-        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info}
-        self.ask("initialize", hello)
-        self.send({"method": "notifications/initialized"})
-
-    def send(self, message):
-        self.child.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.child.stdin.flush()
-
-    def ask(self, method, params):
-        self.last += 1
-        self.send({"id": self.last, "method": method, "params": params})
-        for line in self.child.stdout:
-            message = json.loads(line)
-            if message.get("id") == self.last and "method" not in message:
-                return message
-        raise SystemExit("gosling has ended")
-
+class Gosling(Client):
     def definitions(self, path):
         """(sort, name, line) of everything in a file; none if it cannot be analyzed."""
         arguments = {"path": path, "force": True}
-        answer = self.ask("tools/call", {"name": "analyze", "arguments": arguments})
+        answer = self.call("analyze", arguments)
         result = answer.get("result")
         if result is None or result.get("isError"):
             return None
@@ -82,10 +59,6 @@ class Gosling:
                 label, title = match[2], match[3]
                 found.add((sort, label, title, int(match[1])))
         return found
-
-    def close(self):
-        self.child.stdin.close()
-        self.child.wait()
 
 
 def plain(name, language):
@@ -181,7 +154,7 @@ def main():
         only, _, path = tree.rpartition("=")
         for language, paths in sources(os.path.abspath(os.path.expanduser(path)), only).items():
             by_language[language] += paths
-    gosling = Gosling()
+    gosling = Gosling("developer")
     print(f"{'language':<12}{'files':>7}{'sort':>10}{'ctags':>8}{'gosling':>9}{'both':>8}{'recall':>8}{'precision':>11}")
     for language, paths in sorted(by_language.items()):
         paths = spread(paths)
