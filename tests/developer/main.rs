@@ -6,7 +6,10 @@ mod support;
 mod analyze;
 mod editor;
 mod guard;
+mod image;
+mod programs;
 mod prompts;
+mod screen;
 mod shell;
 
 use gosling::mcp::client::{Call, Client, Deaf, Options};
@@ -49,7 +52,15 @@ fn part<'a>(answer: &'a Answer, audience: &str) -> &'a str {
 fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
     with_developer(|session| {
         let tools = session.tools();
-        let known = ["analyze", "shell", "text_editor"].map(|tool| format!("developer__{tool}"));
+        let known = [
+            "analyze",
+            "image_processor",
+            "list_windows",
+            "screen_capture",
+            "shell",
+            "text_editor",
+        ];
+        let known = known.map(|tool| format!("developer__{tool}"));
         assert_eq!(tools, known);
         let answer = session.add(builtin("nosuch")).is(500);
         let message = answer.body["message"].as_str().unwrap();

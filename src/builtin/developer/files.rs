@@ -51,16 +51,12 @@ fn tidy(path: &Path) -> PathBuf {
 /// When there is none, it is too large, no regular file, or no text.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let why = |error: io::Error| unreadable(path, &error);
-    let real = fs::canonicalize(path).map_err(why)?;
-    let mut file = open(&real).map_err(why)?;
-    let metadata = file.metadata().map_err(why)?;
-    regular(path, &real, &metadata)?;
-    if metadata.len() > MAX_FILE {
+    let (mut file, len) = open_regular(path)?;
+    if len > MAX_FILE {
         return Err(format!(
-            "{} has {} bytes, more than the {MAX_FILE} that are read at once; look at parts of it with \
+            "{} has {len} bytes, more than the {MAX_FILE} that are read at once; look at parts of it with \
              the shell (`sed -n 1,200p`, `rg`)",
             path.display(),
-            metadata.len()
         ));
     }
     let mut bytes = Vec::new();
@@ -78,6 +74,19 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
         Ok(text) if !text.contains('\0') => Ok(text),
         _ => Err(binary()),
     }
+}
+
+/// Opens a file to be read, and says how many bytes it has.
+///
+/// # Errors
+/// When there is none, or it is no regular file.
+pub(super) fn open_regular(path: &Path) -> Result<(File, u64), String> {
+    let why = |error: io::Error| unreadable(path, &error);
+    let real = fs::canonicalize(path).map_err(why)?;
+    let file = open(&real).map_err(why)?;
+    let metadata = file.metadata().map_err(why)?;
+    regular(path, &real, &metadata)?;
+    Ok((file, metadata.len()))
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {

@@ -5,11 +5,15 @@ mod analyze;
 mod editor;
 mod files;
 mod guard;
+mod image;
 mod lines;
 mod login;
 mod patch;
+mod program;
 mod prompts;
 mod run;
+mod scratch;
+mod screen;
 mod shell;
 mod words;
 
@@ -27,8 +31,9 @@ Tools to work on this computer, in the session's working directory unless a path
 changed to, or a variable that was set, is forgotten by the next one. It has no terminal, so nothing \
 may ask a person. Start what is to go on (a server, a watcher) with `&`; it ends with the session. Find \
 things with `rg` where it is installed, and keep long output out: filter it, or send it to a file. \
-`analyze` says what is where in source code, `text_editor` looks at files and changes them. Files that \
-`.gooseignore` names are kept from all of them.";
+`analyze` says what is where in source code, `text_editor` looks at files and changes them. \
+`image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
+`list_windows` names. Files that `.gooseignore` names are kept from all of them.";
 
 /// A `developer` server. What it has started ends with it.
 pub fn server(paths: &Paths) -> Server {
@@ -45,6 +50,9 @@ pub fn server(paths: &Paths) -> Server {
         .instructions(INSTRUCTIONS)
         .logging()
         .tool(analyze::tool(&developer))
+        .tool(image::tool(&developer))
+        .tool(screen::list_tool(&developer))
+        .tool(screen::capture_tool(&developer))
         .tool(shell::tool(&developer))
         .tool(editor::tool(&developer))
         .live_prompts(move |_| folder.prompts());

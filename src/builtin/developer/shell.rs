@@ -137,7 +137,7 @@ impl Developer {
 }
 
 /// The user's shell, or one that is there.
-fn shell() -> PathBuf {
+pub(super) fn shell() -> PathBuf {
     let own = env::var_os("SHELL").map(PathBuf::from);
     let own = own.filter(|shell| shell.is_absolute() && sys::is_executable(shell));
     own.unwrap_or_else(|| {

@@ -1,0 +1,266 @@
+//! `image_processor`: shows a model an image. One that is small is passed on as it is; any other is made
+//! smaller by a program of the system ([`shrink`]).
+
+mod format;
+mod shrink;
+
+use super::program::Programs;
+use super::{Developer, files};
+use crate::builtin::working_dir;
+use crate::mcp::server::{Context, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use format::{Format, Header, look};
+use serde::Deserialize;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How wide and high an image for a model is at most, in pixels.
+pub(super) const MAX_SIDE: u32 = 1024;
+/// How large one may be that is passed on as it is, in bytes.
+const MAX_UNCHANGED: u64 = 1 << 20;
+/// How large one may be in all, in bytes and in pixels.
+const MAX_FILE: u64 = 64 << 20;
+const MAX_PIXELS: u64 = 120_000_000;
+/// Where macOS writes a space that models take for a plain one.
+const NARROW: char = '\u{202f}';
+
+#[derive(Deserialize)]
+struct Image {
+    path: String,
+}
+
+pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "image_processor",
+        "Shows an image file: PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC or AVIF. One of at most 1024 pixels on \
+         both sides and 1 MiB is given as it is, if it is PNG, JPEG, GIF or WebP; any other is scaled down \
+         to that size and becomes a JPEG, the first picture of it if there are several.",
+        move |args: Image, context: &Context| developer.image(&args, context),
+    )
+    .title("Image processor")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "path": {
+                "type": "string",
+                "description": "The image file; absolute, or in the working directory"
+            }
+        },
+        "required": ["path"]
+    }))
+    .annotations(ToolAnnotations {
+        title: None,
+        read_only_hint: Some(true),
+        destructive_hint: Some(false),
+        idempotent_hint: Some(true),
+        open_world_hint: Some(false),
+    })
+}
+
+impl Developer {
+    fn image(&self, args: &Image, context: &Context) -> Result<CallToolResult, ToolError> {
+        let dir = working_dir(context);
+        let found = files::resolve(&args.path, &dir).and_then(|path| {
+            let guard = self.guard(&dir)?;
+            guard.allows(&path)?;
+            let path = as_it_is_spelled(path);
+            guard.allows(&path)?;
+            let file = files::open_regular(&path)?;
+            Ok((path, file))
+        });
+        let (path, (file, len)) = found.map_err(ToolError::InvalidParams)?;
+        let programs = Programs::new(self, context)?;
+        let picture = Picture::of(file, len, &path.display().to_string(), &programs)?;
+        Ok(picture.result(&path.display().to_string()))
+    }
+}
+
+/// The path, or if there is nothing, the one that differs only in the space that macOS writes.
+fn as_it_is_spelled(path: PathBuf) -> PathBuf {
+    let is_missing = |path: &Path| {
+        fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    if !is_missing(&path) {
+        return path;
+    }
+    let name = path.file_name().and_then(|name| name.to_str());
+    let other = name
+        .and_then(other_spelling)
+        .map(|name| path.with_file_name(name));
+    other.filter(|other| !is_missing(other)).unwrap_or(path)
+}
+
+/// The name of a screenshot on macOS has U+202F between the time and AM or PM, where others, models among
+/// them, write a space. Makes one of the other; none if there is no such place.
+fn other_spelling(name: &str) -> Option<String> {
+    let chars: Vec<char> = name.chars().collect();
+    let is_half = |letters: &[char]| {
+        matches!(letters, ['a' | 'A' | 'p' | 'P', 'm' | 'M', rest @ ..]
+            if !rest.first().is_some_and(|next| next.is_alphanumeric()))
+    };
+    let mut other = chars.clone();
+    for (n, place) in chars.windows(2).enumerate() {
+        let &[before, space] = place else { continue };
+        if before.is_ascii_digit() && is_half(&chars[n + 2..]) {
+            other[n + 1] = match space {
+                ' ' => NARROW,
+                NARROW => ' ',
+                other => other,
+            };
+        }
+    }
+    (other != chars).then(|| other.into_iter().collect())
+}
+
+/// An image that is fit for a model.
+pub(super) struct Picture {
+    bytes: Vec<u8>,
+    format: Format,
+    mime_type: &'static str,
+    size: (u32, u32),
+    /// What it was before it was made smaller.
+    from: Option<Header>,
+}
+
+impl Picture {
+    /// The image that `file` is, `len` bytes long; `name` is for errors.
+    ///
+    /// # Errors
+    /// When it is none, is too large, or cannot be made small enough.
+    pub(super) fn of(
+        mut file: File,
+        len: u64,
+        name: &str,
+        programs: &Programs<'_>,
+    ) -> Result<Self, ToolError> {
+        let no = |why: String| ToolError::Failed(format!("{name} {why}."));
+        if len > MAX_FILE {
+            let most = MAX_FILE >> 20;
+            return Err(no(format!(
+                "has {len} bytes, more than the {most} MiB that an image may have here; make it smaller \
+                 with `shell` first"
+            )));
+        }
+        let mut head = Vec::new();
+        let read = Read::by_ref(&mut file)
+            .take(MAX_UNCHANGED + 1)
+            .read_to_end(&mut head);
+        read.map_err(|error| no(format!("cannot be read: {error}")))?;
+        let header = look(&head).ok_or_else(|| {
+            no("is no image of a kind that is known here (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
+                .to_owned())
+        })?;
+        let is_whole = header.sound && head.len() as u64 <= MAX_UNCHANGED;
+        let is_large = !header.size.is_some_and(fits);
+        if let (Some(mime_type), Some(size), true, false) =
+            (header.format.for_models(), header.size, is_whole, is_large)
+        {
+            return Ok(Picture {
+                bytes: head,
+                format: header.format,
+                mime_type,
+                size,
+                from: None,
+            });
+        }
+        if let Some((width, height)) = header.size
+            && u64::from(width) * u64::from(height) > MAX_PIXELS
+        {
+            let most = MAX_PIXELS / 1_000_000;
+            return Err(no(format!(
+                "has {width}×{height} pixels, more than the {most} million that are scaled here; cut \
+                 something out of it with `shell` first"
+            )));
+        }
+        let bytes = shrink::shrink(programs, head.chain(file), &header)?;
+        match look(&bytes) {
+            Some(Header {
+                format: Format::Jpeg,
+                size: Some(size),
+                sound: true,
+            }) if fits(size) => Ok(Picture {
+                bytes,
+                format: Format::Jpeg,
+                mime_type: "image/jpeg",
+                size,
+                from: Some(header),
+            }),
+            _ => Err(no(
+                "could not be scaled: what came out is no JPEG of the right size".to_owned(),
+            )),
+        }
+    }
+
+    /// What the model is given. `name` says what it is a picture of.
+    pub(super) fn result(&self, name: &str) -> CallToolResult {
+        let (width, height) = self.size;
+        let format = self.format.name();
+        let text = match self.from {
+            None => format!("{name}: {width}×{height} pixels, {format}, as it is."),
+            Some(Header {
+                format: was,
+                size: Some((w, h)),
+                ..
+            }) => format!(
+                "{name}: {w}×{h} pixels, {}; shown as {format} of {width}×{height}.",
+                was.name()
+            ),
+            Some(Header { format: was, .. }) => {
+                format!(
+                    "{name}: {}; shown as {format} of {width}×{height}.",
+                    was.name()
+                )
+            }
+        };
+        CallToolResult {
+            content: vec![
+                Content::text_for("assistant", None, &text),
+                Content::image(&BASE64_STANDARD.encode(&self.bytes), self.mime_type),
+            ],
+            ..CallToolResult::default()
+        }
+    }
+}
+
+fn fits((width, height): (u32, u32)) -> bool {
+    width <= MAX_SIDE && height <= MAX_SIDE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_space_before_am_and_pm_is_written_in_two_ways() {
+        for (plain, narrow) in [
+            (
+                "Screenshot 2025-01-05 at 3.45.12 PM.png",
+                "Screenshot 2025-01-05 at 3.45.12\u{202f}PM.png",
+            ),
+            ("a 1 am (2).png", "a 1\u{202f}am (2).png"),
+            ("1 PM", "1\u{202f}PM"),
+        ] {
+            assert_eq!(other_spelling(plain).as_deref(), Some(narrow));
+            assert_eq!(other_spelling(narrow).as_deref(), Some(plain));
+        }
+        for none in [
+            "",
+            "a.png",
+            "1PM",
+            "x PM",
+            "1 PMs.png",
+            "1 p",
+            "at 3 x",
+            "1  PM",
+            "PM 1 ",
+        ] {
+            assert_eq!(other_spelling(none), None, "{none:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! A folder for what programs exchange with us: nobody else can look into it, and it goes when it is
+//! dropped, with all that is in it.
+
+use super::files;
+use crate::sys;
+use std::env;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The folder, for its owner alone.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    /// An empty one where temporary files are.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn new() -> io::Result<Self> {
+        let name = format!("gosling-{}", sys::random_hex(12)?);
+        let path = env::temp_dir().join(name);
+        // It must not be there already: then it would be somebody else's.
+        sys::fs::private_dir().create(&path)?;
+        Ok(Scratch(path))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a new file, at most `most` bytes of it.
+    ///
+    /// # Errors
+    /// When it cannot be written or there is more.
+    pub(super) fn write(&self, name: &str, content: impl Read, most: u64) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let mut file = sys::fs::private(&mut options).open(self.0.join(name))?;
+        let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
+        match written > most {
+            true => Err(io::Error::other("it is larger than it was at first")),
+            false => file.flush(),
+        }
+    }
+
+    /// Opens a file that a program has made, and says how many bytes it has. From then on it is private
+    /// even where the folder is not.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(super) fn open(&self, name: &str) -> io::Result<(File, u64)> {
+        let file = files::open(&self.0.join(name))?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        sys::fs::make_private(&file)?;
+        Ok((file, metadata.len()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            log::warn!(
+                "a temporary folder stays folder={} reason={error}",
+                self.0.display()
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_private_and_goes_with_what_is_in_it() {
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.path().to_owned();
+        scratch.write("a", &b"four"[..], 4).unwrap();
+        assert!(scratch.write("b", &b"five!"[..], 4).is_err());
+        assert!(scratch.write("a", &b"again"[..], 9).is_err());
+        fs::create_dir(path.join("deep")).unwrap();
+        fs::write(path.join("deep/c"), "made by a program").unwrap();
+        let mut read = String::new();
+        let (mut file, len) = scratch.open("a").unwrap();
+        file.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), len), ("four", 4));
+        assert!(scratch.open("none").is_err() && scratch.open("deep").is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            scratch.open("deep/c").unwrap();
+            let modes = ["", "a", "deep/c"].map(|name| mode(&path.join(name)));
+            assert_eq!(modes, [0o700, 0o600, 0o600]);
+        }
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}

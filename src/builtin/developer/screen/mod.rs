@@ -1,0 +1,355 @@
+//! `screen_capture` and `list_windows`: what is on the screen, by the programs that each system has for
+//! that.
+
+mod desktop;
+mod wayland;
+mod x11;
+
+use super::image::Picture;
+use super::program::{self, Programs};
+use super::scratch::Scratch;
+use super::{Developer, editor};
+use crate::mcp::server::{Context, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::text::printable;
+use serde::Deserialize;
+use serde_json::json;
+use std::env;
+use std::process::Command;
+use std::sync::Arc;
+
+/// How much of a title counts, in characters.
+const MAX_TITLE: usize = 300;
+/// How many windows are listed, and how many of them in an error.
+const MAX_LISTED: usize = 500;
+const MAX_HINTED: usize = 20;
+/// What the picture is called in its folder.
+const FILE: &str = "screen.png";
+
+#[derive(Deserialize)]
+struct Capture {
+    display: Option<u32>,
+    window_title: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct List {}
+
+/// A window, and what its system calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Window {
+    handle: String,
+    /// On one line, as it is shown; never empty.
+    title: String,
+}
+
+impl Window {
+    /// None without a title, because nobody could name it.
+    fn new(handle: &str, title: &str) -> Option<Self> {
+        let title = shown(title);
+        (!title.is_empty()).then(|| Window {
+            handle: handle.to_owned(),
+            title,
+        })
+    }
+}
+
+/// A title as it is listed.
+fn shown(title: &str) -> String {
+    let words: Vec<&str> = title.split_whitespace().collect();
+    printable(&words.join(" "), MAX_TITLE)
+}
+
+/// What a picture is taken of.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    /// Counted from 0.
+    Display(u32),
+    Window(&'a Window),
+}
+
+/// Who shows things here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Screen {
+    Mac,
+    Windows,
+    Wayland,
+    X11,
+}
+
+pub(super) fn list_tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "list_windows",
+        "Lists the titles of the windows that are open, one a line, as `screen_capture` takes them for \
+         `window_title`.",
+        move |_: List, context: &Context| developer.list_windows(context),
+    )
+    .title("List windows")
+    .annotations(read_only())
+}
+
+pub(super) fn capture_tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "screen_capture",
+        "Takes a picture of the screen: of one display with `display`, or of one window with \
+         `window_title`, but not both; without either, of the first display. It is scaled down to at most \
+         1024 pixels on both sides.",
+        move |args: Capture, context: &Context| developer.screen_capture(&args, context),
+    )
+    .title("Screen capture")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "display": {
+                "type": "integer", "minimum": 0, "default": 0,
+                "description": "Which display, counted from 0"
+            },
+            "window_title": {
+                "type": "string",
+                "description": "The title of a window, as list_windows has it; a part is enough if no other window has it"
+            }
+        }
+    }))
+    .annotations(read_only())
+}
+
+fn read_only() -> ToolAnnotations {
+    ToolAnnotations {
+        title: None,
+        read_only_hint: Some(true),
+        destructive_hint: Some(false),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(false),
+    }
+}
+
+impl Developer {
+    fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
+        let screen = Screen::here()?;
+        let windows = screen.windows(&Programs::new(self, context)?)?;
+        let mut text: String = windows
+            .iter()
+            .take(MAX_LISTED)
+            .map(|window| format!("{}\n", window.title))
+            .collect();
+        if windows.is_empty() {
+            text.push_str("(no window with a title is open)\n");
+        }
+        if windows.len() > MAX_LISTED {
+            let more = windows.len() - MAX_LISTED;
+            text.push_str(&format!("({more} more are not shown)\n"));
+        }
+        Ok(editor::for_both(&text, 0.0))
+    }
+
+    fn screen_capture(
+        &self,
+        args: &Capture,
+        context: &Context,
+    ) -> Result<CallToolResult, ToolError> {
+        let title = args.window_title.as_deref().map(str::trim);
+        // Some models fill in every argument.
+        let title = title.filter(|title| !title.is_empty());
+        if args.display.is_some() && title.is_some() {
+            let text =
+                "`display` and `window_title` are both given; say which of the two to capture";
+            return Err(ToolError::InvalidParams(text.to_owned()));
+        }
+        let screen = Screen::here()?;
+        let programs = Programs::new(self, context)?;
+        let scratch = Scratch::new()
+            .map_err(|error| failed(format!("There is no place for the picture: {error}.")))?;
+        let run = |mut command: Command| {
+            let what = format!("{} did not take the picture", program::name(&command));
+            command.current_dir(scratch.path());
+            run_or_say(&programs, command, &what).map(drop)
+        };
+        let name = match title {
+            None => {
+                let display = args.display.unwrap_or(0);
+                screen.capture(&programs, Target::Display(display), &run)?;
+                format!("Display {display}")
+            }
+            Some(title) => {
+                let windows = screen.windows(&programs)?;
+                let window = choose(&windows, title).map_err(failed)?;
+                screen.capture(&programs, Target::Window(window), &run)?;
+                format!("Window {:?}", window.title)
+            }
+        };
+        let (file, len) = scratch
+            .open(FILE)
+            .map_err(|error| failed(format!("There is no picture: {error}.")))?;
+        let picture = Picture::of(file, len, "The picture of the screen", &programs)?;
+        Ok(picture.result(&name))
+    }
+}
+
+impl Screen {
+    /// # Errors
+    /// When there is none.
+    fn here() -> Result<Self, ToolError> {
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let screen = Screen::of(env::consts::OS, &is_set);
+        screen.ok_or_else(|| {
+            failed(
+                "There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set. gosling has to run in \
+                 a graphical session, or with DISPLAY and XAUTHORITY of one.",
+            )
+        })
+    }
+
+    fn of(system: &str, is_set: &dyn Fn(&str) -> bool) -> Option<Self> {
+        match system {
+            "macos" => Some(Screen::Mac),
+            "windows" => Some(Screen::Windows),
+            // Programs for X11 see next to nothing of a Wayland session.
+            _ if is_set("WAYLAND_DISPLAY") => Some(Screen::Wayland),
+            _ if is_set("DISPLAY") => Some(Screen::X11),
+            _ => None,
+        }
+    }
+
+    fn windows(self, programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
+        match self {
+            Screen::Mac => desktop::mac_windows(programs),
+            Screen::Windows => desktop::windows_windows(programs),
+            Screen::Wayland => wayland::windows(programs),
+            Screen::X11 => x11::windows(programs),
+        }
+    }
+
+    /// Makes [`FILE`]. `run` runs a program in the folder for that.
+    fn capture(
+        self,
+        programs: &Programs<'_>,
+        target: Target<'_>,
+        run: &dyn Fn(Command) -> Result<(), ToolError>,
+    ) -> Result<(), ToolError> {
+        match self {
+            Screen::Mac => desktop::mac_capture(programs, target, run, FILE),
+            Screen::Windows => desktop::windows_capture(programs, target, run, FILE),
+            Screen::Wayland => wayland::capture(programs, target, run, FILE),
+            Screen::X11 => x11::capture(programs, target, run, FILE),
+        }
+    }
+}
+
+fn failed(why: impl Into<String>) -> ToolError {
+    ToolError::Failed(why.into())
+}
+
+fn no_display(n: u32, all: usize) -> ToolError {
+    let last = all.saturating_sub(1);
+    failed(format!(
+        "There is no display {n}; they are numbered from 0 to {last}."
+    ))
+}
+
+/// What a program prints; `what` begins the error if it fails.
+fn run_or_say(programs: &Programs<'_>, command: Command, what: &str) -> Result<String, ToolError> {
+    let done = programs.run(command)?;
+    match done.success {
+        true => Ok(done.text()),
+        false => {
+            let mut why = format!("{what}: {}.", done.complaint());
+            if cfg!(target_os = "macos") {
+                why.push_str(
+                    " The user may have to allow it in the settings, under Screen Recording.",
+                );
+            }
+            Err(failed(why))
+        }
+    }
+}
+
+/// The window of this title, or else the only one whose title has it somewhere, in any letter case.
+fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> {
+    let title = shown(title);
+    if let Some(window) = windows.iter().find(|window| window.title == title) {
+        return Ok(window);
+    }
+    let small = title.to_lowercase();
+    let with: Vec<&Window> = windows
+        .iter()
+        .filter(|window| window.title.to_lowercase().contains(&small))
+        .collect();
+    let names = |windows: &[&Window]| {
+        let titles = windows.iter().take(MAX_HINTED);
+        let titles: Vec<_> = titles.map(|window| format!("{:?}", window.title)).collect();
+        let more = match windows.len() > MAX_HINTED {
+            true => ", and more",
+            false => "",
+        };
+        format!("{}{more}", titles.join(", "))
+    };
+    match with.as_slice() {
+        [window] => Ok(window),
+        [] if windows.is_empty() => Err("No window with a title is open.".to_owned()),
+        [] => {
+            let all: Vec<&Window> = windows.iter().collect();
+            Err(format!(
+                "There is no window {title:?}, only {}.",
+                names(&all)
+            ))
+        }
+        many => Err(format!(
+            "Several windows have {title:?} in their title: {}. Say which one, with its whole title.",
+            names(many)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(titles: &[&str]) -> Vec<Window> {
+        let numbered = titles.iter().enumerate();
+        let window = |(n, title): (usize, &&str)| Window::new(&n.to_string(), title);
+        numbered.filter_map(window).collect()
+    }
+
+    #[test]
+    fn a_window_is_found_by_its_title_or_a_part_that_no_other_has() {
+        let windows = windows(&["Mail", "Mail – Inbox", "Editor\n\tone", "editor TWO", " "]);
+        assert_eq!(windows.len(), 4);
+        let found = |title: &str| choose(&windows, title).map(|window| window.title.as_str());
+        assert_eq!(found("Mail"), Ok("Mail"), "though another has it too");
+        assert_eq!(found("inbox"), Ok("Mail – Inbox"));
+        assert_eq!(found("Editor one"), Ok("Editor one"));
+        assert_eq!(found("Editor  two "), Ok("editor TWO"));
+        let several = found("edit").unwrap_err();
+        assert!(
+            several.contains(r#"Several windows have "edit""#),
+            "{several}"
+        );
+        assert!(
+            several.contains(r#""Editor one", "editor TWO""#),
+            "{several}"
+        );
+        let none = found("Browser").unwrap_err();
+        assert!(
+            none.contains(r#"no window "Browser", only "Mail""#),
+            "{none}"
+        );
+        assert!(choose(&[], "x").unwrap_err().contains("No window"));
+        let many = super::tests::windows(&["x"; 30]);
+        assert!(choose(&many, "y").unwrap_err().ends_with("and more."));
+    }
+
+    #[test]
+    fn who_shows_things_depends_on_system_and_session() {
+        let of = |system, set: &[&str]| Screen::of(system, &|name| set.contains(&name));
+        assert_eq!(of("macos", &[]), Some(Screen::Mac));
+        assert_eq!(of("windows", &["DISPLAY"]), Some(Screen::Windows));
+        assert_eq!(of("linux", &["DISPLAY"]), Some(Screen::X11));
+        assert_eq!(
+            of("linux", &["DISPLAY", "WAYLAND_DISPLAY"]),
+            Some(Screen::Wayland)
+        );
+        assert_eq!(of("linux", &[]), None);
+    }
+}

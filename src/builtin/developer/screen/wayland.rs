@@ -1,0 +1,262 @@
+//! Displays and windows of Wayland. Pictures come from `grim`; where windows are only some compositors
+//! tell, each by a program of its own: sway and Hyprland.
+
+use super::{Target, Window, failed, no_display, run_or_say};
+use crate::builtin::developer::program::Programs;
+use crate::mcp::server::ToolError;
+use serde::Deserialize;
+use std::env;
+use std::process::Command;
+
+/// How deep the tree of windows may be.
+const MAX_DEPTH: usize = 64;
+
+/// Who can be asked.
+#[derive(Clone, Copy)]
+enum Compositor {
+    Sway,
+    Hyprland,
+}
+
+impl Compositor {
+    fn of_this_session() -> Option<Self> {
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match () {
+            () if is_set("SWAYSOCK") => Some(Compositor::Sway),
+            () if is_set("HYPRLAND_INSTANCE_SIGNATURE") => Some(Compositor::Hyprland),
+            () => None,
+        }
+    }
+
+    fn ask(self, programs: &Programs<'_>, what: Question) -> Result<String, ToolError> {
+        let (name, args): (_, &[&str]) = match (self, what) {
+            (Compositor::Sway, Question::Displays) => ("swaymsg", &["-r", "-t", "get_outputs"]),
+            (Compositor::Sway, Question::Windows) => ("swaymsg", &["-r", "-t", "get_tree"]),
+            (Compositor::Hyprland, Question::Displays) => ("hyprctl", &["-j", "monitors"]),
+            (Compositor::Hyprland, Question::Windows) => ("hyprctl", &["-j", "clients"]),
+        };
+        let mut command = programs.find(name).ok_or_else(|| {
+            failed(format!(
+                "{name}, which comes with the compositor, is not on the PATH."
+            ))
+        })?;
+        command.args(args);
+        run_or_say(programs, command, "The compositor does not answer")
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Question {
+    Displays,
+    Windows,
+}
+
+/// The windows that are shown.
+///
+/// # Errors
+/// When the compositor does not tell.
+pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
+    let Some(compositor) = Compositor::of_this_session() else {
+        return Err(failed(
+            "This Wayland compositor does not tell others its windows, as only sway and Hyprland do; capture \
+             the display instead.",
+        ));
+    };
+    let text = compositor.ask(programs, Question::Windows)?;
+    let windows = match compositor {
+        Compositor::Sway => sway_windows(&text),
+        Compositor::Hyprland => hyprland_windows(&text),
+    };
+    windows.ok_or_else(not_understood)
+}
+
+fn not_understood() -> ToolError {
+    failed("What the compositor answers was not understood.")
+}
+
+/// Writes a picture into `file`, in the current directory of the programs.
+///
+/// # Errors
+/// When no program can, or it fails.
+pub(super) fn capture(
+    programs: &Programs<'_>,
+    target: Target<'_>,
+    run: &dyn Fn(Command) -> Result<(), ToolError>,
+    file: &str,
+) -> Result<(), ToolError> {
+    let mut grim = programs.find("grim").ok_or_else(|| {
+        failed(
+            "The screen cannot be captured: grim, which does that under Wayland, is not installed. Install \
+             it, for example with `apt install grim`.",
+        )
+    })?;
+    match target {
+        Target::Window(window) => grim.args(["-g", &window.handle]),
+        Target::Display(display) => match output_of(programs, display)? {
+            Some(output) => grim.args(["-o", &output]),
+            None => &mut grim,
+        },
+    };
+    grim.arg(file);
+    run(grim)
+}
+
+/// The name of a display; none if there is but one, or nobody who knows.
+fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, ToolError> {
+    let Some(compositor) = Compositor::of_this_session() else {
+        return match display {
+            0 => Ok(None),
+            n => Err(failed(format!(
+                "This Wayland compositor does not name its displays, so display {n} cannot be told from \
+                 others; display 0 is all of them."
+            ))),
+        };
+    };
+    let text = compositor.ask(programs, Question::Displays)?;
+    let mut names = outputs(&text).ok_or_else(not_understood)?;
+    let all = names.len();
+    match (display as usize) < all {
+        true => Ok(Some(names.swap_remove(display as usize))),
+        false => Err(no_display(display, all)),
+    }
+}
+
+/// What both say of displays, as far as it matters.
+fn outputs(text: &str) -> Option<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Output {
+        name: String,
+        active: Option<bool>,
+    }
+    let outputs: Vec<Output> = crate::json::from_str(text).ok()?;
+    let active = outputs
+        .into_iter()
+        .filter(|output| output.active != Some(false));
+    Some(active.map(|output| output.name).collect())
+}
+
+fn window(title: &str, [x, y, width, height]: [i64; 4]) -> Option<Window> {
+    if width <= 0 || height <= 0 {
+        return None;
+    }
+    Window::new(&format!("{x},{y} {width}x{height}"), title)
+}
+
+fn sway_windows(text: &str) -> Option<Vec<Window>> {
+    #[derive(Deserialize)]
+    struct Node {
+        name: Option<String>,
+        pid: Option<i64>,
+        visible: Option<bool>,
+        rect: Rect,
+        #[serde(default)]
+        nodes: Vec<Node>,
+        #[serde(default)]
+        floating_nodes: Vec<Node>,
+    }
+    #[derive(Deserialize)]
+    struct Rect {
+        x: i64,
+        y: i64,
+        width: i64,
+        height: i64,
+    }
+    // Reading it recurses, and so would letting it go.
+    if crate::json::depth(text) > MAX_DEPTH {
+        return None;
+    }
+    let root: Node = crate::json::from_str(text).ok()?;
+    let (mut windows, mut left) = (Vec::new(), vec![root]);
+    while let Some(node) = left.pop() {
+        let Rect {
+            x,
+            y,
+            width,
+            height,
+        } = node.rect;
+        // Only windows have a process.
+        if let (Some(name), Some(_), Some(true)) = (&node.name, node.pid, node.visible) {
+            windows.extend(window(name, [x, y, width, height]));
+        }
+        left.extend(node.floating_nodes.into_iter().rev());
+        left.extend(node.nodes.into_iter().rev());
+    }
+    Some(windows)
+}
+
+fn hyprland_windows(text: &str) -> Option<Vec<Window>> {
+    #[derive(Deserialize)]
+    struct Client {
+        title: String,
+        mapped: Option<bool>,
+        hidden: Option<bool>,
+        at: [i64; 2],
+        size: [i64; 2],
+    }
+    let clients: Vec<Client> = crate::json::from_str(text).ok()?;
+    let shown = clients
+        .iter()
+        .filter(|client| client.mapped != Some(false) && client.hidden != Some(true));
+    let of = |client: &Client| {
+        let ([x, y], [width, height]) = (client.at, client.size);
+        window(&client.title, [x, y, width, height])
+    };
+    Some(shown.filter_map(of).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(windows: Option<Vec<Window>>) -> Vec<(String, String)> {
+        let windows = windows.unwrap().into_iter();
+        windows
+            .map(|window| (window.title, window.handle))
+            .collect()
+    }
+
+    #[test]
+    fn windows_of_sway_are_leaves_that_are_seen() {
+        let rect = r#""rect":{"x":-5,"y":7,"width":300,"height":200}"#;
+        let tree = format!(
+            r#"{{"name":"root",{rect},"nodes":[
+                {{"name":"1","type":"workspace",{rect},"nodes":[
+                    {{"name":"Editor","pid":3,"visible":true,{rect},"nodes":[]}},
+                    {{"name":"Hidden","pid":4,"visible":false,{rect}}},
+                    {{"name":null,"pid":4,"visible":true,{rect}}}],
+                 "floating_nodes":[{{"name":"Player","pid":5,"visible":true,{rect}}}]}}]}}"#
+        );
+        let place = "-5,7 300x200".to_owned();
+        assert_eq!(
+            pairs(sway_windows(&tree)),
+            [
+                ("Editor".to_owned(), place.clone()),
+                ("Player".to_owned(), place)
+            ]
+        );
+        let deep = r#"{"rect":{"x":0,"y":0,"width":1,"height":1},"nodes":["#.repeat(100_000);
+        for bad in ["", "[]", "{}", &deep] {
+            assert!(sway_windows(bad).is_none());
+        }
+    }
+
+    #[test]
+    fn windows_of_hyprland_are_those_that_are_shown() {
+        let clients = r#"[{"title":"Term","mapped":true,"hidden":false,"at":[1,2],"size":[3,4],"x":0},
+            {"title":"Gone","mapped":false,"at":[1,2],"size":[3,4]},
+            {"title":"Flat","at":[1,2],"size":[3,0]}, {"title":"","at":[1,2],"size":[3,4]}]"#;
+        assert_eq!(
+            pairs(hyprland_windows(clients)),
+            [("Term".to_owned(), "1,2 3x4".to_owned())]
+        );
+        assert!(hyprland_windows("{}").is_none());
+    }
+
+    #[test]
+    fn displays_that_are_off_do_not_count() {
+        let names =
+            outputs(r#"[{"name":"a","active":true},{"name":"b","active":false},{"name":"c"}]"#);
+        assert_eq!(names.unwrap(), ["a", "c"]);
+        assert_eq!(outputs("no"), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! Displays and windows of X11, by the small programs that there are for it.
+
+use super::{Target, Window, failed, run_or_say};
+use crate::builtin::developer::program::Programs;
+use crate::mcp::server::ToolError;
+use std::process::Command;
+
+/// How many windows `xdotool` is asked about, one by one.
+const MAX_ASKED: usize = 200;
+
+/// A part of the screen, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Area {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+}
+
+impl Area {
+    /// As X11 writes it.
+    fn geometry(self) -> String {
+        format!("{}x{}+{}+{}", self.width, self.height, self.x, self.y)
+    }
+}
+
+/// The windows of all desktops.
+///
+/// # Errors
+/// When no program can tell.
+pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
+    if let Some(mut command) = programs.find("wmctrl") {
+        // In UTF-8, whatever the locale is.
+        command.args(["-l", "-u"]);
+        let done = programs.run(command)?;
+        // It asks the window manager; where there is none, the other one may know.
+        if done.success {
+            return Ok(listed(&done.text()));
+        }
+    }
+    let xdotool = |args: &[&str]| {
+        let mut command = programs.find("xdotool")?;
+        command.args(args);
+        Some(command)
+    };
+    let Some(search) = xdotool(&["search", "--onlyvisible", "--name", "."]) else {
+        return Err(failed(
+            "The windows cannot be listed: no program for that is installed that works here. Install wmctrl \
+             (`apt install wmctrl`), or without a window manager xdotool.",
+        ));
+    };
+    let done = programs.run(search)?;
+    // It also fails when it finds none, without a word.
+    if !done.success && !done.stdout.is_empty() {
+        let why = done.complaint();
+        return Err(failed(format!("The windows cannot be listed: {why}.")));
+    }
+    let mut windows = Vec::new();
+    for id in ids(&done.text()).take(MAX_ASKED) {
+        if let Some(command) = xdotool(&["getwindowname", id]) {
+            let done = programs.run(command)?;
+            if done.success {
+                windows.extend(Window::new(id, &done.text()));
+            }
+        }
+    }
+    Ok(windows)
+}
+
+/// Lines of an id, a desktop, a host and a title.
+fn listed(text: &str) -> Vec<Window> {
+    let window = |line: &str| {
+        let (id, rest) = line.split_once(' ')?;
+        let (_desktop, rest) = rest.trim_start().split_once(' ')?;
+        let (_host, title) = rest.trim_start().split_once(' ')?;
+        id.starts_with("0x").then(|| Window::new(id, title))?
+    };
+    text.lines().filter_map(window).collect()
+}
+
+/// Those of the lines that are ids of windows.
+fn ids(text: &str) -> impl Iterator<Item = &str> {
+    let is_id = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    text.lines().map(str::trim).filter(is_id)
+}
+
+/// Writes a picture into `file`, in the current directory of the programs.
+///
+/// # Errors
+/// When no program can, or it fails.
+pub(super) fn capture(
+    programs: &Programs<'_>,
+    target: Target<'_>,
+    run: &dyn Fn(Command) -> Result<(), ToolError>,
+    file: &str,
+) -> Result<(), ToolError> {
+    let missing = || {
+        failed(
+            "The screen cannot be captured: neither scrot nor ImageMagick (`import`) is installed. Install \
+             one of them, for example with `apt install scrot`.",
+        )
+    };
+    match target {
+        Target::Display(display) => {
+            let area = area_of(programs, display)?;
+            if let Some(mut scrot) = programs.find("scrot") {
+                scrot.args(scrot_args(area, file));
+                return run(scrot);
+            }
+            let mut import = programs.imagemagick("import")?.ok_or_else(missing)?;
+            import.args(import_args("root", area, file));
+            run(import)
+        }
+        Target::Window(window) => {
+            if let Some(mut import) = programs.imagemagick("import")? {
+                import.args(import_args(&window.handle, None, file));
+                return run(import);
+            }
+            let (Some(mut scrot), Some(mut xdotool)) =
+                (programs.find("scrot"), programs.find("xdotool"))
+            else {
+                return Err(failed(
+                    "Windows cannot be captured: that needs ImageMagick (`import`), or scrot and xdotool. \
+                     Install them, for example with `apt install imagemagick`; or capture the display.",
+                ));
+            };
+            xdotool.args(["getwindowgeometry", "--shell", &window.handle]);
+            let text = run_or_say(programs, xdotool, "The window was not found")?;
+            let area = place(&text).ok_or_else(|| {
+                failed("xdotool does not say where the window is; capture the display.")
+            })?;
+            scrot.args(scrot_args(Some(area), file));
+            run(scrot)
+        }
+    }
+}
+
+fn scrot_args(area: Option<Area>, file: &str) -> Vec<String> {
+    let mut args = Vec::new();
+    if let Some(Area {
+        x,
+        y,
+        width,
+        height,
+    }) = area
+    {
+        args.extend(["-a".to_owned(), format!("{x},{y},{width},{height}")]);
+    }
+    args.push(file.to_owned());
+    args
+}
+
+fn import_args(window: &str, area: Option<Area>, file: &str) -> Vec<String> {
+    let mut args: Vec<String> = ["-silent", "-window", window].map(str::to_owned).into();
+    if let Some(area) = area {
+        args.extend(["-crop".to_owned(), area.geometry(), "+repage".to_owned()]);
+    }
+    args.push(format!("png:{file}"));
+    args
+}
+
+/// Where this display is on the screen; none if it is all of it.
+fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolError> {
+    let displays = match programs.find("xrandr") {
+        Some(mut xrandr) => {
+            xrandr.arg("--listmonitors");
+            let done = programs.run(xrandr)?;
+            if done.success {
+                monitors(&done.text())
+            } else {
+                Vec::new()
+            }
+        }
+        None => Vec::new(),
+    };
+    match (displays.as_slice(), display) {
+        // Nobody knows of more, and one is there.
+        ([] | [_], 0) => Ok(None),
+        ([], _) => Err(failed(format!(
+            "Only display 0 is known here; to find display {display}, install xrandr (`apt install \
+             x11-xserver-utils`)."
+        ))),
+        (all, n) => match all.get(n as usize) {
+            Some(area) => Ok(Some(*area)),
+            None => Err(super::no_display(n, all.len())),
+        },
+    }
+}
+
+/// Lines such as ` 0: +*DP-1 1920/344x1080/194+0+0  DP-1`.
+fn monitors(text: &str) -> Vec<Area> {
+    let monitor = |line: &str| {
+        let mut words = line.split_whitespace();
+        let number = words.next()?.strip_suffix(':')?;
+        number.parse::<u32>().ok()?;
+        let (width, rest) = words.nth(1)?.split_once('/')?;
+        let (height, rest) = rest.split_once('x')?.1.split_once('/')?;
+        let mut corner = rest.split('+').skip(1);
+        let area = Area {
+            x: corner.next()?.parse().ok()?,
+            y: corner.next()?.parse().ok()?,
+            width: width.parse().ok()?,
+            height: height.parse().ok()?,
+        };
+        Some(area)
+    };
+    text.lines().filter_map(monitor).collect()
+}
+
+/// Lines such as `WIDTH=484`. What is left of or above the screen is not shown.
+fn place(text: &str) -> Option<Area> {
+    let value = |name: &str| {
+        let of = |line: &str| {
+            line.strip_prefix(name)?
+                .strip_prefix('=')?
+                .trim()
+                .parse()
+                .ok()
+        };
+        text.lines().find_map(of)
+    };
+    let [x, y, width, height]: [i64; 4] =
+        [value("X")?, value("Y")?, value("WIDTH")?, value("HEIGHT")?];
+    let side = |from: i64, len: i64| {
+        let end = from.checked_add(len)?;
+        let from = from.max(0);
+        let len = u32::try_from(end - from).ok().filter(|len| *len > 0)?;
+        Some((u32::try_from(from).ok()?, len))
+    };
+    let ((x, width), (y, height)) = (side(x, width)?, side(y, height)?);
+    Some(Area {
+        x,
+        y,
+        width,
+        height,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wmctrl_names_windows_by_line() {
+        let text = "0x02400006  0 host A title – with spaces\n\
+                    0x02400007 -1  host  \n\
+                    0x02400008  1 N/A Other\n\
+                    Cannot do this and that\n\n0x1\n";
+        let windows = listed(text);
+        let pairs: Vec<_> = windows
+            .iter()
+            .map(|window| (window.handle.as_str(), window.title.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("0x02400006", "A title – with spaces"),
+                ("0x02400008", "Other")
+            ]
+        );
+    }
+
+    #[test]
+    fn only_numbers_are_ids() {
+        let text = "12\nError: no\n\n-3\n 44 \n";
+        assert_eq!(ids(text).collect::<Vec<_>>(), ["12", "44"]);
+    }
+
+    #[test]
+    fn monitors_are_where_xrandr_says() {
+        let text = "Monitors: 2\n 0: +*eDP-1 1920/344x1080/194+0+120  eDP-1\n \
+                    1: +HDMI-1 2560/597x1440/336+1920+0  HDMI-1\n 2: odd\n 3: +x 1/x2\n";
+        let all: Vec<_> = monitors(text).into_iter().map(Area::geometry).collect();
+        assert_eq!(all, ["1920x1080+0+120", "2560x1440+1920+0"]);
+    }
+
+    #[test]
+    fn a_window_that_sticks_out_is_where_it_can_be_seen() {
+        let text = |x: &str| format!("WINDOW=7\nX={x}\nY=20\nWIDTH=484\nHEIGHT=316\nSCREEN=0\n");
+        assert_eq!(place(&text("100")).unwrap().geometry(), "484x316+100+20");
+        assert_eq!(place(&text("-84")).unwrap().geometry(), "400x316+0+20");
+        for nowhere in ["-484", "x", "99999999999999999999", "9223372036854775807"] {
+            assert_eq!(place(&text(nowhere)), None, "{nowhere}");
+        }
+        assert_eq!(place(""), None);
+    }
+
+    #[test]
+    fn both_programs_capture_all_or_a_part() {
+        let area = Area {
+            x: 1,
+            y: 2,
+            width: 30,
+            height: 40,
+        };
+        assert_eq!(scrot_args(None, "a.png"), ["a.png"]);
+        assert_eq!(
+            scrot_args(Some(area), "a.png"),
+            ["-a", "1,2,30,40", "a.png"]
+        );
+        assert_eq!(
+            import_args("root", Some(area), "a.png").join(" "),
+            "-silent -window root -crop 30x40+1+2 +repage png:a.png"
+        );
+        assert_eq!(
+            import_args("0x7", None, "a.png").join(" "),
+            "-silent -window 0x7 png:a.png"
+        );
+    }
+}
