@@ -274,4 +274,42 @@ mod tests {
         let long = done(&"x ".repeat(1 << 20), "").complaint();
         assert_eq!(long.chars().count(), MAX_SHOWN + 1);
     }
+
+    /// What becomes of a shell's script that may take so long.
+    #[cfg(unix)]
+    fn run(script: &str, limit: Duration, cancel: &Cancel) -> Result<Done, String> {
+        let programs = Programs {
+            family: Arc::new(Family::new().unwrap()),
+            until: Instant::now() + limit,
+            cancel,
+        };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let done = programs.run(command);
+        programs.family.end();
+        done.map_err(|error| error.to_string())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn neither_time_nor_output_is_without_end() {
+        const LONG: Duration = Duration::from_secs(600);
+        let none = Cancel::new();
+        let begin = Instant::now();
+        let late = run("yes & sleep 1000", Duration::from_millis(200), &none);
+        let why = late.err().unwrap();
+        assert!(why.starts_with("sh took too long"), "{why}");
+        let flood = "head -c 9000000 /dev/zero; head -c 9000 /dev/zero >&2; exit 3";
+        let done = run(flood, LONG, &none).unwrap();
+        assert!(!done.success);
+        assert_eq!(done.stdout.len(), MAX_OUTPUT);
+        assert_eq!(done.stderr.len(), MAX_COMPLAINT);
+        // What goes on in the background is not waited for, and nothing waits for input.
+        let done = run("sleep 1000 & cat; echo hi", LONG, &none).unwrap();
+        assert!(done.success);
+        assert_eq!(done.text(), "hi\n");
+        none.cancel();
+        assert_eq!(run("echo hi", LONG, &none).err().unwrap(), "Cancelled.");
+        assert!(begin.elapsed() < LONG / 2);
+    }
 }

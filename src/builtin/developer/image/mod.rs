@@ -9,6 +9,7 @@ use super::{Developer, files};
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::text::printable;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use format::{Format, Header, look};
@@ -26,6 +27,8 @@ const MAX_UNCHANGED: u64 = 1 << 20;
 /// How large one may be in all, in bytes and in pixels.
 const MAX_FILE: u64 = 64 << 20;
 const MAX_PIXELS: u64 = 120_000_000;
+/// How much of its path is said, in characters.
+const MAX_NAME: usize = 1_000;
 /// Where macOS writes a space that models take for a plain one.
 const NARROW: char = '\u{202f}';
 
@@ -76,8 +79,8 @@ impl Developer {
         });
         let (path, (file, len)) = found.map_err(ToolError::InvalidParams)?;
         let programs = Programs::new(self, context)?;
-        let picture = Picture::of(file, len, &path.display().to_string(), &programs)?;
-        Ok(picture.result(&path.display().to_string()))
+        let name = printable(&path.to_string_lossy(), MAX_NAME);
+        Picture::of(file, len, &name, &programs).map(|picture| picture.result(&name))
     }
 }
 
