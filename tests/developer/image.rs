@@ -11,7 +11,6 @@ use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
-use std::time::Duration;
 
 fn show(session: &Session<'_>, path: &str) -> Answer {
     session.call("developer__image_processor", json!({ "path": path }))
@@ -160,7 +159,7 @@ fn what_the_program_makes_is_looked_at() {
 }
 
 #[test]
-fn hanging_up_ends_the_program_and_leaves_nothing() {
+fn the_program_ends_with_the_call_and_leaves_nothing() {
     let bench = Bench::new().program(
         "magick",
         "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7'; exit; }\n\
@@ -168,19 +167,24 @@ fn hanging_up_ends_the_program_and_leaves_nothing() {
     );
     on(&bench, |session| {
         fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
-        let call = session.begin_call("developer__image_processor", json!({"path": "a.png"}));
         let running = || {
             let all = session.server.descendants();
             all.iter()
                 .filter(|p| ["sleep", "yes"].contains(&&*p.name()))
                 .count()
         };
-        until("the program", || (running() == 2).then_some(()));
-        assert!(!bench.is_tidy());
-        std::thread::sleep(Duration::from_millis(100));
-        drop(call);
+        let begun = || {
+            let call = session.begin_call("developer__image_processor", json!({"path": "a.png"}));
+            until("the program", || (running() == 2).then_some(()));
+            assert!(!bench.is_tidy());
+            call
+        };
+        drop(begun());
         until("its end", || (running() == 0).then_some(()));
         until("a tidy place", || bench.is_tidy().then_some(()));
+        let _call = begun();
+        session.server.terminate();
+        assert!(bench.is_tidy());
     });
 }
 
