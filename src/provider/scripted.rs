@@ -24,7 +24,9 @@
 //! `arguments_text` as the model would spell them, JSON or not; `image` with `data` and `mime_type`;
 //! `error` with `class` (`config`, `authentication`, `rate_limit`, `context_exceeded`, `credits`,
 //! `refused`, `server`, `timeout`, `transport`, `protocol`, `cancelled`), `message`, `after_ms`, and
-//! `times`, after which it fails no more; `wait_ms`; `say_results: true`, the results of the tools.
+//! `times`, after which it fails no more; `wait_ms`; `say_results: true`, the results of the tools;
+//! `expect`, which lets the script go on only if these characters are in the tools' last results, and
+//! else is an error of the class `refused` that quotes them.
 //!
 //! **Which answer comes**: a step that calls ends an answer, and what is behind it answers the tools'
 //! results; so a loop of calls may be written in one turn or in several. Turns without `when` come
@@ -62,6 +64,8 @@ const MAX_SCRIPT: u64 = 4 << 20;
 const LOOK: Duration = Duration::from_millis(10);
 /// How much of what the user said is in a summary that the script does not have, in characters.
 const DIGEST: usize = 200;
+/// How much is quoted of results that were not expected, in characters.
+const QUOTED: usize = 1_000;
 
 /// What is said without a script.
 const ECHO: &str = r#"{"repeat": true, "turns": [{"steps": [
@@ -253,11 +257,23 @@ impl Actor<'_> {
                 }
                 Step::Fail(_) => {}
                 Step::Wait(time) => self.wait(*time)?,
+                Step::Expect(text) => self.expect(text)?,
             }
         }
         self.answer.usage = scene.usage;
         self.answer.stop = scene.stop;
         Ok(self.answer)
+    }
+
+    /// Fails unless the tools' last results have this in them.
+    fn expect(&self, text: &str) -> Result<(), Error> {
+        let results = script::last_results(self.ask.messages).join("\n");
+        if results.contains(text) {
+            return Ok(());
+        }
+        let quoted: String = results.chars().take(QUOTED).collect();
+        let reason = format!("the script expects {text:?} from the tools, which said {quoted:?}");
+        Err(Error::new(Class::Refused, reason))
     }
 
     fn say(&mut self, text: &str, chunks: usize, delay: Duration) -> Result<(), Error> {

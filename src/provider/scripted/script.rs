@@ -70,6 +70,7 @@ pub(super) enum Step {
     Fail(Failure),
     Wait(Duration),
     SayResults,
+    Expect(String),
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,6 +132,7 @@ struct Fields {
     error: Option<Failure>,
     wait_ms: Option<u64>,
     say_results: Option<bool>,
+    expect: Option<String>,
 }
 
 impl TryFrom<Fields> for Step {
@@ -157,6 +159,7 @@ impl TryFrom<Fields> for Step {
             fields.error.map(Step::Fail),
             fields.wait_ms.map(Duration::from_millis).map(Step::Wait),
             (fields.say_results == Some(true)).then_some(Step::SayResults),
+            fields.expect.map(Step::Expect),
         ];
         let mut kinds = kinds.into_iter().flatten();
         match (kinds.next(), kinds.next()) {

@@ -137,6 +137,24 @@ fn a_loop_of_calls_may_be_one_turn_or_several() {
 }
 
 #[test]
+fn a_script_goes_on_only_with_the_results_that_it_expects() {
+    let script = r#"{"turns":[{"steps":[{"calls":[{"name":"t"},{"name":"t"}]},
+        {"expect":"4"},{"expect":"2\n42"},{"text":"good"}]}]}"#;
+    let lab = Lab::new(script);
+    let mut talk = Talk::default().user("hi");
+    assert_eq!(talk.go(&lab, "42"), "good");
+    let long = format!("4{}", "2".repeat(2_000));
+    let mut talk = Talk(talk.0[..2].to_vec());
+    talk.0
+        .push(Message::new(Role::User, vec![response("call_0_0", &long)]));
+    let error = lab.ask(&talk).unwrap_err();
+    assert_eq!(error.class, Class::Refused);
+    let message = error.to_string();
+    assert!(message.contains(r#"expects "2\n42""#), "{message}");
+    assert!(message.len() < 1_200, "{message}");
+}
+
+#[test]
 fn calls_side_by_side_have_ids_of_their_own_and_all_their_results_are_said() {
     let lab = Lab::new(
         r#"{"repeat":true,"turns":[{"steps":[{"calls":[{"name":"a"},{"name":"b","id":"mine"}]},
