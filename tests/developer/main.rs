@@ -9,6 +9,7 @@ mod guard;
 mod image;
 mod programs;
 mod prompts;
+mod repair;
 mod screen;
 mod shell;
 
