@@ -5,6 +5,7 @@ mod support;
 
 mod analyze;
 mod editor;
+mod ending;
 mod guard;
 mod image;
 mod programs;

@@ -1,0 +1,180 @@
+//! What a command has started ends with its call, or with the session, whichever way those end.
+//! The processes look for nobody and belong to nobody in the end, so they are known by an argument.
+
+use crate::support::process::with_argument;
+use crate::support::server::{GOSLING, Session, gosling};
+use crate::support::until;
+use crate::{said, with_developer};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How long a `sleep` takes that no other test has.
+fn mark() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1000);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("1{:07}{n}", std::process::id())
+}
+
+#[track_caller]
+fn running(mark: &str, count: usize) {
+    until(&format!("{count} processes run"), || {
+        (with_argument(mark).len() == count).then_some(())
+    });
+}
+
+/// A `gosling mcp developer` on stdio, line by line.
+struct OnStdio {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl OnStdio {
+    fn start() -> OnStdio {
+        let mut process = gosling()
+            .args(["mcp", "developer"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|e| panic!("{GOSLING}: {e}"));
+        let stdin = process.stdin.take();
+        let stdout = BufReader::new(process.stdout.take().unwrap());
+        let mut server = OnStdio {
+            process,
+            stdin,
+            stdout,
+        };
+        let client = json!({"name": "test", "version": "1"});
+        server.send(json!({"id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}}));
+        assert_eq!(server.next()["id"], 0);
+        server.send(json!({"method": "notifications/initialized"}));
+        server
+    }
+
+    fn send(&mut self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        let stdin = self.stdin.as_mut().expect("until the end");
+        writeln!(stdin, "{message}").unwrap();
+    }
+
+    fn shell(&mut self, id: u32, command: &str) {
+        let params = json!({"name": "shell", "arguments": {"command": command}});
+        self.send(json!({"id": id, "method": "tools/call", "params": params}));
+    }
+
+    /// The next answer; what is logged is passed over.
+    fn next(&mut self) -> Value {
+        loop {
+            let mut line = String::new();
+            self.stdout.read_line(&mut line).unwrap();
+            let message: Value = serde_json::from_str(&line).expect("a message");
+            if message.get("id").is_some() {
+                return message;
+            }
+        }
+    }
+
+    /// Says goodbye and waits for the end.
+    fn leave(mut self) {
+        drop(self.stdin.take());
+        until("it ends", || self.process.try_wait().unwrap());
+    }
+}
+
+impl Drop for OnStdio {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn a_client_that_hangs_up_leaves_nothing() {
+    with_developer(|session| {
+        for stubborn in ["", "trap '' TERM; "] {
+            let mark = mark();
+            let command = format!("{stubborn}sleep {mark} & setsid sleep {mark} & sleep {mark}");
+            let call = session.begin_call("developer__shell", json!({"command": command}));
+            running(&mark, 3);
+            drop(call);
+            running(&mark, 0);
+        }
+        let answer = session.call("developer__shell", json!({"command": "echo on"}));
+        assert_eq!(said(&answer.is(200)), "on\n");
+    });
+}
+
+#[test]
+fn a_session_that_is_stopped_leaves_nothing_of_a_call_under_way() {
+    with_developer(|session| {
+        let mark = mark();
+        let command = format!("trap '' TERM; sleep {mark} & sleep {mark}");
+        let call = session.begin_call("developer__shell", json!({"command": command}));
+        running(&mark, 2);
+        session.stop();
+        let left = with_argument(&mark);
+        assert!(left.is_empty(), "when stop is answered: {left:?}");
+        drop(call);
+    });
+}
+
+#[test]
+fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
+    let mut server = OnStdio::start();
+    for (id, stubborn) in [(1, ""), (2, "trap '' TERM; ")] {
+        let mark = mark();
+        server.shell(id, &format!("{stubborn}sleep {mark} & sleep {mark}"));
+        running(&mark, 2);
+        server.send(json!({"method": "notifications/cancelled", "params": {"requestId": id}}));
+        running(&mark, 0);
+    }
+    server.shell(3, "echo on");
+    let answer = server.next();
+    assert_eq!(answer["id"], 3, "what is cancelled is not answered");
+    assert_eq!(answer["result"]["content"][0]["text"], "on\n");
+}
+
+#[test]
+fn a_client_that_leaves_takes_all_of_it_along() {
+    let mut server = OnStdio::start();
+    let mark = mark();
+    server.shell(1, &format!("sleep {mark} & echo begun"));
+    assert_eq!(server.next()["result"]["content"][0]["text"], "begun\n");
+    server.shell(2, &format!("trap '' TERM; sleep {mark} & sleep {mark}"));
+    running(&mark, 3);
+    server.leave();
+    running(&mark, 0);
+}
+
+/// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.
+const FLOOD: usize = 16 << 20;
+
+#[test]
+fn a_flood_of_output_is_counted_and_not_kept() {
+    with_developer(|session| {
+        let run = |command: &str| call(session, command);
+        // Whatever is made by the first call is there.
+        run("seq 1 100000");
+        let before = session.server.memory("VmHWM");
+        // Lines, and one that has no end.
+        for source in ["yes 'all work and no play'", "cat /dev/zero | tr '\\0' x"] {
+            let answer = run(&format!("{source} | head -c 100000000; echo; echo the end"));
+            assert_eq!(answer["is_error"], true);
+            let text = answer["content"][0]["text"].as_str().expect("a text");
+            let cap = "more than the 400000 that fit into an answer";
+            assert!(text.contains(cap) && text.contains("the end"), "{text}");
+            assert!(text.len() < 8_000, "{text}");
+        }
+        let grown = session.server.memory("VmHWM").saturating_sub(before);
+        assert!(grown < FLOOD, "{grown}");
+    });
+}
+
+fn call(session: &Session<'_>, command: &str) -> Value {
+    let answer = session.call("developer__shell", json!({"command": command}));
+    answer.is(200).body
+}
