@@ -59,6 +59,8 @@ pub const MARK: &str = "GOSLING_PROCESS_MARK";
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);
+/// How long what is left of a family may take to end once it was asked.
+const TERM: Duration = Duration::from_secs(1);
 /// How long the search for what else a child has started may take.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -201,9 +203,12 @@ impl Family {
         self.mark.of_member(number)
     }
 
-    /// Ends whatever is left.
+    /// Ends whatever is left: asks all of it with SIGTERM, gives it a second together, and kills what
+    /// is there then. Where nothing is left it takes no time.
     pub fn end(&self) {
-        sweep::kill_marked(&self.mark, SWEEP);
+        if sweep::ask_marked(&self.mark, TERM) {
+            sweep::kill_marked(&self.mark, SWEEP);
+        }
     }
 }
 

@@ -1,11 +1,11 @@
-//! Killing everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
+//! Ending everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
 //!
 //! What forks while it is looked for is met by looking again, until a look meets nothing. The
 //! newest process is asked first, because one that forks and ends all the time leaves little time.
 //! There is no stopping before the killing: what was killed forks no more than what was stopped.
 
 use super::mark::{Mark, Says, has_ended, limit_in};
-use super::unix::{self, Hit};
+use super::unix::{self, Hit, Signal};
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -18,6 +18,36 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often in a row to look again only because processes ended before they could be asked: each may
 /// have forked.
 const IN_VAIN: u32 = 10;
+/// How often those that were asked to end are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Asks every process, other than this one, that carries the mark to end, and waits until all of them
+/// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill.
+pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
+    if !cfg!(target_os = "linux") {
+        return false;
+    }
+    let deadline = Instant::now() + limit;
+    let pids = match others() {
+        Ok(pids) => pids,
+        Err(e) => {
+            say_once(&e);
+            return false;
+        }
+    };
+    let mut sweep = Sweep::new(mark, Signal::Terminate);
+    let (met, silent) = sweep.ask_limits(pids);
+    let met = met.max(sweep.ask_environments(silent));
+    let mut asked = sweep.signalled;
+    loop {
+        asked.retain(|pid| lives(*pid) && carries(*pid, mark));
+        let left = deadline.saturating_duration_since(Instant::now());
+        if asked.is_empty() || left.is_zero() {
+            return met != Met::Nothing;
+        }
+        thread::sleep(left.min(LOOK));
+    }
+}
 
 /// Kills every process, other than this one, that carries the mark, and looks again until nothing is
 /// left or the limit passes. Where `/proc` shows nothing it does nothing, and says so once.
@@ -26,10 +56,7 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
         return;
     }
     let deadline = Instant::now() + limit;
-    let mut sweep = Sweep {
-        mark,
-        known: HashSet::new(),
-    };
+    let mut sweep = Sweep::new(mark, Signal::Kill);
     let mut in_vain = 0;
     while Instant::now() < deadline {
         let pids = match others() {
@@ -56,26 +83,38 @@ enum Met {
     Nothing,
     /// One that had ended already.
     TooLate,
-    /// One that was killed before and has not vanished yet.
+    /// One that was signalled before and has not vanished yet.
     Again,
-    /// One that was killed now.
+    /// One that was signalled now.
     New,
 }
 
 struct Sweep<'a> {
     mark: &'a Mark,
+    signal: Signal,
     /// What was met so far.
     known: HashSet<i32>,
+    /// What was sent the signal.
+    signalled: Vec<i32>,
 }
 
-impl Sweep<'_> {
-    /// Kills by the limits of processes. Also gives those whose limits say nothing.
+impl<'a> Sweep<'a> {
+    fn new(mark: &'a Mark, signal: Signal) -> Sweep<'a> {
+        Sweep {
+            mark,
+            signal,
+            known: HashSet::new(),
+            signalled: Vec::new(),
+        }
+    }
+
+    /// Signals by the limits of processes. Also gives those whose limits say nothing.
     fn ask_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
         let (mark, mut most, mut silent) = (self.mark, Met::Nothing, Vec::new());
         for pid in pids {
             let marked = || says(pid, mark) == Some(Says::Marked);
             most = most.max(match says(pid, mark) {
-                Some(Says::Marked) => self.kill(pid, marked),
+                Some(Says::Marked) => self.signal(pid, marked),
                 Some(Says::Other) => Met::Nothing,
                 Some(Says::Nothing) => {
                     silent.push(pid);
@@ -87,34 +126,48 @@ impl Sweep<'_> {
         (most, silent)
     }
 
-    /// Kills by the environments of processes, which takes far longer.
+    /// Signals by the environments of processes, which takes far longer.
     fn ask_environments(&mut self, pids: Vec<i32>) -> Met {
         let (mark, mut most) = (self.mark, Met::Nothing);
-        // A zombie has none.
-        let marked =
-            |pid| fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| mark.is_in(&text));
         for pid in pids {
-            if marked(pid) {
-                most = most.max(self.kill(pid, || marked(pid)));
+            if remembers(pid, mark) {
+                most = most.max(self.signal(pid, || remembers(pid, mark)));
             }
         }
         most
     }
 
-    fn kill(&mut self, pid: i32, marked: impl Fn() -> bool) -> Met {
-        let stat = || fs::read_to_string(format!("/proc/{pid}/stat"));
-        let meant = || marked() && stat().is_ok_and(|stat| !has_ended(&stat));
-        self.note(pid, unix::kill_if(pid, meant))
+    fn signal(&mut self, pid: i32, marked: impl Fn() -> bool) -> Met {
+        let hit = unix::signal_if(pid, self.signal, || marked() && lives(pid));
+        self.note(pid, hit)
     }
 
     fn note(&mut self, pid: i32, hit: Hit) -> Met {
-        match (hit, self.known.insert(pid)) {
-            (Hit::Killed, true) => Met::New,
-            (Hit::Killed, false) => Met::Again,
+        let new = self.known.insert(pid);
+        if hit == Hit::Signalled && new {
+            self.signalled.push(pid);
+        }
+        match (hit, new) {
+            (Hit::Signalled, true) => Met::New,
+            (Hit::Signalled, false) => Met::Again,
             (Hit::Gone, true) => Met::TooLate,
             (Hit::Gone, false) | (Hit::Refused, _) => Met::Nothing,
         }
     }
+}
+
+/// Whether the environment of a process has the mark. A zombie has none.
+fn remembers(pid: i32, mark: &Mark) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| mark.is_in(&text))
+}
+
+fn carries(pid: i32, mark: &Mark) -> bool {
+    says(pid, mark) == Some(Says::Marked) || remembers(pid, mark)
+}
+
+fn lives(pid: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !has_ended(&stat))
 }
 
 /// What the limit of a process says; none when it has vanished.
@@ -159,7 +212,8 @@ fn say_once(error: &io::Error) {
 mod tests {
     use super::super::process::MARK;
     use super::*;
-    use std::process::{Child, Command};
+    use std::io::Read;
+    use std::process::{Child, Command, Stdio};
 
     /// Far more than a sweep takes.
     const LIMIT: Duration = Duration::from_secs(60);
@@ -177,8 +231,50 @@ mod tests {
         command.spawn().unwrap()
     }
 
-    fn lives(child: &mut Child) -> bool {
+    fn runs(child: &mut Child) -> bool {
         child.try_wait().unwrap().is_none()
+    }
+
+    /// A shell that carries the mark, once it has set a trap.
+    fn trapped(mark: &Mark, trap: &str) -> Child {
+        let mut command = Command::new("sh");
+        let script = format!("{trap} echo; while :; do sleep 0.02; done");
+        command
+            .args(["-c", &script])
+            .env(MARK, mark.variable(None))
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = child.stdout.as_mut().unwrap();
+        stdout.read_exact(&mut [0]).unwrap();
+        child
+    }
+
+    #[test]
+    fn who_is_asked_may_see_to_its_affairs_first() {
+        let mark = server().of_child(1);
+        assert!(!ask_marked(&mark, LIMIT), "nobody is there");
+        let mut other = limited(&server().of_child(1));
+        let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
+        assert!(ask_marked(&mark, LIMIT));
+        assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(7));
+        assert!(runs(&mut other));
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+
+    #[test]
+    fn all_who_do_not_listen_are_waited_for_together() {
+        let mark = server().of_child(1);
+        let mut deaf: Vec<_> = (0..4).map(|_| trapped(&mark, "trap '' TERM;")).collect();
+        let (limit, begin) = (Duration::from_secs(2), Instant::now());
+        assert!(ask_marked(&mark, limit));
+        let took = begin.elapsed();
+        assert!(took >= limit && took < 4 * limit, "{took:?}");
+        assert!(deaf.iter_mut().all(runs));
+        kill_marked(&mark, LIMIT);
+        for child in &mut deaf {
+            child.wait().unwrap();
+        }
     }
 
     #[cfg(target_pointer_width = "64")]
@@ -189,7 +285,7 @@ mod tests {
         let (mut first, mut second) = (limited(&one), limited(&two));
         kill_marked(&one, LIMIT);
         first.wait().unwrap();
-        assert!(lives(&mut second));
+        assert!(runs(&mut second));
         kill_marked(&server, LIMIT);
         second.wait().unwrap();
     }
@@ -209,7 +305,7 @@ mod tests {
             thread::yield_now();
         }
         kill_marked(&server().of_child(1), LIMIT);
-        assert!(lives(&mut child));
+        assert!(runs(&mut child));
         kill_marked(&mark, LIMIT);
         child.wait().unwrap();
     }
@@ -230,10 +326,10 @@ mod tests {
     fn a_mark_is_asked_for_again_before_the_kill() {
         let mut child = limited(&server().of_child(1));
         let pid = unix::pid_of(&child);
-        assert_eq!(unix::kill_if(pid, || false), Hit::Gone);
-        assert!(lives(&mut child));
-        assert_eq!(unix::kill_if(pid, || true), Hit::Killed);
+        assert_eq!(unix::signal_if(pid, Signal::Kill, || false), Hit::Gone);
+        assert!(runs(&mut child));
+        assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Signalled);
         child.wait().unwrap();
-        assert_eq!(unix::kill_if(pid, || true), Hit::Gone);
+        assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Gone);
     }
 }

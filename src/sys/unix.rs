@@ -12,11 +12,20 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a group is sent.
+/// What a group or a process is sent.
 #[derive(Clone, Copy)]
 pub(super) enum Signal {
     Terminate,
     Kill,
+}
+
+impl Signal {
+    fn number(self) -> i32 {
+        match self {
+            Signal::Terminate => libc::SIGTERM,
+            Signal::Kill => libc::SIGKILL,
+        }
+    }
 }
 
 /// The child's id as the system calls want it.
@@ -130,12 +139,8 @@ pub(super) fn be_a_guardian() {
 
 /// Signals a whole group; one that is gone already is fine.
 pub(super) fn signal_group(group: i32, signal: Signal) {
-    let signal = match signal {
-        Signal::Terminate => libc::SIGTERM,
-        Signal::Kill => libc::SIGKILL,
-    };
     if group > 1 {
-        let _ = kill(-group, signal);
+        let _ = kill(-group, signal.number());
     }
 }
 
@@ -187,19 +192,19 @@ fn has_exited(pid: i32) -> bool {
     }
 }
 
-/// What became of a process that was to be killed.
+/// What became of a process that was to be signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hit {
-    Killed,
+    Signalled,
     /// It had ended, or was not the one that was meant.
     Gone,
     /// It is out of our reach.
     Refused,
 }
 
-/// Kills the process if it still is the one that was meant: its id cannot be given away between the
+/// Signals the process if it still is the one that was meant: its id cannot be given away between the
 /// question and the signal, because a handle is held meanwhile.
-pub(super) fn kill_if(pid: i32, still_meant: impl Fn() -> bool) -> Hit {
+pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> Hit {
     #[cfg(target_os = "linux")]
     let handle = match linux::PidFd::open(pid) {
         None if is_nobody(&io::Error::last_os_error()) => return Hit::Gone,
@@ -209,14 +214,14 @@ pub(super) fn kill_if(pid: i32, still_meant: impl Fn() -> bool) -> Hit {
         return Hit::Gone;
     }
     #[cfg(target_os = "linux")]
-    let killed = match handle {
-        Some(handle) => handle.kill(),
-        None => kill(pid, libc::SIGKILL),
+    let sent = match handle {
+        Some(handle) => handle.signal(signal),
+        None => kill(pid, signal.number()),
     };
     #[cfg(not(target_os = "linux"))]
-    let killed = kill(pid, libc::SIGKILL);
-    match killed {
-        Ok(()) => Hit::Killed,
+    let sent = kill(pid, signal.number());
+    match sent {
+        Ok(()) => Hit::Signalled,
         Err(e) if is_nobody(&e) => Hit::Gone,
         Err(_) => Hit::Refused,
     }
@@ -304,13 +309,13 @@ mod linux {
             self.0.as_raw_fd()
         }
 
-        pub(super) fn kill(&self) -> Result<(), Error> {
+        pub(super) fn signal(&self, signal: super::Signal) -> Result<(), Error> {
             // SAFETY: plain integers and a null siginfo, which is allowed.
             let result = unsafe {
                 libc::syscall(
                     libc::SYS_pidfd_send_signal,
                     self.0.as_raw_fd(),
-                    libc::SIGKILL,
+                    signal.number(),
                     std::ptr::null::<libc::siginfo_t>(),
                     0,
                 )
