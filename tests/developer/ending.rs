@@ -1,11 +1,12 @@
 //! What a command has started ends with its call, or with the session, whichever way those end.
 //! The processes look for nobody and belong to nobody in the end, so they are known by an argument.
 
-use crate::support::process::with_argument;
+use crate::support::process::{signal, with_argument};
 use crate::support::server::{GOSLING, Session, gosling};
 use crate::support::until;
 use crate::{said, with_developer};
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -148,6 +149,50 @@ fn a_client_that_leaves_takes_all_of_it_along() {
     running(&mark, 3);
     server.leave();
     running(&mark, 0);
+}
+
+#[test]
+fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
+    with_developer(|session| {
+        let mark = mark();
+        // Two that clean up in their own time, and one that does not listen.
+        let tidy = |name: &str| {
+            let trap = format!("trap \"sleep 0.05; echo tidy > {name}; exit\" TERM");
+            format!(
+                "setsid sh -c '{trap}; touch {name}.begun; while :; do sleep 0.02; done' {mark} &"
+            )
+        };
+        let deaf =
+            format!("sh -c 'trap \"\" TERM; touch c.begun; while :; do sleep 0.02; done' {mark} &");
+        call(session, &format!("{} {} {deaf}", tidy("a"), tidy("b")));
+        let work = session.server.work();
+        for name in ["a", "b", "c"] {
+            let file = work.join(format!("{name}.begun"));
+            until("it has begun", || file.exists().then_some(()));
+        }
+        session.stop();
+        for name in ["a", "b"] {
+            assert_eq!(fs::read_to_string(work.join(name)).unwrap(), "tidy\n");
+        }
+        let left = with_argument(&mark);
+        assert!(left.is_empty(), "when stop is answered: {left:?}");
+    });
+}
+
+#[test]
+fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
+    with_developer(|session| {
+        let mark = mark();
+        let command = format!(
+            "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {mark} & echo begun"
+        );
+        assert_eq!(call(session, &command)["content"][0]["text"], "begun\n");
+        running(&mark, 1);
+        session.stop();
+        let left = with_argument(&mark);
+        assert_eq!(left.len(), 1, "otherwise this test tests nothing");
+        signal(left[0].pid, "KILL");
+    });
 }
 
 /// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.

@@ -45,7 +45,7 @@ fn ask(shell: &Path) -> Option<String> {
     if ran.end != End::Exited {
         log::warn!("the login shell did not end within {PATIENCE:?}, so its PATH is not used");
     }
-    let _ = ran.reader.join();
+    ran.reader.end();
     said(&ran.output).map(str::to_owned)
 }
 

@@ -21,9 +21,9 @@ use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
+use run::Listening;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 
 const INSTRUCTIONS: &str = "\
 Tools to work on this computer, in the session's working directory unless a path says otherwise.
@@ -66,7 +66,7 @@ struct Developer {
     /// What its commands have started, from the first one on.
     family: Mutex<Option<Arc<Family>>>,
     /// Threads that read what still goes on.
-    readers: Mutex<Vec<JoinHandle<()>>>,
+    readers: Mutex<Vec<Listening>>,
     /// What can be undone. Its lock is what lets one edit in at a time.
     edits: Mutex<editor::History>,
     /// The rules for the working directory that was last used.
@@ -82,9 +82,9 @@ impl Developer {
         Ok(family.insert(Arc::new(Family::new()?)).clone())
     }
 
-    fn keep(&self, reader: JoinHandle<()>) {
+    fn keep(&self, reader: Listening) {
         let mut readers = lock(&self.readers);
-        readers.retain(|reader| !reader.is_finished());
+        readers.retain(|reader| !reader.is_over());
         readers.push(reader);
     }
 }
@@ -95,7 +95,7 @@ impl Drop for Developer {
             family.end();
         }
         for reader in std::mem::take(&mut *lock(&self.readers)) {
-            let _ = reader.join();
+            reader.end();
         }
     }
 }

@@ -70,7 +70,35 @@ pub(super) struct Ran {
     pub(super) printed: usize,
     pub(super) took: Duration,
     /// Reads on while something that the command started still writes.
-    pub(super) reader: JoinHandle<()>,
+    pub(super) reader: Listening,
+}
+
+/// The thread that reads what a command prints, and what it started.
+pub(super) struct Listening {
+    thread: JoinHandle<()>,
+    /// Where it reads from, until it has ended.
+    pipes: Arc<Mutex<Vec<PipeReader>>>,
+}
+
+impl Listening {
+    /// Whether nothing holds the pipes any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Ends it, though something that nobody can end may still hold the pipes.
+    pub(super) fn end(self) {
+        if self.stop() {
+            let _ = self.thread.join();
+        }
+    }
+
+    /// It reads no more; false where it cannot be told so.
+    fn stop(&self) -> bool {
+        // All of them, whatever the first one says.
+        let told: Vec<bool> = lock(&self.pipes).iter().map(PipeReader::stop).collect();
+        !told.contains(&false)
+    }
 }
 
 /// What the reader and the caller share.
@@ -169,18 +197,28 @@ pub(super) fn run(
     let process = Arc::new(process);
     let shared = Arc::new(Shared::default());
     let (stdout, stderr) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
+    let open = Arc::new(Mutex::new(vec![stdout.clone(), stderr.clone()]));
     let reader = Reader {
         process: process.clone(),
         exit: Some(process.watch()),
-        pipes: [Some(stdout.clone()), Some(stderr.clone())],
+        pipes: [Some(stdout), Some(stderr)],
         lines: Default::default(),
         shared: shared.clone(),
     };
     let name = format!("shell {}", process.pid());
-    let reader = sys::spawn(name, Some(SMALL_STACK), move || reader.run())?;
+    let pipes = open.clone();
+    let thread = sys::spawn(name, Some(SMALL_STACK), move || {
+        reader.run();
+        lock(&pipes).clear();
+    })?;
+    let reader = Listening {
+        thread,
+        pipes: open,
+    };
     let woken = shared.clone();
     let _hook = cancel.on_cancel(move || woken.changed.notify_all());
-    let until = limit.map(|limit| begin + limit);
+    // So late that there is no such time is never.
+    let until = limit.and_then(|limit| begin.checked_add(limit));
     let end = shared.follow(until, cancel, line);
     match end {
         End::Exited => process.leave(),
@@ -195,8 +233,7 @@ pub(super) fn run(
                 .changed
                 .wait_timeout_while(state, OUTPUT_ENDS, going_on);
             drop(waited);
-            stdout.stop();
-            stderr.stop();
+            reader.stop();
         }
     }
     let mut state = lock(&shared.state);
