@@ -1,12 +1,15 @@
 //! `analyze`.
 
+use crate::on_stdio::OnStdio;
 use crate::support::client::Answer;
 use crate::support::server::Session;
+use crate::support::{TempDir, temp_dir, until};
 use crate::{said, shown, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn analyze(session: &Session<'_>, arguments: Value) -> Answer {
@@ -229,9 +232,7 @@ fn what_cannot_be_analyzed_is_refused_with_a_reason() {
         refuses(session, json!({"path": "large.c"}), "more than the");
         refuses(session, json!({"path": "none.rs"}), "there is no");
         refuses(session, json!({"path": " "}), "empty");
-        let made = std::process::Command::new("mkfifo")
-            .arg(dir.join("pipe.rs"))
-            .status();
+        let made = Command::new("mkfifo").arg(dir.join("pipe.rs")).status();
         assert!(made.unwrap().success());
         refuses(session, json!({"path": "pipe.rs"}), "no regular file");
         let shown = text(session, json!({"path": "."}));
@@ -280,4 +281,61 @@ fn much_is_cut_and_many_files_become_folders() {
         );
         assert_eq!(shown, text(session, json!({"path": "tree"})));
     });
+}
+
+/// Many files that are a few on the disk: reading all of them takes minutes, also on many cores.
+fn vast() -> TempDir {
+    let tree = temp_dir();
+    let source = "fn f(a: &str) -> u8 { g(a, \"text\") + h[1].i(2) }\n".repeat(30_000);
+    for folder in 0..45 {
+        let folder = tree.path().join(format!("{folder:02}"));
+        fs::create_dir(&folder).unwrap();
+        let first = folder.join("0.rs");
+        fs::write(&first, &source).unwrap();
+        for n in 1..1_000 {
+            fs::hard_link(&first, folder.join(format!("{n}.rs"))).unwrap();
+        }
+    }
+    tree
+}
+
+/// Whether a call of `analyze` is under way in this process.
+fn analyzes(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
+    let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    let mut names = names.map(|name| name.trim().to_owned());
+    names.any(|name| name == "mcp developer a" || name == "analyze")
+}
+
+#[test]
+fn a_vast_tree_is_left_when_nobody_wants_it_any_more_or_it_takes_too_long() {
+    let tree = vast();
+    let mut server = OnStdio::start();
+    for (id, focus) in [(1, Value::Null), (2, json!("f"))] {
+        server.call(id, "analyze", json!({"path": tree.path(), "focus": focus}));
+        until("it begins", || analyzes(server.pid()).then_some(()));
+        let begin = Instant::now();
+        server.cancel(id);
+        until("it ends", || (!analyzes(server.pid())).then_some(()));
+        // By itself it takes thirty.
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(15), "{took:?}");
+    }
+    // The other tests have something to do meanwhile.
+    let pid = server.pid().to_string();
+    let _ = Command::new("renice")
+        .args(["-n", "19", "-p", &pid])
+        .output();
+    server.call(3, "analyze", json!({"path": tree.path()}));
+    let answer = server.next();
+    assert_eq!(answer["id"], 3, "what is cancelled is not answered");
+    let text = answer["result"]["content"][0]["text"]
+        .as_str()
+        .expect("a text");
+    let end = " of the files were not reached in time; name a smaller part)\n";
+    assert!(text.ends_with(end), "{text}");
+    assert!(
+        text.contains(" source files, ") && text.contains("lines, "),
+        "{text}"
+    );
 }

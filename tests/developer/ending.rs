@@ -1,14 +1,13 @@
 //! What a command has started ends with its call, or with the session, whichever way those end.
 //! The processes look for nobody and belong to nobody in the end, so they are known by an argument.
 
+use crate::on_stdio::OnStdio;
 use crate::support::process::{signal, with_argument};
-use crate::support::server::{GOSLING, Session, gosling};
+use crate::support::server::Session;
 use crate::support::until;
 use crate::{said, with_developer};
 use serde_json::{Value, json};
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How long a `sleep` takes that no other test has.
@@ -23,74 +22,6 @@ fn running(mark: &str, count: usize) {
     until(&format!("{count} processes run"), || {
         (with_argument(mark).len() == count).then_some(())
     });
-}
-
-/// A `gosling mcp developer` on stdio, line by line.
-struct OnStdio {
-    process: Child,
-    stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
-}
-
-impl OnStdio {
-    fn start() -> OnStdio {
-        let mut process = gosling()
-            .args(["mcp", "developer"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|e| panic!("{GOSLING}: {e}"));
-        let stdin = process.stdin.take();
-        let stdout = BufReader::new(process.stdout.take().unwrap());
-        let mut server = OnStdio {
-            process,
-            stdin,
-            stdout,
-        };
-        let client = json!({"name": "test", "version": "1"});
-        server.send(json!({"id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}}));
-        assert_eq!(server.next()["id"], 0);
-        server.send(json!({"method": "notifications/initialized"}));
-        server
-    }
-
-    fn send(&mut self, mut message: Value) {
-        message["jsonrpc"] = "2.0".into();
-        let stdin = self.stdin.as_mut().expect("until the end");
-        writeln!(stdin, "{message}").unwrap();
-    }
-
-    fn shell(&mut self, id: u32, command: &str) {
-        let params = json!({"name": "shell", "arguments": {"command": command}});
-        self.send(json!({"id": id, "method": "tools/call", "params": params}));
-    }
-
-    /// The next answer; what is logged is passed over.
-    fn next(&mut self) -> Value {
-        loop {
-            let mut line = String::new();
-            self.stdout.read_line(&mut line).unwrap();
-            let message: Value = serde_json::from_str(&line).expect("a message");
-            if message.get("id").is_some() {
-                return message;
-            }
-        }
-    }
-
-    /// Says goodbye and waits for the end.
-    fn leave(mut self) {
-        drop(self.stdin.take());
-        until("it ends", || self.process.try_wait().unwrap());
-    }
-}
-
-impl Drop for OnStdio {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 #[test]
@@ -130,7 +61,7 @@ fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
         let mark = mark();
         server.shell(id, &format!("{stubborn}sleep {mark} & sleep {mark}"));
         running(&mark, 2);
-        server.send(json!({"method": "notifications/cancelled", "params": {"requestId": id}}));
+        server.cancel(id);
         running(&mark, 0);
     }
     server.shell(3, "echo on");

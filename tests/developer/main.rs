@@ -8,6 +8,7 @@ mod editor;
 mod ending;
 mod guard;
 mod image;
+mod on_stdio;
 mod programs;
 mod prompts;
 mod repair;

@@ -1,0 +1,94 @@
+//! A `gosling mcp developer` of its own, and what goes over its pipes, message by message.
+
+use crate::support::server::gosling;
+use crate::support::{PATIENCE, until};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+/// Killed when dropped.
+pub struct OnStdio {
+    process: Child,
+    stdin: Option<ChildStdin>,
+    answers: Receiver<Value>,
+}
+
+impl OnStdio {
+    /// A server that has been greeted.
+    pub fn start() -> OnStdio {
+        let mut process = gosling()
+            .args(["mcp", "developer"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("gosling starts");
+        let stdin = process.stdin.take();
+        let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
+        let (sender, answers) = channel();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let message: Value = serde_json::from_str(&line).expect("a message");
+                // What is logged is passed over.
+                if message.get("id").is_some() && sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut server = OnStdio {
+            process,
+            stdin,
+            answers,
+        };
+        let client = json!({"name": "test", "version": "1"});
+        server.send(json!({"id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}}));
+        assert_eq!(server.next()["id"], 0);
+        server.send(json!({"method": "notifications/initialized"}));
+        server
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn send(&mut self, mut message: Value) {
+        message["jsonrpc"] = "2.0".into();
+        let stdin = self.stdin.as_mut().expect("until the end");
+        writeln!(stdin, "{message}").unwrap();
+    }
+
+    pub fn call(&mut self, id: u32, tool: &str, arguments: Value) {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.send(json!({"id": id, "method": "tools/call", "params": params}));
+    }
+
+    pub fn shell(&mut self, id: u32, command: &str) {
+        self.call(id, "shell", json!({"command": command}));
+    }
+
+    pub fn cancel(&mut self, id: u32) {
+        self.send(json!({"method": "notifications/cancelled", "params": {"requestId": id}}));
+    }
+
+    /// The next answer, whatever it answers.
+    #[track_caller]
+    pub fn next(&mut self) -> Value {
+        self.answers.recv_timeout(4 * PATIENCE).expect("an answer")
+    }
+
+    /// Says goodbye and waits for the end.
+    pub fn leave(mut self) {
+        drop(self.stdin.take());
+        until("it ends", || self.process.try_wait().unwrap());
+    }
+}
+
+impl Drop for OnStdio {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
