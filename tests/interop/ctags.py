@@ -6,7 +6,9 @@ and line are the same. Prints, for each language, how many each has, how many ar
 of those of ctags) and precision (common of those of gosling). Neither is the truth: with --differences
 the first of each language that only one has are listed, to be looked at. Needs Python 3.9, `ctags`, and
 a built gosling (GOSLING, default target/debug/gosling). A tree may be given as LANGUAGE=TREE to compare
-only this language there, for example Rust=$HOME/.cargo/registry/src.
+only this language there, for example Rust=$HOME/.cargo/registry/src. With --files=N at most so many files
+of each language are compared, from all over. With --check it is an error if one of them comes out below
+what is expected of it here, or if there was nothing to compare.
 """
 
 import collections
@@ -38,6 +40,20 @@ EXTENSIONS = {
 }
 LINE = re.compile(r"^  (\d+)(?:-\d+)?: (\S+) (.+) \(\d+ lines?\)(?: •\d+)?$")
 MOST_FILES = 1500
+# What --check expects: recall and precision in percent, a little less than what was measured with the trees
+# that tests/interop/run has, for each sort. Precision is low where ctags knows little of the language.
+FLOORS = {
+    ("Rust", "function"): (99, 92),
+    ("Rust", "type"): (99, 85),
+    ("Python", "function"): (99, 98),
+    ("Python", "type"): (99, 99),
+    ("JavaScript", "function"): (95, 50),
+    ("JavaScript", "type"): (8, 80),
+    ("TypeScript", "function"): (98, 25),
+    ("TypeScript", "type"): (93, 70),
+}
+# Fewer definitions than these in ctags say nothing.
+FEWEST = 100
 
 
 class Gosling(Client):
@@ -137,18 +153,35 @@ def sources(tree, only):
     return by_language
 
 
-def spread(paths):
-    """At most MOST_FILES of them, from all over."""
-    step = max(1, -(-len(paths) // MOST_FILES))
+def spread(paths, most=MOST_FILES):
+    """At most so many of them, from all over."""
+    step = max(1, -(-len(paths) // most))
     return paths[::step]
 
 
+def below(language, sort, ctags, own, both):
+    """What is worse than expected, as a sentence; nothing if nothing is."""
+    floors = FLOORS.get((language, sort))
+    if not floors or ctags < FEWEST:
+        return None
+    for what, floor, of in (("recall", floors[0], ctags), ("precision", floors[1], own)):
+        if 100 * both < floor * of:
+            return f"{language}, {sort}: {what} below {floor} %"
+    return None
+
+
 def main():
-    arguments = sys.argv[1:]
-    differences = "--differences" in arguments
-    trees = [argument for argument in arguments if argument != "--differences"]
+    options = [argument for argument in sys.argv[1:] if argument.startswith("--")]
+    trees = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
+    differences, check, most = "--differences" in options, "--check" in options, MOST_FILES
+    for option in options:
+        if option.startswith("--files="):
+            most = int(option.removeprefix("--files="))
+        elif option not in ("--differences", "--check"):
+            raise SystemExit(__doc__)
     if not trees:
         raise SystemExit(__doc__)
+    compared, failures = 0, []
     by_language = collections.defaultdict(list)
     for tree in trees:
         only, _, path = tree.rpartition("=")
@@ -157,7 +190,7 @@ def main():
     gosling = Gosling("developer")
     print(f"{'language':<12}{'files':>7}{'sort':>10}{'ctags':>8}{'gosling':>9}{'both':>8}{'recall':>8}{'precision':>11}")
     for language, paths in sorted(by_language.items()):
-        paths = spread(paths)
+        paths = spread(paths, most)
         tags = theirs(paths, language)
         read, total = 0, collections.Counter()
         only_theirs, only_mine = [], []
@@ -180,11 +213,18 @@ def main():
             recall = f"{100 * both / ctags:.1f} %" if ctags else "-"
             precision = f"{100 * both / own:.1f} %" if own else "-"
             print(f"{language:<12}{read:>7}{sort:>10}{ctags:>8}{own:>9}{both:>8}{recall:>8}{precision:>11}", flush=True)
+            compared += ctags >= FEWEST
+            failures.append(below(language, sort, ctags, own, both))
         if differences:
             for title, entries in (("only ctags", only_theirs), ("only gosling", only_mine)):
                 for path, sort, name, line in spread(entries)[:: max(1, len(entries) // 40)][:40]:
                     print(f"    {title}: {sort} {name} {path}:{line}")
     gosling.close()
+    failures = [failure for failure in failures if failure]
+    if check and not compared:
+        failures.append("there was nothing to compare")
+    if check and failures:
+        raise SystemExit("analyze: " + "; ".join(failures))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@
 //!
 //! Compared with universal-ctags 5.9.0 by `tests/interop/ctags.py`: definitions with the same file, line,
 //! name and sort. Recall is the part of those of ctags that are found, precision the part of what is found
-//! that ctags has too. It is no judge: what it does not know counts against precision.
+//! that ctags has too. It is no judge: what it does not know counts against precision. `tests/interop/run`
+//! compares four of the languages again, in part of these trees, and fails when they come out markedly worse.
 //!
 //! | language, tree | functions: ctags, both | recall | precision | types: ctags, both | recall | precision |
 //! |---|---|---|---|---|---|---|
