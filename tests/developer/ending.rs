@@ -144,6 +144,7 @@ fn a_flood_of_output_is_counted_and_not_kept() {
             let cap = "more than the 400000 that fit into an answer";
             assert!(text.contains(cap) && text.contains("the end"), "{text}");
             assert!(text.len() < 8_000, "{text}");
+            assert_eq!(answer["structured_content"]["truncated"], true);
         }
         let grown = session.server.memory("VmHWM").saturating_sub(before);
         assert!(grown < FLOOD, "{grown}");

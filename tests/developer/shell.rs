@@ -4,6 +4,8 @@ use crate::support::process;
 use crate::support::server::Server;
 use crate::{builtin, said, shown, with_developer};
 use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -78,8 +80,8 @@ fn bash_reads_the_users_own_file_first() {
     }
     let server = Server::new().env("SHELL", "/bin/bash").start();
     let config = server.root().join("config");
-    std::fs::create_dir_all(&config).unwrap();
-    std::fs::write(config.join(".bash_env"), "greet() { echo hello $1; }\n").unwrap();
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join(".bash_env"), "greet() { echo hello $1; }\n").unwrap();
     let session = server.session([builtin("developer")]);
     let answer = session
         .call("developer__shell", json!({"command": "greet you"}))
@@ -91,7 +93,7 @@ fn bash_reads_the_users_own_file_first() {
 fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
     let home = crate::support::temp_dir();
     let profile = "echo hello; echo oops >&2; export PATH=\"$PATH:/from/profile\"\n";
-    std::fs::write(home.path().join(".profile"), profile).unwrap();
+    fs::write(home.path().join(".profile"), profile).unwrap();
     let path = |shell: &str| {
         let server = Server::new()
             .env("SHELL", shell)
@@ -107,7 +109,7 @@ fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
     let found = path("/bin/sh");
     assert!(found.ends_with(":/from/profile"), "{found}");
     assert!(found.starts_with(own.split(':').next().unwrap()), "{found}");
-    std::fs::write(home.path().join(".profile"), "sleep 1000\n").unwrap();
+    fs::write(home.path().join(".profile"), "sleep 1000\n").unwrap();
     let found = path("/bin/sh");
     assert!(!found.contains("/from/profile"), "{found}");
 }
@@ -156,14 +158,22 @@ fn long_output_is_shown_in_part() {
         let answer = run("seq 1 150; exit 1");
         assert_eq!(said(&answer).lines().count(), 151);
         let shown = shown(&answer);
-        assert!(shown.starts_with("[the last 100 of 150 lines"), "{shown}");
+        let (note, _) = shown.split_once("]\n").unwrap();
+        let begin = "[the last 100 of 150 lines; while this extension runs all are in ";
+        let path = PathBuf::from(note.strip_prefix(begin).expect(note));
+        let all: String = (1..=150).map(|n| format!("{n}\n")).collect();
+        assert_eq!(fs::read_to_string(&path).unwrap(), all);
         assert!(
             shown.contains("\n51\n") && !shown.contains("\n50\n"),
             "{shown}"
         );
         assert!(shown.ends_with("\n150\n[exit code 1]\n"), "{shown}");
+        let whole = run("seq 1 100");
+        assert_eq!(said(&whole), crate::shown(&whole));
         let answer = run("printf '10%%\\r100%%\\n\\033[1mbold\\033[0m\\ncaf\\351\\n'");
         assert_eq!(said(&answer), "100%\nbold\ncaf\u{fffd}\n");
+        session.stop();
+        assert!(!path.parent().unwrap().exists());
     });
 }
 

@@ -8,6 +8,7 @@ mod guard;
 mod image;
 mod lines;
 mod login;
+mod outputs;
 mod patch;
 mod program;
 mod prompts;
@@ -41,6 +42,7 @@ pub fn server(paths: &Paths) -> Server {
         config: paths.config.clone(),
         family: Mutex::default(),
         readers: Mutex::default(),
+        outputs: outputs::Outputs::new(),
         edits: Mutex::default(),
         guard: Mutex::default(),
     });
@@ -67,6 +69,8 @@ struct Developer {
     family: Mutex<Option<Arc<Family>>>,
     /// Threads that read what still goes on.
     readers: Mutex<Vec<Listening>>,
+    /// Long outputs.
+    outputs: outputs::Outputs,
     /// What can be undone. Its lock is what lets one edit in at a time.
     edits: Mutex<editor::History>,
     /// The rules for the working directory that was last used.

@@ -101,9 +101,15 @@ impl Developer {
         };
         let ran = run::run(&family, command, limit, context.cancel(), &mut tell);
         let ran = ran.map_err(failed)?;
-        let answer = answer(&ran, limit);
+        let answer = answer(&ran, limit, |output| match self.outputs.keep(output) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                log::warn!("an output is not kept in a file reason={error}");
+                None
+            }
+        });
         self.keep(ran.reader);
-        answer
+        Ok(answer)
     }
 
     fn command(&self, text: &str, dir: &Path, context: &Context) -> Command {
@@ -147,7 +153,13 @@ pub(super) fn shell() -> PathBuf {
     })
 }
 
-fn answer(ran: &Ran, limit: Option<Duration>) -> Result<CallToolResult, ToolError> {
+/// What is said of a run. An output that people see only the end of is handed to `keep`, which says in
+/// which file all of it is.
+fn answer(
+    ran: &Ran,
+    limit: Option<Duration>,
+    keep: impl FnOnce(&str) -> Option<PathBuf>,
+) -> CallToolResult {
     let truncated = ran.printed > MAX_OUTPUT;
     let (code, signal) = outcome(ran.status);
     let said = match ran.end {
@@ -166,39 +178,49 @@ fn answer(ran: &Ran, limit: Option<Duration>) -> Result<CallToolResult, ToolErro
     let how = said
         .as_ref()
         .map_or(String::new(), |said| format!("[{said}]\n"));
-    if truncated {
-        return Err(ToolError::Failed(format!(
-            "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
-             again with its output in a file (`> FILE 2>&1`) and read parts of that, or filter it. It \
-             ends so:\n{}\n{how}",
-            ran.printed,
-            ran.output.trim_end()
-        )));
-    }
-    let whole = with(&ran.output, &how);
-    let shown = match last_lines(&ran.output, SHOWN) {
-        Some((last, all)) => {
-            let note = format!("[the last {SHOWN} of {all} lines; the model has them all]\n");
-            with(&format!("{note}{last}"), &how)
-        }
-        None => whole.clone(),
-    };
     let outcome = Outcome {
         exit_code: code,
         signal,
         truncated,
         duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
     };
-    let result = CallToolResult {
+    let structured_content = to_raw_value(&outcome).ok();
+    if truncated {
+        let text = format!(
+            "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
+             again with its output in a file (`> FILE 2>&1`) and read parts of that, or filter it. It \
+             ends so:\n{}\n{how}",
+            ran.printed,
+            ran.output.trim_end()
+        );
+        return CallToolResult {
+            structured_content,
+            ..CallToolResult::text(text).failed()
+        };
+    }
+    let whole = with(&ran.output, &how);
+    let shown = match last_lines(&ran.output, SHOWN) {
+        Some((last, all)) => {
+            let place = match keep(&ran.output) {
+                Some(path) => format!("while this extension runs all are in {}", path.display()),
+                None => "the model has them all".to_owned(),
+            };
+            with(
+                &format!("[the last {SHOWN} of {all} lines; {place}]\n{last}"),
+                &how,
+            )
+        }
+        None => whole.clone(),
+    };
+    CallToolResult {
         content: vec![
             Content::text_for("assistant", None, &whole),
             Content::text_for("user", Some(0.0), &shown),
         ],
-        structured_content: to_raw_value(&outcome).ok(),
+        structured_content,
         is_error: Some(ran.end == End::TimedOut),
         ..CallToolResult::default()
-    };
-    Ok(result)
+    }
 }
 
 /// How it ended stands on a line of its own.
