@@ -1,6 +1,9 @@
 //! What a command prints, made fit to be read: whole lines, in order of arrival, without the tricks that
 //! terminals understand. Pure: bytes in, text out.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// A line that is longer than this is given in pieces, in bytes.
 const LONGEST: usize = 64 << 10;
 
@@ -22,6 +25,9 @@ impl Lines {
         }
         self.partial.extend_from_slice(bytes);
         if self.partial.len() > LONGEST {
+            self.partial.drain(..written_over(&self.partial));
+        }
+        if self.partial.len() > LONGEST {
             let whole = cut(&self.partial);
             line(&legible(&self.partial[..whole]), false);
             self.partial.drain(..whole);
@@ -36,6 +42,15 @@ impl Lines {
             self.partial = Vec::new();
         }
     }
+}
+
+/// How much at the beginning of an unfinished line something later stands on top of: progress bars never
+/// end their line.
+fn written_over(bytes: &[u8]) -> usize {
+    let end = bytes.iter().rposition(|byte| *byte != b'\r');
+    let written = &bytes[..end.map_or(0, |end| end + 1)];
+    let last = written.iter().rposition(|byte| *byte == b'\r');
+    last.unwrap_or(0)
 }
 
 /// Where a piece may end without cutting a character in two.
@@ -64,6 +79,9 @@ fn legible(bytes: &[u8]) -> String {
             '\r' => returned = true,
             '\u{8}' => drop(line.pop()),
             '\u{1b}' => skip_sequence(&mut chars),
+            // The same in one character.
+            '\u{9b}' => skip_control(&mut chars),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
             '\t' => line.push(c),
             c if c.is_control() => {}
             c => {
@@ -79,23 +97,26 @@ fn legible(bytes: &[u8]) -> String {
 
 /// The rest of an escape sequence (ECMA-48): CSI up to its final byte, OSC and its like up to their
 /// terminator, else one character.
-fn skip_sequence(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
     match chars.next() {
-        Some('[') => {
-            while chars
-                .next()
-                .is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c))
-            {}
-        }
-        Some(']' | 'P' | 'X' | '^' | '_') => {
-            while let Some(c) = chars.next() {
-                if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                    return;
-                }
-            }
-        }
+        Some('[') => skip_control(chars),
+        Some(']' | 'P' | 'X' | '^' | '_') => skip_string(chars),
         Some('(' | ')' | '#' | '%') => drop(chars.next()),
         _ => {}
+    }
+}
+
+fn skip_control(chars: &mut Peekable<Chars<'_>>) {
+    let is_final = |c: char| ('\u{40}'..='\u{7e}').contains(&c);
+    while chars.next().is_some_and(|c| !is_final(c)) {}
+}
+
+fn skip_string(chars: &mut Peekable<Chars<'_>>) {
+    while let Some(c) = chars.next() {
+        let ended = c == '\u{1b}' && chars.next_if_eq(&'\\').is_some();
+        if ended || matches!(c, '\u{7}' | '\u{9c}') {
+            return;
+        }
     }
 }
 
@@ -140,6 +161,23 @@ mod tests {
     }
 
     #[test]
+    fn a_progress_bar_without_end_is_its_last_state() {
+        let bar: String = (0..50_000).map(|n| format!("\r{n:05} of 50000")).collect();
+        for end in ["", "\r", "\n"] {
+            let text = format!("{bar}{end}");
+            let all = lines(&text.as_bytes().chunks(997).collect::<Vec<_>>());
+            assert_eq!(all, [("49999 of 50000".to_owned(), end == "\n")]);
+        }
+        // What nothing was written over stays.
+        let text = format!("{}\r", "x".repeat(LONGEST));
+        assert_eq!(lines(&[text.as_bytes(), b"\n"]).len(), 2);
+        assert_eq!(
+            [b"a\rb\r\r".as_slice(), b"\r\r", b"a", b""].map(written_over),
+            [1, 0, 0, 0]
+        );
+    }
+
+    #[test]
     fn a_line_is_what_a_terminal_would_show_in_the_end() {
         assert_eq!(one(b"10%\r55%\r100%"), "100%");
         assert_eq!(one(b"dos\r"), "dos");
@@ -152,5 +190,9 @@ mod tests {
         assert_eq!(one(b"caf\xe9"), "caf\u{fffd}");
         assert_eq!(one(b"\x1b[31"), "");
         assert_eq!(one(b"\x1b"), "");
+        assert_eq!(
+            one("\u{9b}31mred\u{9b}m \u{9d}0;title\u{9c}plain".as_bytes()),
+            "red plain"
+        );
     }
 }
