@@ -126,6 +126,31 @@ fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
     });
 }
 
+#[test]
+fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
+    let mut server = OnStdio::start();
+    let (limited, cancelled) = (mark(), mark());
+    let gate = server.gate();
+    let closed = gate.lock().unwrap();
+    // Far more than fits into a pipe.
+    let command = |mark: &str| format!("sleep {mark} & yes | head -c 100000; sleep {mark}; :");
+    let arguments = json!({"command": command(&limited), "timeout_secs": 1});
+    server.call(1, "shell", arguments);
+    server.shell(2, &command(&cancelled));
+    running(&cancelled, 2);
+    server.cancel(2);
+    running(&cancelled, 0);
+    running(&limited, 0);
+    drop(closed);
+    let answer = server.next();
+    assert_eq!(answer["id"], 1);
+    let text = answer["result"]["content"][0]["text"].as_str();
+    assert!(
+        text.expect("a text")
+            .ends_with("\n[ended after 1 s, as `timeout_secs` says]\n")
+    );
+}
+
 /// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.
 const FLOOD: usize = 16 << 20;
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Killed when dropped.
@@ -13,6 +14,7 @@ pub struct OnStdio {
     process: Child,
     stdin: Option<ChildStdin>,
     answers: Receiver<Value>,
+    gate: Arc<Mutex<()>>,
 }
 
 impl OnStdio {
@@ -28,8 +30,11 @@ impl OnStdio {
         let stdin = process.stdin.take();
         let stdout = BufReader::new(process.stdout.take().expect("a pipe"));
         let (sender, answers) = channel();
+        let gate = Arc::new(Mutex::new(()));
+        let open = gate.clone();
         thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
+                drop(open.lock());
                 let message: Value = serde_json::from_str(&line).expect("a message");
                 // What is logged is passed over.
                 if message.get("id").is_some() && sender.send(message).is_err() {
@@ -41,6 +46,7 @@ impl OnStdio {
             process,
             stdin,
             answers,
+            gate,
         };
         let client = json!({"name": "test", "version": "1"});
         server.send(json!({"id": 0, "method": "initialize", "params": {
@@ -52,6 +58,11 @@ impl OnStdio {
 
     pub fn pid(&self) -> u32 {
         self.process.id()
+    }
+
+    /// As long as this is held nothing that the server says is read.
+    pub fn gate(&self) -> Arc<Mutex<()>> {
+        self.gate.clone()
     }
 
     pub fn send(&mut self, mut message: Value) {

@@ -1,5 +1,6 @@
-//! Runs a command and listens to it. A thread of its own reads what the command prints as it comes, so
-//! that neither a slow client nor a flood holds the command up or fills the memory.
+//! Runs a command and listens to it. One thread reads what the command prints as it comes, another tells
+//! the client, so that neither a slow client nor a flood holds the command up, fills the memory, or keeps
+//! it from being ended in time.
 
 use super::lines::Lines;
 use crate::sys;
@@ -11,7 +12,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// How much output a command may have, in characters.
@@ -21,6 +22,8 @@ const TAIL: usize = 4 << 10;
 /// How many lines may wait for the client, and how many it is sent in all.
 const WAITING: usize = 1_000;
 const TOLD: usize = 10_000;
+/// How much may wait for it, in bytes.
+const WAITING_BYTES: usize = 1 << 20;
 /// How much of a line the client is sent as it comes, in bytes.
 const LONGEST_TOLD: usize = 8 << 10;
 /// How much is read at once, in bytes.
@@ -112,6 +115,8 @@ struct Shared {
 struct State {
     output: Output,
     waiting: VecDeque<(Source, String)>,
+    /// How much that is, in bytes.
+    waiting_bytes: usize,
     told: usize,
     /// Nothing more is wanted: what still comes is read and forgotten.
     over: bool,
@@ -189,7 +194,7 @@ pub(super) fn run(
     command: Command,
     limit: Option<Duration>,
     cancel: &Cancel,
-    line: &mut dyn FnMut(Source, &str),
+    line: &mut (dyn FnMut(Source, &str) + Send),
 ) -> io::Result<Ran> {
     let begin = Instant::now();
     let (process, pipes) = Process::spawn_in(family, command)?;
@@ -219,25 +224,35 @@ pub(super) fn run(
     let _hook = cancel.on_cancel(move || woken.changed.notify_all());
     // So late that there is no such time is never.
     let until = limit.and_then(|limit| begin.checked_add(limit));
-    let end = shared.follow(until, cancel, line);
-    match end {
-        End::Exited => process.leave(),
-        End::TimedOut | End::Cancelled => {
-            process.end(Grace {
-                stdin: Duration::ZERO,
-                term: TERM,
-            });
-            let going_on = |state: &mut State| !state.over;
-            let state = lock(&shared.state);
-            let waited = shared
-                .changed
-                .wait_timeout_while(state, OUTPUT_ENDS, going_on);
-            drop(waited);
-            reader.stop();
+    let mut line = Some(line);
+    let (end, took) = thread::scope(|scope| {
+        let end = shared.follow(until, cancel, &mut || {
+            let tell = line.take().map(|line| || shared.tell(line));
+            let teller = thread::Builder::new().name("shell lines".to_owned());
+            let told = tell.map(|tell| teller.spawn_scoped(scope, tell));
+            // Without a thread for it nothing is told, and the command runs all the same.
+            if let Some(Err(error)) = told {
+                log::warn!("the lines of a command are not told as they come reason={error}");
+            }
+        });
+        match end {
+            End::Exited => process.leave(),
+            End::TimedOut | End::Cancelled => {
+                process.end(Grace {
+                    stdin: Duration::ZERO,
+                    term: TERM,
+                });
+                shared.settle();
+                reader.stop();
+            }
         }
+        shared.close(end);
+        (end, begin.elapsed())
+    });
+    if let Some(line) = line {
+        shared.tell(line);
     }
     let mut state = lock(&shared.state);
-    state.over = true;
     let output = std::mem::take(&mut state.output);
     drop(state);
     Ok(Ran {
@@ -245,41 +260,75 @@ pub(super) fn run(
         status: process.status(),
         printed: output.printed,
         output: output.into_text(),
-        took: begin.elapsed(),
+        took,
         reader,
     })
 }
 
 impl Shared {
-    /// Tells the lines until the command is over.
-    fn follow(
-        &self,
-        until: Option<Instant>,
-        cancel: &Cancel,
-        line: &mut dyn FnMut(Source, &str),
-    ) -> End {
+    /// Waits until the command is over, or has to be. `begin` is called when there are lines to be told
+    /// meanwhile.
+    fn follow(&self, until: Option<Instant>, cancel: &Cancel, begin: &mut dyn FnMut()) -> End {
         let mut state = lock(&self.state);
+        let mut begun = false;
         loop {
-            let waiting = std::mem::take(&mut state.waiting);
-            let over = state.over;
-            if !waiting.is_empty() {
-                drop(state);
-                waiting
-                    .iter()
-                    .for_each(|(source, text)| line(*source, text));
-                state = lock(&self.state);
-                continue;
-            }
             let now = Instant::now();
             match () {
                 () if cancel.is_cancelled() => return End::Cancelled,
-                () if over => return End::Exited,
+                () if state.over => return End::Exited,
                 () if until.is_some_and(|until| now >= until) => return End::TimedOut,
                 () => {}
+            }
+            if !begun && !state.waiting.is_empty() {
+                begun = true;
+                drop(state);
+                begin();
+                state = lock(&self.state);
+                continue;
             }
             let left = until.map_or(LOOK, |until| (until - now).min(LOOK));
             state = self.wait(state, left);
         }
+    }
+
+    /// Tells the lines as they come until there will be no more. May wait for the client as long as it
+    /// likes.
+    fn tell(&self, line: &mut dyn FnMut(Source, &str)) {
+        let mut state = lock(&self.state);
+        loop {
+            match state.waiting.pop_front() {
+                Some((source, text)) => {
+                    state.waiting_bytes -= text.len();
+                    drop(state);
+                    line(source, &text);
+                    state = lock(&self.state);
+                }
+                None if state.over => return,
+                None => state = self.wait(state, LONG),
+            }
+        }
+    }
+
+    /// Gives the output a moment to end after the command was ended.
+    fn settle(&self) {
+        let state = lock(&self.state);
+        let going_on = |state: &mut State| !state.over;
+        let waited = self
+            .changed
+            .wait_timeout_while(state, OUTPUT_ENDS, going_on);
+        drop(waited);
+    }
+
+    /// Nothing more comes; of a call that was cancelled nobody hears what is left.
+    fn close(&self, end: End) {
+        let mut state = lock(&self.state);
+        state.over = true;
+        if end == End::Cancelled {
+            state.waiting.clear();
+            state.waiting_bytes = 0;
+        }
+        drop(state);
+        self.changed.notify_all();
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>, left: Duration) -> MutexGuard<'s, State> {
@@ -297,7 +346,8 @@ impl State {
             }
             false => self.output.push(line, ended),
         }
-        if self.told == TOLD || self.waiting.len() == WAITING {
+        if self.told == TOLD || self.waiting.len() == WAITING || self.waiting_bytes >= WAITING_BYTES
+        {
             return;
         }
         self.told += 1;
@@ -305,6 +355,7 @@ impl State {
         while !line.is_char_boundary(end) {
             end -= 1;
         }
+        self.waiting_bytes += end;
         self.waiting.push_back((source, line[..end].to_owned()));
     }
 }
