@@ -92,7 +92,7 @@ fn bash_reads_the_users_own_file_first() {
 #[test]
 fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
     let home = crate::support::temp_dir();
-    let profile = "echo hello; echo oops >&2; export PATH=\"$PATH:/from/profile\"\n";
+    let profile = "echo hello; echo oops >&2; export PATH=\"$PATH:/from/profile\"; env > ~/seen\n";
     fs::write(home.path().join(".profile"), profile).unwrap();
     let path = |shell: &str| {
         let server = Server::new()
@@ -109,6 +109,8 @@ fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
     let found = path("/bin/sh");
     assert!(found.ends_with(":/from/profile"), "{found}");
     assert!(found.starts_with(own.split(':').next().unwrap()), "{found}");
+    let seen = fs::read_to_string(home.path().join("seen")).unwrap();
+    assert!(seen.contains("PATH=") && !seen.contains("SECRET"));
     fs::write(home.path().join(".profile"), "sleep 1000\n").unwrap();
     let found = path("/bin/sh");
     assert!(!found.contains("/from/profile"), "{found}");
@@ -242,4 +244,31 @@ fn calls_run_side_by_side() {
             }
         });
     });
+}
+
+#[test]
+fn what_no_system_can_run_is_refused_with_advice() {
+    with_developer(|session| {
+        let run = |command: &str| session.call("developer__shell", json!({"command": command}));
+        run("echo a\0b").is(500).says("NUL character");
+        let answer = run(&format!("echo {}", "x".repeat(1 << 20))).is(200);
+        assert_eq!(answer.body["is_error"], true);
+        answer.says("run that");
+        // More seconds than there will ever be are no limit.
+        let arguments = json!({"command": "echo on", "timeout_secs": 1e19});
+        let answer = session.call("developer__shell", arguments).is(200);
+        assert_eq!(said(&answer), "on\n");
+    });
+}
+
+#[test]
+fn a_users_shell_that_is_none_is_passed_over() {
+    for shell in ["/bin/false", "/no/such", "bash", "/"] {
+        let server = Server::new().env("SHELL", shell).start();
+        let session = server.session([builtin("developer")]);
+        let answer = session
+            .call("developer__shell", json!({"command": "echo on"}))
+            .is(200);
+        assert_eq!(said(&answer), "on\n", "{shell}");
+    }
 }

@@ -31,7 +31,9 @@ fn ask(shell: &Path) -> Option<String> {
     let mut command = Command::new(shell);
     let script = format!("printf '\\n%s' '{MARK}'; printenv PATH");
     // Interactive too: many set it where only that is read.
-    command.args(["-l", "-i", "-c", &script]);
+    command
+        .args(["-l", "-i", "-c", &script])
+        .env_remove("GOOSE_SERVER__SECRET_KEY");
     let family = Family::new().ok()?;
     let ran = run::run(
         &family,

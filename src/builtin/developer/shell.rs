@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use std::env;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
@@ -74,6 +75,11 @@ impl Developer {
             let text = "`command` is empty; say what to run";
             return Err(ToolError::InvalidParams(text.to_owned()));
         }
+        if args.command.contains('\0') {
+            let text =
+                "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`";
+            return Err(ToolError::InvalidParams(text.to_owned()));
+        }
         let dir = working_dir(context);
         let guard = self.guard(&dir);
         let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir));
@@ -91,7 +97,13 @@ impl Developer {
             None => None,
         };
         let failed = |error: std::io::Error| {
-            ToolError::Failed(format!("The shell could not be started: {error}."))
+            let more = match error.kind() {
+                ErrorKind::ArgumentListTooLong => {
+                    ". Write the command to a file with text_editor and run that"
+                }
+                _ => "",
+            };
+            ToolError::Failed(format!("The shell could not be started: {error}{more}."))
         };
         let command = self.command(&args.command, &dir, context);
         let family = self.family().map_err(failed)?;
@@ -142,10 +154,17 @@ impl Developer {
     }
 }
 
+/// What stands for a shell where nobody is to log in.
+const NO_SHELLS: [&str; 3] = ["nologin", "false", "true"];
+
 /// The user's shell, or one that is there.
 pub(super) fn shell() -> PathBuf {
     let own = env::var_os("SHELL").map(PathBuf::from);
-    let own = own.filter(|shell| shell.is_absolute() && sys::is_executable(shell));
+    let is_one = |shell: &Path| {
+        let name = shell.file_name().and_then(|name| name.to_str());
+        !name.is_some_and(|name| NO_SHELLS.contains(&name))
+    };
+    let own = own.filter(|shell| shell.is_absolute() && is_one(shell) && sys::is_executable(shell));
     own.unwrap_or_else(|| {
         let known = ["/bin/bash", "/usr/bin/bash", "/bin/zsh", "/bin/sh"].map(PathBuf::from);
         let found = known.into_iter().find(|shell| sys::is_executable(shell));
