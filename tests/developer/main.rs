@@ -25,7 +25,10 @@ use support::server::{Extension, GOSLING, Server, Session};
 
 /// Runs the test in a session that has the extension, in its working directory.
 fn with_developer(test: impl FnOnce(&Session<'_>)) {
-    let server = Server::new().start();
+    let server = Server::new();
+    // What it leaves there when it is killed goes with the test.
+    let temp = server.root().to_str().expect("Unicode").to_owned();
+    let server = server.env("TMPDIR", &temp).start();
     let session = server.session([builtin("developer")]);
     test(&session);
 }
