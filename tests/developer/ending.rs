@@ -149,6 +149,7 @@ fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
         text.expect("a text")
             .ends_with("\n[ended after 1 s, as `timeout_secs` says]\n")
     );
+    server.leave();
 }
 
 /// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.

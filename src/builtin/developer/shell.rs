@@ -220,7 +220,9 @@ fn answer(
     let whole = with(&ran.output, &how);
     let shown = match last_lines(&ran.output, SHOWN) {
         Some((last, all)) => {
-            let place = match keep(&ran.output) {
+            // Nobody hears of a call that was cancelled.
+            let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
+            let place = match path.flatten() {
                 Some(path) => format!("while this extension runs all are in {}", path.display()),
                 None => "the model has them all".to_owned(),
             };
