@@ -110,10 +110,22 @@ fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
     });
 }
 
+/// Kills what has this argument when dropped: nobody else finds it.
+struct Loose(String);
+
+impl Drop for Loose {
+    fn drop(&mut self) {
+        for process in with_argument(&self.0) {
+            signal(process.pid, "KILL");
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
     with_developer(|session| {
         let mark = mark();
+        let _loose = Loose(mark.clone());
         let command = format!(
             "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {mark} & echo begun"
         );
@@ -122,7 +134,6 @@ fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
         session.stop();
         let left = with_argument(&mark);
         assert_eq!(left.len(), 1, "otherwise this test tests nothing");
-        signal(left[0].pid, "KILL");
     });
 }
 
