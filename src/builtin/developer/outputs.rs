@@ -1,13 +1,12 @@
 //! Whole outputs of commands in files, for people who were shown only the end.
 //!
-//! The folder is made with the first of them, under the system's folder for temporary files, readable by
-//! its owner alone, with a name that nobody can guess. It goes with the server.
+//! Their folder is made with the first of them and goes with the server.
 
-use crate::sys::fs::{private, private_dir};
-use crate::sys::{lock, random_hex};
+use super::scratch::Scratch;
+use crate::sys::lock;
 use std::collections::VecDeque;
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,7 +24,7 @@ pub(super) struct Outputs {
 
 #[derive(Default)]
 struct Kept {
-    folder: Option<PathBuf>,
+    folder: Option<Scratch>,
     /// The oldest first, with their sizes.
     files: VecDeque<(PathBuf, usize)>,
     /// How many there have been.
@@ -55,10 +54,10 @@ impl Outputs {
         }
         let mut kept = lock(&self.kept);
         kept.make_room(output.len());
-        let folder = kept.folder(&self.around)?;
         kept.count += 1;
-        let path = folder.join(format!("output-{}.txt", kept.count));
-        let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&path)?;
+        let name = format!("output-{}.txt", kept.count);
+        let folder = kept.folder(&self.around)?;
+        let (path, mut file) = (folder.path().join(&name), folder.create(&name)?);
         // Half of one is removed like a whole one.
         kept.files.push_back((path.clone(), output.len()));
         file.write_all(output.as_bytes())?;
@@ -68,14 +67,15 @@ impl Outputs {
 
 impl Kept {
     /// The folder, made anew if somebody has removed it.
-    fn folder(&mut self, around: &Path) -> io::Result<PathBuf> {
-        if let Some(folder) = self.folder.as_ref().filter(|folder| folder.is_dir()) {
-            return Ok(folder.clone());
-        }
-        let folder = around.join(format!("gosling-output-{}", random_hex(8)?));
-        private_dir().create(&folder)?;
-        self.files.clear();
-        Ok(self.folder.insert(folder).clone())
+    fn folder(&mut self, around: &Path) -> io::Result<&Scratch> {
+        let folder = match self.folder.take() {
+            Some(folder) if folder.path().is_dir() => folder,
+            _ => {
+                self.files.clear();
+                Scratch::within(around)?
+            }
+        };
+        Ok(self.folder.insert(folder))
     }
 
     fn make_room(&mut self, size: usize) {
@@ -90,14 +90,6 @@ impl Kept {
     }
 }
 
-impl Drop for Outputs {
-    fn drop(&mut self) {
-        if let Some(folder) = lock(&self.kept).folder.take() {
-            let _ = fs::remove_dir_all(folder);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +98,7 @@ mod tests {
     struct Around(PathBuf);
 
     fn around() -> Around {
-        let name = format!("gosling-outputs-{}", random_hex(8).unwrap());
+        let name = format!("gosling-outputs-{}", crate::sys::random_hex(8).unwrap());
         let path = env::temp_dir().join(name);
         fs::create_dir(&path).unwrap();
         Around(path)

@@ -17,8 +17,15 @@ impl Scratch {
     /// # Errors
     /// When it cannot be made.
     pub(super) fn new() -> io::Result<Self> {
-        let name = format!("gosling-{}", sys::random_hex(12)?);
-        let path = env::temp_dir().join(name);
+        Scratch::within(&env::temp_dir())
+    }
+
+    /// An empty one in this folder, by a name that nobody can guess.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(super) fn within(folder: &Path) -> io::Result<Self> {
+        let path = folder.join(format!("gosling-{}", sys::random_hex(12)?));
         // It must not be there already: then it would be somebody else's.
         sys::fs::private_dir().create(&path)?;
         Ok(Scratch(path))
@@ -33,14 +40,22 @@ impl Scratch {
     /// # Errors
     /// When it cannot be written or there is more.
     pub(super) fn write(&self, name: &str, content: impl Read, most: u64) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let mut file = sys::fs::private(&mut options).open(self.0.join(name))?;
+        let mut file = self.create(name)?;
         let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
         match written > most {
             true => Err(io::Error::other("it is larger than it was at first")),
             false => file.flush(),
         }
+    }
+
+    /// A new file.
+    ///
+    /// # Errors
+    /// When it is there already or cannot be made.
+    pub(super) fn create(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        sys::fs::private(&mut options).open(self.0.join(name))
     }
 
     /// Opens a file that a program has made, and says how many bytes it has. From then on it is private
@@ -61,7 +76,9 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.0) {
+        if let Err(error) = fs::remove_dir_all(&self.0)
+            && error.kind() != io::ErrorKind::NotFound
+        {
             log::warn!(
                 "a temporary folder stays folder={} reason={error}",
                 self.0.display()
