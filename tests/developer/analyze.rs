@@ -308,7 +308,7 @@ fn analyzes(pid: u32) -> bool {
 }
 
 #[test]
-fn a_vast_tree_is_left_when_nobody_wants_it_any_more_or_it_takes_too_long() {
+fn a_vast_tree_is_left_when_nobody_wants_it_any_more() {
     let tree = vast();
     let mut server = OnStdio::start();
     for (id, focus) in [(1, Value::Null), (2, json!("f"))] {
@@ -321,21 +321,6 @@ fn a_vast_tree_is_left_when_nobody_wants_it_any_more_or_it_takes_too_long() {
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(15), "{took:?}");
     }
-    // The other tests have something to do meanwhile.
-    let pid = server.pid().to_string();
-    let _ = Command::new("renice")
-        .args(["-n", "19", "-p", &pid])
-        .output();
-    server.call(3, "analyze", json!({"path": tree.path()}));
-    let answer = server.next();
-    assert_eq!(answer["id"], 3, "what is cancelled is not answered");
-    let text = answer["result"]["content"][0]["text"]
-        .as_str()
-        .expect("a text");
-    let end = " of the files were not reached in time; name a smaller part)\n";
-    assert!(text.ends_with(end), "{text}");
-    assert!(
-        text.contains(" source files, ") && text.contains("lines, "),
-        "{text}"
-    );
+    server.call(3, "analyze", json!({"path": tree.path().join("none")}));
+    assert_eq!(server.next()["id"], 3, "what is cancelled is not answered");
 }

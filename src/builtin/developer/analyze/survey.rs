@@ -142,3 +142,22 @@ impl Survey {
         notes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::cancel::Cancel;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_not_reached_in_time_is_counted() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(file!());
+        let (files, cancel) = (vec![here; 64], Cancel::new());
+        let late = survey(&files, false, &Stop::after(Duration::ZERO, &cancel)).unwrap();
+        let note = "64 of the files were not reached in time; name a smaller part";
+        assert_eq!(late.notes(), [note]);
+        let day = Duration::from_secs(86_400);
+        let whole = survey(&files, false, &Stop::after(day, &cancel)).unwrap();
+        assert!(whole.notes().is_empty());
+    }
+}
