@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use support::client::Answer;
 use support::process::with_argument;
 use support::server::{Extension, GOSLING, Live, Server};
@@ -121,7 +121,10 @@ impl Events {
     /// The next event: its id, and its data, `null` if there is none. `None` at the end.
     fn next(&mut self) -> Option<(String, Value)> {
         let (mut id, mut data) = (None, None);
+        let deadline = Instant::now() + PATIENCE;
         loop {
+            // It says that it lives, so that no read takes long.
+            assert!(Instant::now() < deadline, "no event, and no end");
             let mut line = String::new();
             if self.0.read_line(&mut line).expect("the stream lives") == 0 {
                 assert!(id.is_none(), "cut off in an event");
@@ -363,7 +366,8 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
     assert_eq!(first["params"]["data"]["output"], "one");
     drop(events);
     // A listener that is still there when another comes hears no more.
-    let mut early = client.resume(&last);
+    let mut early = client.resume("1-0");
+    assert_eq!(early.next(), Some((last.clone(), first)));
     let late = client.resume(&last);
     assert_eq!(early.next(), None);
     std::fs::write(&go, "").unwrap();
