@@ -113,6 +113,19 @@ fn removing_an_extension_leaves_nothing_of_it() {
     session.echoes("two");
 }
 
+/// The server takes its signals one at a time, for which it holds them back; that is not for others.
+#[test]
+fn a_server_hears_every_signal() {
+    let server = Server::new().start();
+    let _session = server.session([Extension::scripted("one", &Script::new())]);
+    let mut all = server.descendants();
+    all.retain(|process| process.name() != GUARDIAN);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", all[0].pid)).unwrap();
+    let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+    assert_eq!(blocked.map(str::trim), Some("0000000000000000"));
+}
+
 #[test]
 fn sigterm_leaves_nothing() {
     ends_well("TERM");

@@ -246,6 +246,7 @@ impl Process {
             true => unix::lead_a_session(&mut command),
             false => unix::lead_a_group(&mut command),
         }
+        unix::hear_all_signals(&mut command);
         unix::carry_and_die_with_us(&mut command, &mark);
         let spawner = Spawner::get()?;
         let (reply, answer) = bounded(1);

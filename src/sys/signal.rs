@@ -3,7 +3,8 @@
 use super::unix;
 
 /// Holds the ending signals back in this thread and all that it makes from now on, so that only
-/// [`wait`] receives them. Called first thing in `main`. Children do not inherit it.
+/// [`wait`] receives them. Called before threads are made. Those who are started with
+/// [`process`](super::process) hear them.
 pub fn hold() {
     unix::hold_signals();
 }

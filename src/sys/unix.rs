@@ -38,6 +38,22 @@ pub(super) fn lead_a_group(command: &mut Command) {
     command.process_group(0);
 }
 
+/// The child will hear every signal: what is held back in the thread that makes it would else be held back
+/// in the child and in all that it makes, so that none of them could be ended by SIGTERM.
+pub(super) fn hear_all_signals(command: &mut Command) {
+    // SAFETY: these calls are async-signal-safe and touch a set on the stack alone.
+    unsafe {
+        command.pre_exec(|| {
+            let mut none = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut none);
+            match libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) {
+                0 => Ok(()),
+                error => Err(io::Error::from_raw_os_error(error)),
+            }
+        });
+    }
+}
+
 /// The child will, on Linux, carry the mark as a limit and be killed when the thread that makes it ends.
 pub(super) fn carry_and_die_with_us(command: &mut Command, mark: &Mark) {
     let limit = mark.limit();

@@ -204,6 +204,16 @@ fn a_deadline_ends_it_with_what_it_had_said() {
 }
 
 #[test]
+fn a_command_ends_others_with_a_signal() {
+    with_developer(|session| {
+        let command = "sleep 1000 & kill $!; wait $!; echo $?";
+        let arguments = json!({"command": command, "timeout_secs": 20});
+        let answer = session.call("developer__shell", arguments).is(200);
+        assert_eq!(said(&answer), "143\n");
+    });
+}
+
+#[test]
 fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
     with_developer(|session| {
         let begin = Instant::now();
