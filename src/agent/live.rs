@@ -6,7 +6,7 @@ use super::callbacks::Answers;
 use super::floor::Floor;
 use super::turn::Work;
 use crate::extension::{
-    Context, ExtensionConfig, ListedTool, Manager, State, Status, absent, config, platform,
+    self, Context, ExtensionConfig, ListedTool, Manager, State, Status, absent, config, platform,
 };
 use crate::mcp::client::Call;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
@@ -250,7 +250,7 @@ impl Agent {
     /// Calls `key__tool`; waits for the activation only if no active extension owns the tool yet.
     ///
     /// # Errors
-    /// As [`Manager::call`]; when `cancel` fires.
+    /// As [`Manager::call`]; what kept the tool's extension from coming up; when `cancel` fires.
     pub fn call(
         &self,
         name: &str,
@@ -259,7 +259,17 @@ impl Agent {
     ) -> Result<CallToolResult, Error> {
         let _in_use = self.in_use();
         if !self.extensions.owns(name) {
-            self.wait(cancel)?;
+            let results = self.wait(cancel)?;
+            let is_its = |result: &&ExtensionResult| {
+                let tool = name.strip_prefix(&config::key(&result.name));
+                !result.success && tool.is_some_and(|tool| tool.starts_with("__"))
+            };
+            let failed = results.iter().find(is_its);
+            // It may have come up since.
+            if let Some(failed) = failed.filter(|failed| !self.extensions.has(&failed.name)) {
+                let reason = failed.error.as_deref().unwrap_or("it failed");
+                return Err(extension::Error::not_active(&failed.name, reason).into());
+            }
         }
         Ok(self
             .extensions

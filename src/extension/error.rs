@@ -59,6 +59,14 @@ impl Error {
         }
     }
 
+    /// For a tool of an extension that did not come up; `why` is the text of the error that said so.
+    pub(crate) fn not_active(extension: &str, why: &str) -> Self {
+        let own = format!("extension {:?}, ", crate::text::printable(extension, 100));
+        let why = why.strip_prefix(&own).unwrap_or(why);
+        let text = format!("it is not active, so its tools are not there: {why}");
+        Self::new(extension, Phase::Config, text)
+    }
+
     /// What an MCP client says, with the extension's name. `starting` while it is not up yet.
     pub(super) fn from_mcp(extension: &str, starting: bool, error: &mcp::Error) -> Self {
         let (phase, advice) = match error {

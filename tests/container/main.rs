@@ -204,6 +204,22 @@ fn extensions_move_with_their_session_and_back() {
 }
 
 #[test]
+fn a_tool_of_what_did_not_come_up_says_why() {
+    let docker = Runtime::called("docker");
+    let server = docker.server().start();
+    let session = boxed(&server, [builtin("todo"), builtin("memory")]);
+    put(&session, json!("gone"));
+    let called = || session.call("memory__retrieve_memories", json!({"category": "*"}));
+    called().is(500).says("No such container: gone");
+    session
+        .call("other__x", json!({}))
+        .is(500)
+        .says("no active extension owns");
+    put(&session, json!("box"));
+    called().is(200);
+}
+
+#[test]
 fn one_extension_may_have_a_container_of_its_own() {
     let (docker, record) = (Runtime::called("docker"), Record::new());
     let server = docker.server().start();
