@@ -278,6 +278,39 @@ fn requests_that_break_the_rules_get_the_status_that_says_which() {
 }
 
 #[test]
+fn what_is_refused_says_why_in_the_form_of_the_protocol() {
+    let server = Server::new();
+    let file = server.root().join("secret");
+    std::fs::write(&file, "open sesame").unwrap();
+    let file = file.to_str().unwrap();
+    let live = server.start_as(&["mcp", "todo", "--http", "0", "--secret-file", file]);
+    let client = Client::new(&live);
+    let key = ("X-Secret-Key", "open sesame");
+    let refused = |status, method: &str, fields: &[(&str, &str)], said: &str| {
+        let answer = client.ask(method, fields, "{}").is(status);
+        assert_eq!(answer.body["jsonrpc"], "2.0");
+        assert_eq!(answer.body["id"], Value::Null);
+        assert_eq!(answer.body["error"]["code"], -32600);
+        let message = answer.body["error"]["message"].as_str().unwrap();
+        assert!(message.contains(said), "{message}");
+    };
+    refused(401, "POST", &[], "X-Secret-Key");
+    refused(403, "POST", &[("Host", "evil.com")], "evil.com");
+    refused(400, "POST", &[key], "initialize");
+    refused(404, "POST", &[key, ("Mcp-Session-Id", "x")], "initialize");
+    refused(405, "PUT", &[key], "PUT");
+    refused(406, "POST", &[key, ("Accept", "a/b")], "application/json");
+    refused(
+        415,
+        "POST",
+        &[key, ("Content-Type", "a/b")],
+        "application/json",
+    );
+    // Before the head is read.
+    refused(400, "POST", &[("no field", "x")], "");
+}
+
+#[test]
 fn batches_are_taken_in_the_version_that_has_them() {
     let live = developer();
     let client = Client::initialized(&live, "2025-03-26");

@@ -12,7 +12,9 @@ mod stream;
 pub use sessions::Sessions;
 
 use crate::http::{Access, Error, Request, Response, Router};
-use crate::mcp::jsonrpc::{self, Malformed, Message, Payload};
+use crate::mcp::jsonrpc::{
+    self, ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, Payload,
+};
 use crate::mcp::types::VERSIONS;
 use sessions::Session;
 use std::sync::Arc;
@@ -45,9 +47,20 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
         }
     };
     Router::new()
+        .refusals(refusal)
         .post(PATH, Access::Keyed, with(post))
         .get(PATH, Access::Keyed, with(get))
         .delete(PATH, Access::Keyed, with(delete))
+}
+
+/// A refusal in the form that MCP allows it, and which clients show: an error that answers no request.
+fn refusal(status: u16, text: &str) -> Vec<u8> {
+    let code = match status {
+        500.. => INTERNAL_ERROR,
+        _ => INVALID_REQUEST,
+    };
+    let error = ErrorObject::new(code, text);
+    jsonrpc::response(None, Err::<&(), _>(&error)).unwrap_or_default()
 }
 
 fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {

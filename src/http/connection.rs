@@ -65,7 +65,9 @@ impl<'a> Connection<'a> {
             Ok(goes_on) => goes_on,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
-                if self.send(&error.into(), false, Some("close")).is_ok() {
+                let mut response = error.into();
+                self.shared.router.word(&mut response);
+                if self.send(&response, false, Some("close")).is_ok() {
                     self.wire.linger(self.shared.limits.linger);
                 }
                 false
@@ -128,6 +130,7 @@ impl<'a> Connection<'a> {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => (response, head.framing != Framing::Empty),
         };
+        self.shared.router.word(&mut response);
         let events = response.events.take().filter(|_| !is_head);
         let end = match events {
             None => End::Length,

@@ -1,4 +1,5 @@
-//! A request that is refused: a status and one sentence, sent as `{"message": …}`.
+//! A request that is refused: a status and one sentence, sent as `{"message": …}` unless the router has
+//! another form.
 
 use std::fmt;
 
@@ -67,6 +68,7 @@ impl From<Error> for Response {
         let mut response = Response::bytes("application/json", body.into_bytes());
         response.status = error.status;
         response.headers.extend(error.headers);
+        response.refusal = Some(error.message);
         response
     }
 }

@@ -35,7 +35,7 @@ pub use guard::Guard;
 pub use listener::Server;
 pub use request::{HangUp, Request};
 pub use response::Response;
-pub use router::{Access, Router};
+pub use router::{Access, Refusals, Router};
 pub use tiny_http::{HTTPVersion, Header, HeaderField, Method, StatusCode};
 
 /// Every size and wait of the edge. The defaults suit a server for one person's clients.

@@ -19,6 +19,8 @@ pub struct Response {
     pub body: Vec<u8>,
     /// What writes the body instead, if it is an event stream.
     pub(super) events: Option<Events>,
+    /// The sentence that the body says, if it refuses the request.
+    pub(super) refusal: Option<String>,
 }
 
 /// How a client finds the end of a body (RFC 9112 §6.3).
@@ -61,6 +63,7 @@ impl Response {
             headers: Vec::new(),
             body: Vec::new(),
             events: None,
+            refusal: None,
         }
     }
 

@@ -30,7 +30,11 @@ type Handler = Box<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
 pub struct Router {
     // Those with fewer parameters come first, so that the first match is the most literal one.
     resources: Vec<Resource>,
+    refusals: Option<Refusals>,
 }
+
+/// Writes the JSON that refuses a request, from the status and one sentence.
+pub type Refusals = fn(u16, &str) -> Vec<u8>;
 
 /// The routes of one pattern.
 pub(super) struct Resource {
@@ -108,6 +112,19 @@ impl Router {
         H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
     {
         self.route(Method::Delete, pattern, access, handler)
+    }
+
+    /// Refuses in this form instead of `{"message": …}`, also what never comes to a route.
+    pub fn refusals(mut self, form: Refusals) -> Router {
+        self.refusals = Some(form);
+        self
+    }
+
+    /// Gives a refusal the form that is wanted.
+    pub(super) fn word(&self, response: &mut Response) {
+        if let (Some(form), Some(refusal)) = (self.refusals, &response.refusal) {
+            response.body = form(response.status.0, refusal);
+        }
     }
 
     /// The resource that `path`, still percent-encoded, names.

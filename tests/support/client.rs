@@ -105,7 +105,9 @@ impl Answer {
     /// What an error says.
     #[track_caller]
     pub fn message(&self) -> &str {
-        let message = self.body["message"].as_str();
+        // Where MCP is spoken it is that of a JSON-RPC error.
+        let error = self.body.get("error").unwrap_or(&self.body);
+        let message = error["message"].as_str();
         message.unwrap_or_else(|| panic!("{}: no message in {:?}", self.asked, self.text))
     }
 
