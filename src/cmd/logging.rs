@@ -50,11 +50,21 @@ pub(super) fn start_quietly(paths: &Paths) {
     }
 }
 
+/// The same for a program that another one has started: on stderr alone, which is that one's to keep.
+pub(super) fn start_on_stderr() {
+    begin(PathBuf::new(), LevelFilter::Trace, Sink::Off);
+}
+
 fn start_with(paths: &Paths, stderr: LevelFilter) {
+    let folder = paths.state.join("logs").join("server");
+    begin(folder, stderr, Sink::NotYet);
+}
+
+fn begin(folder: PathBuf, stderr: LevelFilter, file: Sink) {
     let logger = Logger {
-        folder: paths.state.join("logs").join("server"),
+        folder,
         stderr,
-        file: Mutex::new(Sink::NotYet),
+        file: Mutex::new(file),
     };
     let wanted = ["GOOSE_LOG", "RUST_LOG"];
     let level = wanted.iter().find_map(|name| std::env::var(name).ok());

@@ -37,6 +37,9 @@ options:
 variables:
   GOOSE_PATH_ROOT      look for the user's files in config/, data/ and state/ below this folder
   GOOSE_ALLOWED_HOSTS  names, apart from localhost, by which clients and pages may call over HTTP
+  GOOSE_TODO_MAX_CHARS
+                       todo: how long the list may be (50000; 0 for a million)
+  GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)
 ";
 
 /// How often it is looked whether a session is idle.
@@ -66,10 +69,13 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     match port {
         Some(port) => serve_http(name, pages, port, secret, paths),
         None if secret.is_some() => Err(Failure::Usage("--secret-file goes with --http".into())),
-        None => match serve_stdio_process(server(&name, pages, &paths)) == ExitCode::SUCCESS {
-            true => Ok(()),
-            false => Err(Failure::Told),
-        },
+        None => {
+            logging::start_on_stderr();
+            match serve_stdio_process(server(&name, pages, &paths)) == ExitCode::SUCCESS {
+                true => Ok(()),
+                false => Err(Failure::Told),
+            }
+        }
     }
 }
 

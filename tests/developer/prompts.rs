@@ -1,11 +1,46 @@
 //! Prompts, its own and those of the user.
 
 use crate::builtin;
-use crate::support::server::{Server, Session};
-use crate::support::until;
+use crate::support::server::{Server, Session, gosling};
+use crate::support::{temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
+use std::process::Stdio;
+
+#[test]
+fn on_stdio_too_it_is_said_which_are_broken() {
+    let root = temp_dir();
+    let folder = root.path().join("config/prompts/developer");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("broken.json"), "{").unwrap();
+    let mut server = gosling()
+        .args(["mcp", "developer"])
+        .env("GOOSE_PATH_ROOT", root.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    let mut stdin = server.stdin.take().unwrap();
+    for message in [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/list"}),
+    ] {
+        writeln!(stdin, "{message}").unwrap();
+    }
+    let answers = BufReader::new(server.stdout.take().unwrap()).lines();
+    assert_eq!(answers.take(2).filter(Result::is_ok).count(), 2);
+    drop(stdin);
+    let output = server.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("broken.json"), "{said}");
+    assert!(!root.path().join("state").exists());
+}
 
 /// The prompts of the extension as they are listed.
 fn listed(session: &Session<'_>) -> Vec<Value> {
@@ -87,6 +122,7 @@ fn those_of_the_user_are_read_anew_and_broken_ones_are_left_out() {
     }
     let all = listed(&session);
     let greet = all.iter().find(|prompt| prompt["name"] == "greet").unwrap();
+    assert_eq!(greet["description"], "Say hello to {{WHO}}.");
     assert_eq!(greet["arguments"][0]["name"], "WHO");
     assert_eq!(greet["arguments"][0]["required"], true);
 

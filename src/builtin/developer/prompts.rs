@@ -24,6 +24,8 @@ const MAX_FILES: usize = 200;
 const MAX_LISTED: usize = 10_000;
 /// How long names may be, in characters.
 const MAX_NAME: usize = 100;
+/// How much of its text describes a prompt, in characters.
+const MAX_LINE: usize = 100;
 /// How many arguments and messages a prompt may have.
 const MAX_ARGUMENTS: usize = 32;
 const MAX_MESSAGES: usize = 100;
@@ -259,8 +261,11 @@ fn prompt(template: &Arc<Template>) -> Prompt {
             description: this.description.clone(),
         })
     };
-    let description = template.description.as_deref().unwrap_or_default();
-    let mut prompt = Prompt::new(&template.name, description, fill);
+    let description = match template.description.as_deref() {
+        Some(description) if !description.trim().is_empty() => description.to_owned(),
+        _ => first_line(template),
+    };
+    let mut prompt = Prompt::new(&template.name, &description, fill);
     if let Some(title) = &template.title {
         prompt = prompt.title(title);
     }
@@ -272,6 +277,13 @@ fn prompt(template: &Arc<Template>) -> Prompt {
         };
     }
     prompt
+}
+
+/// What describes a prompt that says nothing of itself: clients show prompts by their descriptions.
+fn first_line(template: &Template) -> String {
+    let mut lines = template.messages.iter().flat_map(|(_, text)| text.lines());
+    let line = lines.find(|line| !line.trim().is_empty());
+    printable(line.unwrap_or_default().trim(), MAX_LINE)
 }
 
 fn read(path: &Path) -> Result<Template, String> {
