@@ -43,8 +43,9 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     Tool::new(
         "shell",
         "Runs a command in the user's shell and gives what it prints, standard output and error in \
-         order of arrival, and how it ended if that was not well. There is no terminal and no \
-         input. What goes on in the background (`command &`) does not hold the call up. More than \
+         order of arrival, and how it ended if that was not well. Each call is a new shell in the \
+         working directory: what `cd` and `export` did before is forgotten. There is no terminal and \
+         no input. What goes on in the background (`command &`) does not hold the call up. More than \
          400,000 characters of output are an error; send long output to a file and read parts of it.",
         move |args: Shell, context: &Context| developer.shell(&args, context),
     )
