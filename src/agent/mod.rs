@@ -19,7 +19,6 @@ mod naming;
 pub mod prompt;
 mod recent;
 mod registry;
-mod schema;
 mod sessions;
 mod settings;
 mod table;

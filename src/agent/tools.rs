@@ -6,7 +6,7 @@ use super::live::Agent;
 use super::mode::Verdict;
 use super::turn::Turn;
 use super::voice::random_id;
-use super::{Confirmation, Error, Event, Mode, desk, schema};
+use super::{Confirmation, Error, Event, Mode, desk};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -14,6 +14,7 @@ use crate::conversation::{
 use crate::extension::{ListedTool, resources};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::pending::Call;
+use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{is_for_model, text_of};
 use crate::store::{Level, Permissions, Sessions};
@@ -355,9 +356,8 @@ impl Doer<'_> {
         result.is_error.get_or_insert(false);
         if result.is_error == Some(true) && !self.cancel.is_cancelled() {
             let arguments = coerced.as_ref().unwrap_or(&arguments);
-            let wrong = schema::mismatches(&schema, arguments);
-            if !wrong.is_empty() {
-                let wrong = wrong.join("; ");
+            let wrong = schema::mismatches(&schema, arguments).join("; ");
+            if !wrong.is_empty() && !text_of(&result).contains(&wrong) {
                 let text = format!("The arguments do not fit the tool's schema: {wrong}.");
                 result.content.push(Part::text(&text));
             }

@@ -10,6 +10,7 @@ pub mod error;
 pub mod form;
 pub mod jsonrpc;
 pub mod pending;
+pub(crate) mod schema;
 pub mod server;
 pub mod transport;
 pub mod types;

@@ -2,13 +2,17 @@
 
 use super::{Context, raw, reason};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
+use crate::mcp::schema;
 use crate::mcp::types::{self, CallToolResult, Content, ToolAnnotations};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt;
 
-type Handler = Box<dyn Fn(&str, &Context) -> Result<CallToolResult, ToolError> + Send + Sync>;
+/// Reads the text of the arguments and does the work; the outer error says why they cannot be read.
+type Handler = Box<dyn Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync>;
+
+type Outcome = Result<CallToolResult, ToolError>;
 
 /// A tool and what it does.
 pub struct Tool {
@@ -46,10 +50,7 @@ impl Tool {
             },
             quick: false,
             handler: Box::new(move |arguments, context| {
-                let arguments = crate::json::from_str(arguments).map_err(|e| {
-                    ToolError::Failed(format!("The arguments do not fit: {}.", reason(&e)))
-                })?;
-                handler(arguments, context)
+                crate::json::from_str(arguments).map(|arguments| handler(arguments, context))
             }),
         }
     }
@@ -98,9 +99,25 @@ impl Tool {
         context: &Context,
     ) -> Result<CallToolResult, ErrorObject> {
         match (self.handler)(arguments, context) {
-            Ok(result) => Ok(result),
-            Err(ToolError::Failed(text)) => Ok(CallToolResult::text(text).failed()),
-            Err(ToolError::InvalidParams(text)) => Err(ErrorObject::new(INVALID_PARAMS, text)),
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(ToolError::Failed(text))) => Ok(CallToolResult::text(text).failed()),
+            Ok(Err(ToolError::InvalidParams(text))) => Err(ErrorObject::new(INVALID_PARAMS, text)),
+            Err(error) => {
+                let why = self.misfit(arguments, &error);
+                Ok(CallToolResult::text(format!("The arguments do not fit: {why}.")).failed())
+            }
+        }
+    }
+
+    /// What is wrong with arguments that cannot be read: by the schema, which knows their names, where it
+    /// sees that.
+    fn misfit(&self, arguments: &str, error: &serde_json::Error) -> String {
+        let schema: Value = crate::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
+        let arguments: Map<String, Value> = crate::json::from_str(arguments).unwrap_or_default();
+        let wrong = schema::mismatches(&schema, &arguments);
+        match wrong.is_empty() {
+            true => reason(error),
+            false => wrong.join("; "),
         }
     }
 }

@@ -13,7 +13,7 @@ const DEPTH: usize = 16;
 ///
 /// Obvious are: a number, a boolean, an object or an array as text where no text is allowed, and a
 /// number or a boolean where only text is.
-pub(super) fn coerce(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+pub(crate) fn coerce(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
     match coerced(schema, schema, &Value::Object(arguments.clone()), DEPTH)? {
         Value::Object(map) => Some(map),
         _ => None,
@@ -88,7 +88,7 @@ fn meant(value: &Value, kind: &str) -> Option<Value> {
 }
 
 /// What of `arguments` does not fit `schema`, one sentence each.
-pub(super) fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<String> {
+pub(crate) fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     let value = Value::Object(arguments.clone());
     compare(schema, schema, &value, "", DEPTH, &mut found);
