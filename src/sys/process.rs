@@ -150,6 +150,36 @@ pub fn wait_output(
     }
 }
 
+/// Tells when a child that has exited has been read to the end, though something that it started may hold
+/// its pipes open and go on writing.
+#[derive(Debug, Default)]
+pub struct Ending {
+    /// How many looks there were since it was known that it has exited.
+    looks: usize,
+}
+
+impl Ending {
+    /// How long the next look may take, if it may take `limit` while the child runs.
+    pub fn pause(&self, limit: Duration) -> Duration {
+        match self.looks {
+            0 => limit,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Whether nothing of the child's own can come any more, after a look that found `ready`, and what
+    /// was there was read; `exited` says whether the child has exited meanwhile. Gives up after `most`
+    /// looks that found something.
+    ///
+    /// A look in which its exit is seen for the first time is not the last: what it wrote just before may
+    /// have come into a pipe that was already found empty.
+    pub fn is_over(&mut self, ready: Ready, exited: bool, most: usize) -> bool {
+        let was_known = self.looks > 0;
+        self.looks += usize::from(was_known || exited);
+        was_known && (!(ready.stdout || ready.stderr) || self.looks > most)
+    }
+}
+
 enum Job {
     Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
     Ended(i32),
@@ -450,5 +480,34 @@ fn ensure(guardian: &mut Option<Guardian>, groups: &[i32], own: &Sender<Job>) {
                 }
             },
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_between_a_look_and_the_exit_is_not_missed() {
+        const MOST: usize = 4;
+        const LOOK: Duration = Duration::from_millis(100);
+        let look = |something| Ready {
+            stdout: something,
+            stderr: false,
+            exited: false,
+        };
+        let mut ending = Ending::default();
+        assert!(!ending.is_over(look(true), false, MOST));
+        assert!(!ending.is_over(look(false), false, MOST));
+        assert_eq!(ending.pause(LOOK), LOOK);
+        // The look was over when it wrote its last words and exited.
+        assert!(!ending.is_over(look(false), true, MOST));
+        assert_eq!(ending.pause(LOOK), Duration::ZERO);
+        assert!(!ending.is_over(look(true), true, MOST));
+        assert!(ending.is_over(look(false), true, MOST));
+        // What it has started writes without end.
+        let mut ending = Ending::default();
+        let looks = (0..100).find(|_| ending.is_over(look(true), true, MOST));
+        assert_eq!(looks, Some(MOST));
     }
 }

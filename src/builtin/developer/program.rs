@@ -6,7 +6,7 @@ use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Family, Grace, Process, wait_output};
+use crate::sys::process::{Ending, Family, Grace, Process, wait_output};
 use crate::text::printable;
 use std::env;
 use std::ffi::OsString;
@@ -158,7 +158,7 @@ impl<'a> Programs<'a> {
         let mut stdout = Kept::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);
         let mut stderr = Kept::new(PipeReader::new(pipes.stderr), MAX_COMPLAINT);
         let exit = process.watch();
-        let mut last = 0;
+        let mut ending = Ending::default();
         loop {
             let now = Instant::now();
             let over = match () {
@@ -176,7 +176,7 @@ impl<'a> Programs<'a> {
                 });
                 return Err(over);
             }
-            let pause = LOOK.min(until - now);
+            let pause = ending.pause(LOOK.min(until - now));
             let (out, err) = (stdout.pipe.as_ref(), stderr.pipe.as_ref());
             let ready = wait_output(out, err, Some(&exit), pause);
             if ready.stdout {
@@ -186,9 +186,7 @@ impl<'a> Programs<'a> {
                 stderr.read();
             }
             let exited = ready.exited || process.wait_exit(Duration::ZERO);
-            last += usize::from(exited);
-            // What it wrote before its end is in the pipes; what others write has no end.
-            if exited && (!(ready.stdout || ready.stderr) || last > LAST_READS) {
+            if ending.is_over(ready, exited, LAST_READS) {
                 break;
             }
         }

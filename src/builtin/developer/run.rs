@@ -6,7 +6,7 @@ use super::lines::Lines;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{ExitWatch, Family, Grace, Process, Ready, wait_output};
+use crate::sys::process::{Ending, ExitWatch, Family, Grace, Process, Ready, wait_output};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -374,14 +374,14 @@ const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
 impl Reader {
     fn run(mut self) {
         let mut buffer = vec![0; READ];
-        let mut last = 0;
+        let mut ending = Ending::default();
         loop {
             let [stdout, stderr] = &self.pipes;
             if stdout.is_none() && stderr.is_none() && self.exit.is_none() {
                 return;
             }
             let exit = self.exit.as_ref();
-            let pause = exit.map_or(LONG, |_| LOOK);
+            let pause = exit.map_or(LONG, |_| ending.pause(LOOK));
             let ready = wait_output(stdout.as_ref(), stderr.as_ref(), exit, pause);
             let Ready { stdout, stderr, .. } = ready;
             for (n, ready) in [stdout, stderr].into_iter().enumerate() {
@@ -392,10 +392,8 @@ impl Reader {
             if self.exit.is_none() {
                 continue;
             }
-            let seen = ready.exited || self.process.wait_exit(Duration::ZERO);
-            last += usize::from(seen);
-            // What it wrote before its end is in the pipes; what others write has no end.
-            if seen && (!(stdout || stderr) || last > LAST_READS) {
+            let exited = ready.exited || self.process.wait_exit(Duration::ZERO);
+            if ending.is_over(ready, exited, LAST_READS) {
                 self.exit = None;
                 self.finish();
             }
