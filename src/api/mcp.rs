@@ -134,12 +134,14 @@ fn answer(session: &Arc<Session>, message: Result<Payload, Malformed>) -> Respon
 
 /// The stream, from behind the event `last`, which is said first if it is to be `primed`.
 fn tell(session: Arc<Session>, stream: Arc<Stream>, last: EventId, primed: bool) -> Response {
+    // Before anything is said, since a client that has heard something may leave and come back at once.
+    let turn = stream.draw();
     Response::events(ALIVE, move |out| {
         if primed && !stream.is_told(last.message) {
             out.queue_as(last, b"");
             out.flush();
         }
-        stream.tell(out, last.stream, last.message, &session.over);
+        stream.tell(out, turn, last, &session.over);
     })
 }
 

@@ -31,8 +31,10 @@ struct State {
     gone: u64,
     /// Nothing more comes.
     ended: bool,
-    /// How many have begun to listen; only the last one goes on.
-    listeners: u64,
+    /// How many turns to listen were drawn.
+    turns: u64,
+    /// Whose turn it is.
+    turn: u64,
 }
 
 /// What came of a request at first.
@@ -97,21 +99,41 @@ impl Stream {
         }
     }
 
-    /// Says on `out` what follows the first `said` messages, until the stream ends, `over` is
-    /// cancelled, the client leaves, or another one listens instead. `number` is the stream's own.
+    /// Draws a turn to listen. Of all who begin, the one who drew last goes on: a client that has come
+    /// back is not to lose its turn to the connection that it left, however late that begins.
+    pub(super) fn draw(&self) -> u64 {
+        let mut state = lock(&self.state);
+        state.turns += 1;
+        state.turns
+    }
+
+    /// Takes the turn from whoever has it. False if somebody has it who drew later.
+    fn take(&self, turn: u64) -> bool {
+        let mut state = lock(&self.state);
+        let is_next = turn > state.turn;
+        if is_next {
+            state.turn = turn;
+            self.changed.notify_all();
+        }
+        is_next
+    }
+
+    /// Says on `out` what follows the event `last`, until the stream ends, `over` is cancelled, the
+    /// client leaves, or another one listens instead.
     pub(super) fn tell(
         self: &Arc<Self>,
         out: &mut EventStream,
-        number: u64,
-        mut said: u64,
+        turn: u64,
+        last: EventId,
         over: &Cancel,
     ) {
-        let me = {
-            let mut state = lock(&self.state);
-            state.listeners += 1;
-            state.listeners
-        };
-        self.changed.notify_all();
+        if !self.take(turn) {
+            return;
+        }
+        let EventId {
+            stream: number,
+            message: mut said,
+        } = last;
         let gone = out.gone().clone();
         let wake = |token: &Cancel| {
             let stream = self.clone();
@@ -121,13 +143,13 @@ impl Stream {
         loop {
             let nobody = || gone.is_cancelled() || over.is_cancelled();
             let waits = |state: &mut State| {
-                !state.ended && state.listeners == me && state.said() <= said && !nobody()
+                !state.ended && state.turn == turn && state.said() <= said && !nobody()
             };
             let state = self
                 .changed
                 .wait_while(lock(&self.state), waits)
                 .unwrap_or_else(PoisonError::into_inner);
-            if state.listeners != me || nobody() {
+            if state.turn != turn || nobody() {
                 return;
             }
             let (next, ended) = (state.after(said), state.ended);
@@ -264,6 +286,17 @@ mod tests {
         assert_eq!(state.said(), last);
         assert_eq!(state.after(3)[0].0, last);
         assert!(state.after(last).is_empty());
+    }
+
+    #[test]
+    fn who_came_back_last_listens_in_whatever_order_they_begin() {
+        let stream = Stream::default();
+        let [left, back, head] = [(); 3].map(|()| stream.draw());
+        assert!(stream.take(back));
+        assert!(!stream.take(left), "it only begins now");
+        // One that never begins takes nothing away.
+        assert_eq!(lock(&stream.state).turn, back);
+        assert!(stream.take(head) && !stream.take(back));
     }
 
     #[test]
