@@ -336,6 +336,12 @@ fn pages_of_other_sites_and_other_names_are_refused() {
         client.ask("OPTIONS", &preflight, "").is(403);
     }
     asks(("Host", "evil.com")).is(403);
+    // One that is ours does not stand in for another.
+    let two = [
+        ("Origin", "http://localhost"),
+        ("Origin", "http://evil.com"),
+    ];
+    client.ask("POST", &two, &hello).is(403);
     let answer = asks(("Origin", "http://localhost:6274")).is(200);
     let shown = field(&answer, "access-control-expose-headers");
     assert_eq!(shown.as_deref(), Some("Mcp-Session-Id"));

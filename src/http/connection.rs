@@ -13,7 +13,7 @@ use super::body::{Chunked, too_large};
 use super::head::{self, Expect, Framing, Head, Scan};
 use super::listener::Shared;
 use super::registry::Slot;
-use super::request::{find_header, parse_query};
+use super::request::{find_header, find_headers, parse_query};
 use super::response::{End, Events};
 use super::router::{Access, Resource, Route};
 use super::wire::Wire;
@@ -164,7 +164,9 @@ impl<'a> Connection<'a> {
             guard.check_host(authority)?;
         }
         if access > Access::Public {
-            guard.check_origin(find_header(&head.headers, "Origin"))?;
+            for origin in find_headers(&head.headers, "Origin") {
+                guard.check_origin(origin)?;
+            }
         }
         let is_options = head.method == Method::Options;
         if is_options && find_header(&head.headers, "Access-Control-Request-Method").is_some() {

@@ -76,10 +76,10 @@ impl Guard {
 
     /// Errs with 403 if `origin` is where a page of another site comes from, and only our own may call.
     /// A client that is no browser sends none (MCP 2025-11-25, basic/transports, security warning).
-    pub(super) fn check_origin(&self, origin: Option<&str>) -> Result<(), Error> {
-        let Some(origin) = origin.filter(|_| self.own_pages_only) else {
+    pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
+        if !self.own_pages_only {
             return Ok(());
-        };
+        }
         let site = origin
             .strip_prefix("http://")
             .or_else(|| origin.strip_prefix("https://"));
@@ -210,9 +210,8 @@ mod tests {
             "http://[::1]:8080",
             "http://my-box",
         ] {
-            assert!(guard.check_origin(Some(fine)).is_ok(), "{fine}");
+            assert!(guard.check_origin(fine).is_ok(), "{fine}");
         }
-        assert!(guard.check_origin(None).is_ok());
         for evil in [
             "http://evil.com",
             "https://localhost.evil.com",
@@ -224,13 +223,9 @@ mod tests {
             "null",
             "",
         ] {
-            let refused = guard.check_origin(Some(evil)).map_err(|e| e.status.0);
+            let refused = guard.check_origin(evil).map_err(|e| e.status.0);
             assert_eq!(refused, Err(403), "{evil}");
-            assert!(
-                Guard::new(None, hosts.clone())
-                    .check_origin(Some(evil))
-                    .is_ok()
-            );
+            assert!(Guard::new(None, hosts.clone()).check_origin(evil).is_ok());
         }
     }
 

@@ -109,10 +109,21 @@ impl HangUp {
 
 /// The value of the first of `headers` called `name`, in any case.
 pub(super) fn find_header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
-    let found = headers
-        .iter()
-        .find(|header| header.field.as_str().as_str().eq_ignore_ascii_case(name));
+    let found = headers.iter().find(|header| is_called(header, name));
     found.map(|header| header.value.as_str())
+}
+
+/// The values of all fields of this name.
+pub(super) fn find_headers<'a>(
+    headers: &'a [Header],
+    name: &'static str,
+) -> impl Iterator<Item = &'a str> {
+    let found = headers.iter().filter(|header| is_called(header, name));
+    found.map(|header| header.value.as_str())
+}
+
+fn is_called(header: &Header, name: &str) -> bool {
+    header.field.as_str().as_str().eq_ignore_ascii_case(name)
 }
 
 /// The pairs of a query string. Bytes that are not UTF-8 become U+FFFD.
