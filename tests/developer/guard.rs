@@ -135,3 +135,36 @@ fn the_users_own_rules_count_everywhere() {
         json!({"command": format!("cat {}", diary.display())}),
     );
 }
+
+#[test]
+fn a_folder_has_its_rules_by_whatever_name_it_is_called() {
+    let server = Server::new().start();
+    let around = crate::support::temp_dir();
+    let around = around.path().canonicalize().unwrap();
+    let real = around.join("real");
+    fs::create_dir_all(real.join("sub/private")).unwrap();
+    fs::write(real.join(".gooseignore"), "/sub/private/\n*.key\n").unwrap();
+    for name in ["my.key", "sub/private/a.txt"] {
+        fs::write(real.join(name), "word\n").unwrap();
+    }
+    let (link, other) = (around.join("link"), around.join("other"));
+    symlink(&real, &link).unwrap();
+    symlink(&real, &other).unwrap();
+    let dirs = [&real, &link, &real.join("sub/..")].map(|dir| dir.to_str().unwrap().to_owned());
+    for dir in &dirs {
+        let session = server.start(json!({ "working_dir": dir }));
+        session.add(builtin("developer")).is(200);
+        for way in [&real, &link, &other] {
+            for name in ["my.key", "sub/private/a.txt", "sub/private"] {
+                let path = way.join(name);
+                let view = json!({"command": "view", "path": path});
+                refuses(&session, "text_editor", view);
+                let command = format!("cat {}", path.display());
+                refuses(&session, "shell", json!({ "command": command }));
+            }
+            let new = way.join("new.key");
+            let write = json!({"command": "write", "path": new, "file_text": "x"});
+            refuses(&session, "text_editor", write);
+        }
+    }
+}

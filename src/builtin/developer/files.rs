@@ -154,7 +154,7 @@ fn follow(path: &Path) -> io::Result<(PathBuf, bool)> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok((path, linked));
         };
-        path = real_folder(parent)?.join(name);
+        path = real(parent)?.join(name);
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_symlink() => {
                 linked = true;
@@ -167,13 +167,13 @@ fn follow(path: &Path) -> io::Result<(PathBuf, bool)> {
     Err(io::Error::other("its symbolic links go round in a circle"))
 }
 
-/// A folder without links; what does not exist of it is kept as it is.
-fn real_folder(folder: &Path) -> io::Result<PathBuf> {
-    match fs::canonicalize(folder) {
+/// A path without links; what does not exist of it is kept as it is.
+pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            match (folder.parent(), folder.file_name()) {
-                (Some(parent), Some(name)) => Ok(real_folder(parent)?.join(name)),
-                _ => Ok(folder.to_owned()),
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => Ok(real(parent)?.join(name)),
+                _ => Ok(path.to_owned()),
             }
         }
         real => real,

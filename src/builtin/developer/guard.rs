@@ -43,6 +43,8 @@ const MAX_GLOB: usize = 20_000;
 /// The rules for one working directory, the strongest first.
 pub(super) struct Guard {
     dir: PathBuf,
+    /// The directory without links.
+    real: PathBuf,
     read: [(PathBuf, Option<Stamp>); 2],
     rules: Vec<Gitignore>,
 }
@@ -58,26 +60,32 @@ impl Developer {
             let stamp = fs::metadata(&file).and_then(|file| Stamp::of(&file)).ok();
             (file, stamp)
         });
+        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
         let mut known = lock(&self.guard);
         if let Some(known) = &*known
             && known.dir == dir
+            && known.real == real
             && known.read == read
         {
             return Ok(known.clone());
         }
-        let guard = Arc::new(Guard::new(dir, read)?);
+        let guard = Arc::new(Guard::new(dir, real, read)?);
         Ok(known.insert(guard).clone())
     }
 }
 
 impl Guard {
-    fn new(dir: &Path, read: [(PathBuf, Option<Stamp>); 2]) -> Result<Self, String> {
+    fn new(dir: &Path, real: PathBuf, read: [(PathBuf, Option<Stamp>); 2]) -> Result<Self, String> {
         let root = Path::new("/");
         let mut rules = Vec::new();
         for (n, (file, stamp)) in read.iter().enumerate() {
             if stamp.is_some() {
                 let text = content(file).map_err(|why| format!("{} {why}", file.display()))?;
                 rules.push(build(dir, &text, file)?);
+                // Whoever names the same folder in another way means the same files.
+                if real != dir {
+                    rules.push(build(&real, &text, file)?);
+                }
                 // The user's own count elsewhere too.
                 if n > 0 {
                     rules.push(build(root, &text, file)?);
@@ -87,6 +95,7 @@ impl Guard {
         rules.push(build(root, DEFAULT, Path::new("the defaults"))?);
         Ok(Guard {
             dir: dir.to_owned(),
+            real,
             read,
             rules,
         })
@@ -99,7 +108,7 @@ impl Guard {
     pub(super) fn allows(&self, path: &Path) -> Result<(), String> {
         self.judge(path)?;
         // What a link leads to counts as well.
-        match fs::canonicalize(path) {
+        match files::real(path) {
             Ok(real) if real != path => self.judge(&real),
             _ => Ok(()),
         }
@@ -298,6 +307,7 @@ mod tests {
         ];
         Guard {
             dir: PathBuf::from("/w"),
+            real: PathBuf::from("/w"),
             read: [(PathBuf::new(), None), (PathBuf::new(), None)],
             rules,
         }
