@@ -21,12 +21,16 @@ const ITS_OWN: &str = ".";
 /// Variables that an extension in a container may not have, as it would be the runtime's client that they
 /// steer: the client hands its own variables on, so that no value is among its arguments, which everybody
 /// on the machine can see. A name that ends in `*` stands for all that begin so.
-const STEERS: [&str; 9] = [
+const STEERS: [&str; 11] = [
     "DOCKER_*",
     "CONTAINER_*",
     "CONTAINERS_*",
+    // Those that rootless podman tells itself.
+    "_CONTAINERS_*",
     "PODMAN_*",
     "BUILDAH_*",
+    // Podman's options of its storage, programs that it runs among them.
+    "STORAGE_*",
     "SSH_*",
     "XDG_*",
     "HOME",
@@ -409,6 +413,8 @@ mod tests {
             "CONTAINER_HOST",
             "HOME",
             "XDG_RUNTIME_DIR",
+            "STORAGE_OPTS",
+            "_CONTAINERS_USERNS_CONFIGURED",
             "A*",
             "A B",
         ] {
