@@ -391,6 +391,27 @@ fn what_takes_long_is_told_as_it_comes_and_an_old_client_gets_no_empty_event() {
 }
 
 #[test]
+fn connections_that_were_given_up_take_nothing_from_the_last_one() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    for round in 1..=8 {
+        let go = live.work().join(format!("go {round}"));
+        let wait = format!("until [ -e '{}' ]; do sleep 0.1; done", go.display());
+        let mut events = client.begin(&shell(round, &wait));
+        let (first, _) = events.next().expect("the first id");
+        drop(events);
+        for _ in 0..40 {
+            drop(client.send("GET", &[("Last-Event-ID", &first)], ""));
+        }
+        let last = client.resume(&first);
+        std::fs::write(&go, "").unwrap();
+        let rest = last.rest();
+        assert_eq!(rest.len(), 1, "round {round}");
+        assert_eq!(rest[0].1["id"], round);
+    }
+}
+
+#[test]
 fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);

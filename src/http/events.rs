@@ -132,6 +132,14 @@ impl EventStream {
         self.shared.notice(sent);
     }
 
+    /// Looks at once whether the client is still there, which is noticed after a while anyway.
+    pub fn is_heard(&self) -> bool {
+        if net::hung_up(&self.shared.socket) {
+            self.shared.gone.cancel();
+        }
+        !self.shared.gone.is_cancelled()
+    }
+
     /// Cancelled when the client has left: it hung up, or takes nothing any more.
     pub fn gone(&self) -> &Cancel {
         &self.shared.gone

@@ -127,7 +127,8 @@ impl Stream {
         last: EventId,
         over: &Cancel,
     ) {
-        if !self.take(turn) {
+        // A client that gave this connection up may have drawn on its next one before.
+        if !out.is_heard() || !self.take(turn) {
             return;
         }
         let EventId {
