@@ -62,12 +62,17 @@ impl Scratch {
     /// even where the folder is not.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none. A link is none: what it leads to is not ours to change.
     pub(super) fn open(&self, name: &str) -> io::Result<(File, u64)> {
-        let file = files::open(&self.0.join(name))?;
+        let path = self.0.join(name);
+        let other = || io::Error::other("it is no regular file");
+        if fs::symlink_metadata(&path)?.is_symlink() {
+            return Err(other());
+        }
+        let file = files::open(&path)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(other());
         }
         sys::fs::make_private(&file)?;
         Ok((file, metadata.len()))
@@ -112,6 +117,13 @@ mod tests {
             scratch.open("deep/c").unwrap();
             let modes = ["", "a", "deep/c"].map(|name| mode(&path.join(name)));
             assert_eq!(modes, [0o700, 0o600, 0o600]);
+            let elsewhere = Scratch::new().unwrap();
+            let theirs = elsewhere.path().join("theirs");
+            fs::write(&theirs, "not made here").unwrap();
+            fs::set_permissions(&theirs, fs::Permissions::from_mode(0o644)).unwrap();
+            std::os::unix::fs::symlink(&theirs, path.join("link")).unwrap();
+            assert!(scratch.open("link").is_err());
+            assert_eq!(mode(&theirs), 0o644);
         }
         drop(scratch);
         assert!(!path.exists());

@@ -73,9 +73,15 @@ fn listed(text: &str) -> Vec<Window> {
         let (id, rest) = line.split_once(' ')?;
         let (_desktop, rest) = rest.trim_start().split_once(' ')?;
         let (_host, title) = rest.trim_start().split_once(' ')?;
-        id.starts_with("0x").then(|| Window::new(id, title))?
+        is_hexadecimal(id).then(|| Window::new(id, title))?
     };
     text.lines().filter_map(window).collect()
+}
+
+/// Whether it can be an id. The title of the window before may have a line end in it, and anything behind that.
+fn is_hexadecimal(id: &str) -> bool {
+    let digits = id.strip_prefix("0x");
+    digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// Those of the lines that are ids of windows.
@@ -245,7 +251,8 @@ mod tests {
         let text = "0x02400006  0 host A title – with spaces\n\
                     0x02400007 -1  host  \n\
                     0x02400008  1 N/A Other\n\
-                    Cannot do this and that\n\n0x1\n";
+                    Cannot do this and that\n\n0x1\n\
+                    0x2;x 0 host Odd\n0x 0 host Odd\n";
         let windows = listed(text);
         let pairs: Vec<_> = windows
             .iter()
