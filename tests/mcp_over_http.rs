@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::client::Answer;
-use support::process::with_argument;
+use support::process::{nap, running, with_argument};
 use support::server::{Extension, GOSLING, Live, Server};
 use support::{PATIENCE, until};
 
@@ -168,46 +167,24 @@ fn ping(id: i64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "ping"})
 }
 
-/// A number of seconds that nobody else sleeps, to know our own processes by.
-fn nap() -> String {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("1{:07}{n}", std::process::id())
-}
-
-#[track_caller]
-fn begun(nap: &str) {
-    until("the command runs", || {
-        (!with_argument(nap).is_empty()).then_some(())
-    });
-}
-
-#[track_caller]
-fn ended(nap: &str) {
-    until("its processes end", || {
-        with_argument(nap).is_empty().then_some(())
-    });
-}
-
 #[test]
 fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
     let tools = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     client.post(&tools).is(200).says("text_editor");
-    let nap = nap();
+    let (nap, stubborn) = (nap(), nap());
     let answer = client
         .post(&shell(2, &format!("sleep {nap} & exit 3")))
         .is(200);
     assert_eq!(answer.body["result"]["structuredContent"]["exit_code"], 3);
-    begun(&nap);
+    running(&nap, 1);
     // One that heeds no TERM is waited for, too.
-    let (nap, stubborn) = (nap, self::nap());
     let call = client.begin(&shell(
         3,
         &format!("trap '' TERM; echo; sleep {stubborn}; true"),
     ));
-    begun(&stubborn);
+    running(&stubborn, 1);
     client.ask("DELETE", &[], "").is(200).says_nothing();
     assert!(with_argument(&nap).is_empty());
     assert!(with_argument(&stubborn).is_empty());
@@ -421,12 +398,12 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
         go.display()
     );
     let mut events = client.begin(&shell(1, &wait));
-    events.next().expect("the first id");
+    let (begin, _) = events.next().expect("the first id");
     let (last, first) = events.next().expect("a line");
     assert_eq!(first["params"]["data"]["output"], "one");
     drop(events);
     // A listener that is still there when another comes hears no more.
-    let mut early = client.resume("1-0");
+    let mut early = client.resume(&begin);
     assert_eq!(early.next(), Some((last.clone(), first)));
     let late = client.resume(&last);
     assert_eq!(early.next(), None);
@@ -451,12 +428,12 @@ fn a_cancelled_call_ends_with_its_processes_and_its_stream() {
     let client = Client::initialized(&live, NEWEST);
     let nap = nap();
     let events = client.begin(&shell(1, &format!("echo one; sleep {nap} & sleep {nap}")));
-    begun(&nap);
+    running(&nap, 2);
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": {"requestId": 1}});
     client.post(&cancel).is(202);
     assert!(events.rest().iter().all(|(_, message)| message["id"] != 1));
-    ended(&nap);
+    running(&nap, 0);
     client.post(&ping(1)).is(200);
 }
 
@@ -504,9 +481,9 @@ fn a_signal_ends_it_with_all_that_it_started() {
     let client = Client::initialized(&live, NEWEST);
     let nap = nap();
     let events = client.begin(&shell(1, &format!("echo one; sleep {nap}")));
-    begun(&nap);
+    running(&nap, 1);
     assert!(live.terminate().success());
-    ended(&nap);
+    running(&nap, 0);
     drop(events);
 }
 
@@ -556,17 +533,17 @@ fn our_own_client_gets_along_with_it() {
     // A client of ours that hangs up cancels, over HTTP as elsewhere.
     let nap = nap();
     let call = session.begin_call("dev__shell", json!({"command": format!("sleep {nap}")}));
-    begun(&nap);
+    running(&nap, 1);
     drop(call);
-    ended(&nap);
+    running(&nap, 0);
     // The end of the session is the end of what it started over there.
     let background = format!("sleep {nap} & true");
     session
         .call("dev__shell", json!({"command": background}))
         .is(200);
-    begun(&nap);
+    running(&nap, 1);
     session.stop();
-    ended(&nap);
+    running(&nap, 0);
 }
 
 #[test]
@@ -581,7 +558,8 @@ fn its_command_line_says_what_is_wrong() {
         assert!(!output.status.success() && text.contains(with), "{text}");
     };
     fails(&["todo", "--http", "70000"], "is not a port");
-    fails(&["todo", "--secret-file", "/etc/hostname"], "--http");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    fails(&["todo", "--secret-file", file], "--http");
     fails(&["nosuch", "--http", "0"], "developer");
     let taken = developer();
     let port = taken.address().port().to_string();

@@ -5,14 +5,14 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use support::process::{children, descendants};
 use support::scripted::Script;
 use support::server::{
     Extension, GOSLING, Live, Record, Server, Session, as_argument, scripted_mcp,
 };
-use support::{TempDir, temp_dir, until};
+use support::{TempDir, script, temp_dir, until};
 
 const TOKEN: &str = "tr0ub4dor-and-3";
 
@@ -24,8 +24,7 @@ impl Runtime {
     fn called(name: &str) -> Self {
         let folder = temp_dir();
         let at = |name: &str| folder.path().join(name);
-        fs::write(at(name), include_str!("runtime.sh")).unwrap();
-        fs::set_permissions(at(name), fs::Permissions::from_mode(0o755)).unwrap();
+        script(&at(name), include_str!("runtime.sh"));
         for inside in ["inside", "own"] {
             fs::create_dir(at(inside)).unwrap();
         }
@@ -63,10 +62,6 @@ impl Runtime {
 fn scripted(record: &Record) -> Extension {
     let script = Script::new().recorded(&record.path());
     Extension::stdio("one", "scripted", &[&as_argument(&script)])
-}
-
-fn builtin(name: &str) -> Extension {
-    Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
 }
 
 #[track_caller]
@@ -151,7 +146,7 @@ fn a_command_runs_inside_with_its_variables_and_no_others() {
 fn a_builtin_extension_is_gosling_inside() {
     let docker = Runtime::called("docker");
     let server = docker.server().start();
-    let session = boxed(&server, [builtin("developer")]);
+    let session = boxed(&server, [Extension::builtin("developer")]);
     let command = "pwd; echo $OF_THE_CONTAINER $AGENT_SESSION_ID; echo made > here";
     let answer = session
         .call("developer__shell", json!({"command": command}))
@@ -350,7 +345,7 @@ fn what_keeps_it_from_starting_is_explained() {
 
     fs::remove_file(docker.path().join("inside/gosling")).unwrap();
     says(
-        &why_not(&server, "box", builtin("developer")),
+        &why_not(&server, "box", Extension::builtin("developer")),
         &["status: 127", "GOOSE_CONTAINER_GOSLING"],
     );
     server.never_logs(TOKEN);
@@ -374,7 +369,7 @@ fn where_it_works_and_what_is_run_there_may_be_said() {
         .setting("GOOSE_CONTAINER_WORKDIR", ".")
         .setting("GOOSE_CONTAINER_GOSLING", gosling.to_str().unwrap())
         .start();
-    let session = boxed(&server, [builtin("developer")]);
+    let session = boxed(&server, [Extension::builtin("developer")]);
     let answer = session
         .call("developer__shell", json!({"command": "pwd"}))
         .is(200);

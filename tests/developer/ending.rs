@@ -2,38 +2,23 @@
 //! The processes look for nobody and belong to nobody in the end, so they are known by an argument.
 
 use crate::on_stdio::OnStdio;
-use crate::support::process::{signal, with_argument};
+use crate::support::process::{nap, running, signal, with_argument};
 use crate::support::server::Session;
 use crate::support::until;
 use crate::{said, with_developer};
 use serde_json::{Value, json};
 use std::fs;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-/// How long a `sleep` takes that no other test has.
-fn mark() -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(1000);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!("1{:07}{n}", std::process::id())
-}
-
-#[track_caller]
-fn running(mark: &str, count: usize) {
-    until(&format!("{count} processes run"), || {
-        (with_argument(mark).len() == count).then_some(())
-    });
-}
 
 #[test]
 fn a_client_that_hangs_up_leaves_nothing() {
     with_developer(|session| {
         for stubborn in ["", "trap '' TERM; "] {
-            let mark = mark();
-            let command = format!("{stubborn}sleep {mark} & setsid sleep {mark} & sleep {mark}");
+            let nap = nap();
+            let command = format!("{stubborn}sleep {nap} & setsid sleep {nap} & sleep {nap}");
             let call = session.begin_call("developer__shell", json!({"command": command}));
-            running(&mark, 3);
+            running(&nap, 3);
             drop(call);
-            running(&mark, 0);
+            running(&nap, 0);
         }
         let answer = session.call("developer__shell", json!({"command": "echo on"}));
         assert_eq!(said(&answer.is(200)), "on\n");
@@ -43,12 +28,12 @@ fn a_client_that_hangs_up_leaves_nothing() {
 #[test]
 fn a_session_that_is_stopped_leaves_nothing_of_a_call_under_way() {
     with_developer(|session| {
-        let mark = mark();
-        let command = format!("trap '' TERM; sleep {mark} & sleep {mark}");
+        let nap = nap();
+        let command = format!("trap '' TERM; sleep {nap} & sleep {nap}");
         let call = session.begin_call("developer__shell", json!({"command": command}));
-        running(&mark, 2);
+        running(&nap, 2);
         session.stop();
-        let left = with_argument(&mark);
+        let left = with_argument(&nap);
         assert!(left.is_empty(), "when stop is answered: {left:?}");
         drop(call);
     });
@@ -58,11 +43,11 @@ fn a_session_that_is_stopped_leaves_nothing_of_a_call_under_way() {
 fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
     let mut server = OnStdio::start();
     for (id, stubborn) in [(1, ""), (2, "trap '' TERM; ")] {
-        let mark = mark();
-        server.shell(id, &format!("{stubborn}sleep {mark} & sleep {mark}"));
-        running(&mark, 2);
+        let nap = nap();
+        server.shell(id, &format!("{stubborn}sleep {nap} & sleep {nap}"));
+        running(&nap, 2);
         server.cancel(id);
-        running(&mark, 0);
+        running(&nap, 0);
     }
     server.shell(3, "echo on");
     let answer = server.next();
@@ -73,28 +58,28 @@ fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
 #[test]
 fn a_client_that_leaves_takes_all_of_it_along() {
     let mut server = OnStdio::start();
-    let mark = mark();
-    server.shell(1, &format!("sleep {mark} & echo begun"));
+    let nap = nap();
+    server.shell(1, &format!("sleep {nap} & echo begun"));
     assert_eq!(server.next()["result"]["content"][0]["text"], "begun\n");
-    server.shell(2, &format!("trap '' TERM; sleep {mark} & sleep {mark}"));
-    running(&mark, 3);
+    server.shell(2, &format!("trap '' TERM; sleep {nap} & sleep {nap}"));
+    running(&nap, 3);
     server.leave();
-    running(&mark, 0);
+    running(&nap, 0);
 }
 
 #[test]
 fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
     with_developer(|session| {
-        let mark = mark();
+        let nap = nap();
         // Two that clean up in their own time, and one that does not listen.
         let tidy = |name: &str| {
             let trap = format!("trap \"sleep 0.05; echo tidy > {name}; exit\" TERM");
             format!(
-                "setsid sh -c '{trap}; touch {name}.begun; while :; do sleep 0.02; done' {mark} &"
+                "setsid sh -c '{trap}; touch {name}.begun; while :; do sleep 0.02; done' {nap} &"
             )
         };
         let deaf =
-            format!("sh -c 'trap \"\" TERM; touch c.begun; while :; do sleep 0.02; done' {mark} &");
+            format!("sh -c 'trap \"\" TERM; touch c.begun; while :; do sleep 0.02; done' {nap} &");
         call(session, &format!("{} {} {deaf}", tidy("a"), tidy("b")));
         let work = session.server.work();
         for name in ["a", "b", "c"] {
@@ -105,7 +90,7 @@ fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
         for name in ["a", "b"] {
             assert_eq!(fs::read_to_string(work.join(name)).unwrap(), "tidy\n");
         }
-        let left = with_argument(&mark);
+        let left = with_argument(&nap);
         assert!(left.is_empty(), "when stop is answered: {left:?}");
     });
 }
@@ -124,15 +109,21 @@ impl Drop for Loose {
 #[test]
 fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
     with_developer(|session| {
-        let mark = mark();
-        let _loose = Loose(mark.clone());
+        let nap = nap();
+        let _loose = Loose(nap.clone());
         let command = format!(
-            "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {mark} & echo begun"
+            "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {nap} & echo begun"
         );
         assert_eq!(call(session, &command)["content"][0]["text"], "begun\n");
-        running(&mark, 1);
+        // Until then it is one of those that make it so.
+        let hidden = || {
+            with_argument(&nap)
+                .first()
+                .is_some_and(|p| p.name() == "sleep")
+        };
+        until("it is hidden", || hidden().then_some(()));
         session.stop();
-        let left = with_argument(&mark);
+        let left = with_argument(&nap);
         assert_eq!(left.len(), 1, "otherwise this test tests nothing");
     });
 }
@@ -140,11 +131,11 @@ fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
 #[test]
 fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
     let mut server = OnStdio::start();
-    let (limited, cancelled) = (mark(), mark());
+    let (limited, cancelled) = (nap(), nap());
     let gate = server.gate();
     let closed = gate.lock().unwrap();
     // Far more than fits into a pipe.
-    let command = |mark: &str| format!("sleep {mark} & yes | head -c 100000; sleep {mark}; :");
+    let command = |nap: &str| format!("sleep {nap} & yes | head -c 100000; sleep {nap}; :");
     let arguments = json!({"command": command(&limited), "timeout_secs": 1});
     server.call(1, "shell", arguments);
     server.shell(2, &command(&cancelled));

@@ -1,7 +1,7 @@
 //! `.gooseignore`.
 
-use crate::support::server::{Server, Session};
-use crate::{builtin, said, with_developer};
+use crate::support::server::{Extension, Server, Session};
+use crate::{said, with_developer};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -123,7 +123,7 @@ fn the_users_own_rules_count_everywhere() {
     let elsewhere = crate::support::temp_dir();
     let diary = elsewhere.path().join("my.diary");
     fs::write(&diary, "dear\n").unwrap();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     refuses(
         &session,
         "text_editor",

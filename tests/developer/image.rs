@@ -1,10 +1,10 @@
 //! `image_processor`.
 
 use crate::programs::{Bench, jpeg, png};
+use crate::said;
 use crate::support::client::Answer;
-use crate::support::server::Session;
+use crate::support::server::{Extension, Session};
 use crate::support::until;
-use crate::{builtin, said};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
@@ -35,7 +35,7 @@ pub fn fails(answer: Answer, why: &str) {
 /// Runs the test in a session that finds the programs of the bench.
 fn on(bench: &Bench, test: impl FnOnce(&Session<'_>)) {
     let server = bench.server().start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     test(&session);
 }
 

@@ -15,13 +15,10 @@ mod repair;
 mod screen;
 mod shell;
 
-use gosling::mcp::client::{Call, Client, Deaf, Options};
-use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
-use gosling::sys::cancel::Cancel;
+use on_stdio::OnStdio;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use support::client::Answer;
-use support::server::{Extension, GOSLING, Server, Session};
+use support::server::{Extension, Server, Session};
 
 /// Runs the test in a session that has the extension, in its working directory.
 fn with_developer(test: impl FnOnce(&Session<'_>)) {
@@ -29,12 +26,8 @@ fn with_developer(test: impl FnOnce(&Session<'_>)) {
     // What it leaves there when it is killed goes with the test.
     let temp = server.root().to_str().expect("Unicode").to_owned();
     let server = server.env("TMPDIR", &temp).start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     test(&session);
-}
-
-fn builtin(name: &str) -> Extension {
-    Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
 }
 
 /// What the assistant is told.
@@ -68,7 +61,7 @@ fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
         ];
         let known = known.map(|tool| format!("developer__{tool}"));
         assert_eq!(tools, known);
-        let answer = session.add(builtin("nosuch")).is(500);
+        let answer = session.add(Extension::builtin("nosuch")).is(500);
         let message = answer.body["message"].as_str().unwrap();
         assert!(message.starts_with("Failed to add extension"), "{message}");
         answer.says("nosuch").says("developer");
@@ -77,33 +70,21 @@ fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
     });
 }
 
-/// What one of its tools gives over stdio, to a client that sends this `_meta`.
-fn on_stdio(meta: Value, tool: &str, arguments: Value) -> Value {
-    let mut command = std::process::Command::new(GOSLING);
-    command.args(["mcp", "developer"]);
-    let options = StdioOptions {
-        name: "developer".to_owned(),
-        max_line: 1 << 20,
-        secrets: Vec::new(),
-    };
-    let transport = Arc::new(StdioTransport::spawn(command, options).unwrap());
-    let mut options = Options::new("developer");
-    options.meta = meta.as_object().unwrap().clone();
-    let cancel = Cancel::new();
-    let client = Client::connect(transport, options, Arc::new(Deaf), &cancel).unwrap();
-    let arguments = serde_json::value::to_raw_value(&arguments).unwrap();
-    let result = client.call_tool(tool, &arguments, Call::default(), &cancel);
-    serde_json::from_str(result.unwrap().content[0].as_json()).unwrap()
-}
-
 #[test]
 fn metadata_counts_in_any_letter_case_and_nonsense_is_passed_over() {
+    let mut server = OnStdio::start();
+    let mut says = |meta: Value, expected: String| {
+        let arguments = json!({"command": "pwd; echo \"id=$AGENT_SESSION_ID\""});
+        let params = json!({"name": "shell", "arguments": arguments, "_meta": meta});
+        server.send(json!({"id": 1, "method": "tools/call", "params": params}));
+        let answer = server.next();
+        assert_eq!(answer["result"]["content"][0]["text"], expected, "{meta}");
+    };
     let here = support::temp_dir();
     let here = here.path().canonicalize().unwrap();
-    let command = json!({"command": "pwd; echo \"id=$AGENT_SESSION_ID\""});
     let meta = json!({"Agent-Working-DIR": here, "AGENT-SESSION-ID": "s-1"});
-    let said = on_stdio(meta, "shell", command.clone());
-    assert_eq!(said["text"], format!("{}\nid=s-1\n", here.display()));
+    says(meta, format!("{}\nid=s-1\n", here.display()));
+    let own = std::env::current_dir().unwrap();
     for nonsense in [
         json!(5),
         json!(""),
@@ -112,8 +93,6 @@ fn metadata_counts_in_any_letter_case_and_nonsense_is_passed_over() {
         json!(null),
     ] {
         let meta = json!({"agent-working-dir": nonsense, "agent-session-id": ["x"], "other": {}});
-        let said = on_stdio(meta, "shell", command.clone());
-        let own = std::env::current_dir().unwrap();
-        assert_eq!(said["text"], format!("{}\nid=\n", own.display()));
+        says(meta, format!("{}\nid=\n", own.display()));
     }
 }

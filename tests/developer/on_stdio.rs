@@ -1,7 +1,7 @@
 //! A `gosling mcp developer` of its own, and what goes over its pipes, message by message.
 
 use crate::support::server::gosling;
-use crate::support::{PATIENCE, until};
+use crate::support::{PATIENCE, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
@@ -11,6 +11,8 @@ use std::thread;
 
 /// Killed when dropped.
 pub struct OnStdio {
+    /// Where its configuration is, and what it leaves when it is killed.
+    _root: TempDir,
     process: Child,
     stdin: Option<ChildStdin>,
     answers: Receiver<Value>,
@@ -20,8 +22,11 @@ pub struct OnStdio {
 impl OnStdio {
     /// A server that has been greeted.
     pub fn start() -> OnStdio {
+        let root = temp_dir();
         let mut process = gosling()
             .args(["mcp", "developer"])
+            .env("GOOSE_PATH_ROOT", root.path())
+            .env("TMPDIR", root.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -43,6 +48,7 @@ impl OnStdio {
             }
         });
         let mut server = OnStdio {
+            _root: root,
             process,
             stdin,
             answers,

@@ -2,9 +2,8 @@
 //! called.
 
 use crate::support::server::Server;
-use crate::support::{TempDir, temp_dir};
+use crate::support::{TempDir, script, temp_dir};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A place with such programs, and what they leave.
@@ -24,24 +23,23 @@ impl Bench {
 
     /// Adds a program. Its script has the usual programs, writes into the folder `$SAID`, and with `say`
     /// its arguments into a file of its own name there, one a line.
-    pub fn program(self, name: &str, script: &str) -> Self {
-        self.write("bin", name, script)
+    pub fn program(self, name: &str, text: &str) -> Self {
+        self.write("bin", name, text)
     }
 
     /// The same, in a folder that comes later on the `PATH`.
-    pub fn later(self, name: &str, script: &str) -> Self {
-        self.write("more", name, script)
+    pub fn later(self, name: &str, text: &str) -> Self {
+        self.write("more", name, text)
     }
 
-    fn write(self, folder: &str, name: &str, script: &str) -> Self {
+    fn write(self, folder: &str, name: &str, text: &str) -> Self {
         let path = self.root.path().join(folder).join(name);
         let said = self.said_in();
         let text = format!(
-            "#!/bin/sh\nPATH=/usr/bin:/bin\nSAID='{}'\nsay() {{ printf '%s\\n' \"$@\" >>\"$SAID/{name}\"; }}\n{script}\n",
+            "#!/bin/sh\nPATH=/usr/bin:/bin\nSAID='{}'\nsay() {{ printf '%s\\n' \"$@\" >>\"$SAID/{name}\"; }}\n{text}\n",
             said.display()
         );
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&path, &text);
         self
     }
 
@@ -60,9 +58,7 @@ impl Bench {
     /// A server that finds these programs and no others, and has no screen.
     pub fn server(&self) -> Server {
         let path = |folder: &str| self.root.path().join(folder).display().to_string();
-        let shell = self.root.path().join("silent");
-        fs::write(&shell, "#!/bin/sh\n").unwrap();
-        fs::set_permissions(&shell, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&self.root.path().join("silent"), "#!/bin/sh\n");
         let mut server = Server::new()
             .env("PATH", &format!("{}:{}", path("bin"), path("more")))
             .env("SHELL", &path("silent"))

@@ -1,7 +1,6 @@
 //! Prompts, its own and those of the user.
 
-use crate::builtin;
-use crate::support::server::{Server, Session, gosling};
+use crate::support::server::{Extension, Server, Session, gosling};
 use crate::support::{temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
@@ -77,7 +76,7 @@ const OWN: [&str; 4] = [
 #[test]
 fn there_are_some_and_they_are_filled_in() {
     let server = scripted().start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     assert_eq!(names(&session), OWN);
     let said = session
         .say("/prompt plan_change goal=\"no more waiting\"")
@@ -93,7 +92,7 @@ fn there_are_some_and_they_are_filled_in() {
 #[test]
 fn those_of_the_user_are_read_anew_and_broken_ones_are_left_out() {
     let server = scripted().start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let folder = folder(&session);
     let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
     write("greet.md", "Say hello to {{WHO}}.");

@@ -2,8 +2,7 @@
 //!
 //! `cargo test --test developer repair -- --nocapture` prints what was said and done.
 
-use crate::builtin;
-use crate::support::server::{Live, Server};
+use crate::support::server::{Extension, Live, Server};
 use crate::support::turns::{Turn, result_of};
 use serde_json::{Value, json};
 use std::env;
@@ -156,7 +155,7 @@ fn for_model(response: &Value) -> String {
 #[test]
 fn the_model_fixes_a_failing_test_in_a_rust_project() {
     let server = start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let request = "The tests of this project do not pass. Please find out why and fix it.";
     let turn = session.say(request);
     print(request, &turn);

@@ -3,8 +3,8 @@
 use crate::image::{fails, image};
 use crate::programs::{Bench, jpeg, png};
 use crate::support::client::Answer;
-use crate::support::server::{Live, Session};
-use crate::{builtin, said, shown};
+use crate::support::server::{Extension, Live, Session};
+use crate::{said, shown};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -33,7 +33,7 @@ const SCROT: &str = "say \"$@\"; stat -c %a . >\"$SAID/mode\"; pwd >\"$SAID/plac
 fn a_display_or_a_window_but_not_both() {
     let bench = Bench::new();
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     capture(&session, json!({"display": 0, "window_title": "Mail"}))
         .is(500)
         .says("say which of the two");
@@ -44,7 +44,7 @@ fn a_display_or_a_window_but_not_both() {
 fn without_a_screen_the_error_says_so() {
     let bench = Bench::new().program("scrot", SCROT);
     let server = bench.server().start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     for answer in [capture(&session, json!({})), windows(&session)] {
         fails(answer, "neither DISPLAY nor WAYLAND_DISPLAY is set");
     }
@@ -55,7 +55,7 @@ fn without_a_screen_the_error_says_so() {
 fn without_a_program_the_error_says_what_to_install() {
     let bench = Bench::new();
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     fails(capture(&session, json!({})), "apt install scrot");
     fails(
         capture(&session, json!({"display": 1})),
@@ -63,7 +63,7 @@ fn without_a_program_the_error_says_what_to_install() {
     );
     fails(windows(&session), "apt install wmctrl");
     let server = bench.server().env("WAYLAND_DISPLAY", "wayland-0").start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     fails(capture(&session, json!({})), "apt install grim");
     fails(windows(&session), "only sway and Hyprland");
     let answer = capture(&session, json!({"window_title": "x"}));
@@ -78,7 +78,7 @@ fn a_display_is_captured_where_nobody_else_can_look() {
         .program("scrot", SCROT);
     fs::write(bench.said_in().join("picture"), png(640, 480)).unwrap();
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let answer = capture(&session, json!({"display": 1})).is(200);
     assert_eq!(image(&answer), (png(640, 480), "image/png".to_owned()));
     assert!(said(&answer).starts_with("Display 1: 640×480"));
@@ -105,7 +105,7 @@ fn a_picture_that_is_too_large_is_scaled_like_any_image() {
     fs::write(bench.said_in().join("picture"), png(1600, 1200)).unwrap();
     fs::write(bench.said_in().join("small"), jpeg(1024, 768)).unwrap();
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let answer = capture(&session, json!({})).is(200);
     assert_eq!(image(&answer), (jpeg(1024, 768), "image/jpeg".to_owned()));
     assert_eq!(
@@ -126,7 +126,7 @@ fn windows_are_listed_and_captured_by_title() {
         .program("wmctrl", WMCTRL)
         .magick(&png(200, 100));
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let answer = windows(&session).is(200);
     assert_eq!(said(&answer), "Mail – Inbox (3)\nEditor\n");
     assert_eq!(said(&answer), shown(&answer));
@@ -161,7 +161,7 @@ fn where_wmctrl_knows_nothing_xdotool_is_asked() {
         .program("scrot", SCROT);
     fs::write(bench.said_in().join("picture"), png(290, 200)).unwrap();
     let server = x11(&bench);
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     assert_eq!(said(&windows(&session).is(200)), "Title 41\nTitle 43\n");
     let answer = capture(&session, json!({"window_title": "Title 43"})).is(200);
     assert_eq!(image(&answer).0, png(290, 200));
@@ -186,7 +186,7 @@ fn under_wayland_the_compositor_says_where_things_are() {
         .env("WAYLAND_DISPLAY", "wayland-1")
         .env("DISPLAY", ":0");
     let server = server.env("SWAYSOCK", "/run/sway").start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     assert_eq!(said(&windows(&session).is(200)), "Term\n");
     capture(&session, json!({"display": 1})).is(200);
     capture(&session, json!({"window_title": "term"})).is(200);
@@ -208,7 +208,7 @@ fn a_program_that_fails_or_makes_nothing_says_why() {
     ] {
         let bench = Bench::new().program("scrot", script);
         let server = x11(&bench);
-        let session = server.session([builtin("developer")]);
+        let session = server.session([Extension::builtin("developer")]);
         fails(capture(&session, json!({})), why);
         assert!(bench.is_tidy());
     }

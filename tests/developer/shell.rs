@@ -1,12 +1,14 @@
 //! `shell`.
 
-use crate::support::process;
-use crate::support::server::Server;
-use crate::{builtin, said, shown, with_developer};
+use crate::support::process::{nap, with_argument};
+use crate::support::server::{Extension, Server};
+use crate::support::until;
+use crate::{said, shown, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn it_says_what_the_command_prints_and_how_it_ended() {
@@ -82,7 +84,7 @@ fn bash_reads_the_users_own_file_first() {
     let config = server.root().join("config");
     fs::create_dir_all(&config).unwrap();
     fs::write(config.join(".bash_env"), "greet() { echo hello $1; }\n").unwrap();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let answer = session
         .call("developer__shell", json!({"command": "greet you"}))
         .is(200);
@@ -99,7 +101,7 @@ fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
             .env("SHELL", shell)
             .env("HOME", home.path().to_str().unwrap())
             .start();
-        let session = server.session([builtin("developer")]);
+        let session = server.session([Extension::builtin("developer")]);
         let answer = session
             .call("developer__shell", json!({"command": "echo $PATH"}))
             .is(200);
@@ -125,7 +127,7 @@ fn each_line_goes_out_as_it_comes() {
     let server = Server::scripted(script)
         .setting("GOOSE_MODE", "auto")
         .start();
-    let session = server.session([builtin("developer")]);
+    let session = server.session([Extension::builtin("developer")]);
     let turn = session.say("go").finishes();
     let lines: Vec<_> = turn
         .notifications()
@@ -182,8 +184,8 @@ fn long_output_is_shown_in_part() {
 #[test]
 fn a_deadline_ends_it_with_what_it_had_said() {
     with_developer(|session| {
-        let mark = format!("20{:07}", session.server.pid());
-        let command = format!("echo begun; sleep {mark} & sleep {mark}");
+        let nap = nap();
+        let command = format!("echo begun; sleep {nap} & sleep {nap}");
         let arguments = json!({"command": command, "timeout_secs": 0.5});
         let answer = session.call("developer__shell", arguments).is(200);
         assert_eq!(answer.body["is_error"], true);
@@ -192,7 +194,7 @@ fn a_deadline_ends_it_with_what_it_had_said() {
             "{}",
             said(&answer)
         );
-        assert!(process::with_argument(&mark).is_empty());
+        assert!(with_argument(&nap).is_empty());
         for bad in [0.0, -1.0] {
             let arguments = json!({"command": "true", "timeout_secs": bad});
             session
@@ -216,33 +218,33 @@ fn a_command_ends_others_with_a_signal() {
 #[test]
 fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
     with_developer(|session| {
-        let begin = Instant::now();
         // They are nobody's children any more, so they are known by their arguments.
-        let mark = format!("10{:07}", session.server.pid());
+        let nap = nap();
         let command = format!(
-            "sh -c 'while :; do echo tick; sleep 0.01; done' {mark} & setsid sleep {mark} & echo started"
+            "sh -c 'while :; do echo tick; sleep 0.01; done' {nap} & setsid sleep {nap} & echo started"
         );
+        let both = || with_argument(&nap).len() >= 2;
         let answer = session
             .call("developer__shell", json!({"command": command}))
             .is(200);
         assert!(said(&answer).contains("started\n"), "{}", said(&answer));
-        assert!(begin.elapsed() < Duration::from_secs(20));
         // They go on, though nobody reads what they say, and so does the session.
-        std::thread::sleep(Duration::from_millis(300));
-        assert!(process::with_argument(&mark).len() >= 2);
+        until("both run", || both().then_some(()));
+        thread::sleep(Duration::from_millis(300));
+        assert!(both());
         let answer = session
             .call("developer__shell", json!({"command": "echo on"}))
             .is(200);
         assert_eq!(said(&answer), "on\n");
         session.stop();
-        assert!(process::with_argument(&mark).is_empty());
+        assert!(with_argument(&nap).is_empty());
     });
 }
 
 #[test]
 fn calls_run_side_by_side() {
     with_developer(|session| {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for n in 0..8 {
                 scope.spawn(move || {
                     let command = format!("sleep 0.2; echo {n}");
@@ -275,7 +277,7 @@ fn what_no_system_can_run_is_refused_with_advice() {
 fn a_users_shell_that_is_none_is_passed_over() {
     for shell in ["/bin/false", "/no/such", "bash", "/"] {
         let server = Server::new().env("SHELL", shell).start();
-        let session = server.session([builtin("developer")]);
+        let session = server.session([Extension::builtin("developer")]);
         let answer = session
             .call("developer__shell", json!({"command": "echo on"}))
             .is(200);

@@ -18,14 +18,10 @@ use std::sync::{Arc, Mutex};
 use support::client::Answer;
 use support::server::{Extension, GOSLING, Live, Server, Session};
 
-fn builtin(name: &str) -> Extension {
-    Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
-}
-
 /// Runs the test in a session that has the extension.
 fn with_memory(test: impl FnOnce(&Session<'_>)) {
     let server = Server::new().start();
-    let session = server.session([builtin("memory")]);
+    let session = server.session([Extension::builtin("memory")]);
     test(&session);
 }
 
@@ -319,7 +315,7 @@ fn what_is_remembered_globally_is_in_the_prompt_within_bounds() {
     fs::write(global(&server).join("z.txt"), "word ".repeat(50_000)).unwrap();
     fs::create_dir_all(local(&server)).unwrap();
     fs::write(local(&server).join("here.txt"), "only here\n\n").unwrap();
-    let session = server.session([builtin("memory")]);
+    let session = server.session([Extension::builtin("memory")]);
     let said = session.say("go").text();
     assert!(said.contains("## me (global)\n- [name] I am Ada"), "{said}");
     assert!(said.contains("1 more"), "{said}");
@@ -335,8 +331,8 @@ fn two_sessions_and_another_process_write_at_once_and_nothing_is_lost() {
     const EACH: usize = 25;
     let server = Server::new().start();
     let sessions = [
-        server.session([builtin("memory")]),
-        server.session([builtin("memory")]),
+        server.session([Extension::builtin("memory")]),
+        server.session([Extension::builtin("memory")]),
     ];
     // Another process of the same user, as another client starts it.
     let (client, _) = on_stdio(&server);

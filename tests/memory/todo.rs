@@ -1,6 +1,5 @@
 //! `todo`.
 
-use crate::builtin;
 use crate::support::server::{Extension, Server, Session};
 use serde_json::{Value, json};
 
@@ -21,8 +20,8 @@ fn platform() -> Extension {
 #[test]
 fn the_list_is_kept_with_its_session() {
     let server = Server::new().env("GOOSE_TODO_MAX_CHARS", "100").start();
-    let session = server.session([builtin("todo")]);
-    let other = server.session([builtin("todo")]);
+    let session = server.session([Extension::builtin("todo")]);
+    let other = server.session([Extension::builtin("todo")]);
     assert_eq!(read(&session), "Nothing is on the list yet.");
     let said = write(&session, "- [x] a\n- [ ] b\n");
     assert_eq!(said, "The list is kept: 1 done, 1 open.");
@@ -81,7 +80,7 @@ fn the_model_sees_the_list_also_when_it_has_forgotten_the_conversation() {
         {"when": {"user": "system"}, "steps": [{"text": "{{system}}"}]},
     ]});
     let server = Server::scripted(script).start();
-    let session = server.session([builtin("todo")]);
+    let session = server.session([Extension::builtin("todo")]);
     session.say("system").finishes().never_says("# Checklist");
     session.say("work").finishes();
     session.say("/clear").finishes();

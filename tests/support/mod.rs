@@ -39,6 +39,15 @@ pub fn temp_dir() -> TempDir {
     TempDir(path)
 }
 
+/// Writes a script that can be run.
+#[cfg(unix)]
+pub fn script(path: &Path, text: &str) {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+}
+
 /// Looks again and again until there is something to see.
 #[track_caller]
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {

@@ -1,8 +1,10 @@
 //! Looking at processes from outside, through `/proc`. Where there is none, there is nothing to see.
 
+use super::until;
 use std::collections::HashMap;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One process, told from a later one with the same id by when it began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +76,22 @@ pub fn with_argument(word: &str) -> Vec<Proc> {
     let children = all.clone().into_iter();
     all.extend(children.flat_map(|p| families.remove(&p.pid).unwrap_or_default()));
     all
+}
+
+/// A number of seconds that no other `sleep` is given, for ever as far as a test is concerned: who has it as
+/// an argument is known by it.
+pub fn nap() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(1000);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!("1{:07}{n}", std::process::id())
+}
+
+/// Waits until so many processes are there [`with_argument`].
+#[track_caller]
+pub fn running(word: &str, count: usize) {
+    until(&format!("{count} processes run"), || {
+        (with_argument(word).len() == count).then_some(())
+    });
 }
 
 /// All living descendants of a process.

@@ -449,7 +449,12 @@ impl Extension {
         }))
     }
 
-    /// The server that gosling ships.
+    /// A server that gosling ships, in its own process.
+    pub fn builtin(name: &str) -> Self {
+        Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
+    }
+
+    /// One of them as a process.
     pub fn demo() -> Self {
         Self::stdio("demo", GOSLING, &["mcp", "demo"])
     }
