@@ -16,6 +16,7 @@ use crate::mcp::jsonrpc::{
     self, ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, Payload,
 };
 use crate::mcp::types::VERSIONS;
+use crate::sys::cancel::Cancel;
 use sessions::Session;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +72,7 @@ fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     let message = jsonrpc::parse(&request.body);
     if request.header(SESSION).is_none() && is_initialize(&message) {
         let session = sessions.begin()?;
-        let response = answer(&session, message);
+        let response = answer(session.clone(), message);
         if session.connection.version().is_none() {
             return Ok(response);
         }
@@ -79,7 +80,7 @@ fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
         return Ok(response.header(SESSION, &session.id));
     }
     let session = sessions.find(session_id(request)?)?;
-    Ok(answer(&session, message))
+    Ok(answer(session, message))
 }
 
 fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
@@ -92,7 +93,7 @@ fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     let stream = last.and_then(|last| Some((session.stream(last.stream)?, last)));
     match stream {
         Some((stream, last)) if !stream.is_told(last.message) => {
-            Ok(tell(session, stream, last, false))
+            Ok(tell(&session.over, stream, last, false))
         }
         // For a client that has heard all, as for one that asks for what there never is.
         _ => Err(Error::new(
@@ -109,31 +110,38 @@ fn delete(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     Ok(Response::empty(200))
 }
 
-/// Gives the message to the session's server, and what comes of it as the response.
-fn answer(session: &Arc<Session>, message: Result<Payload, Malformed>) -> Response {
+/// Gives the message to the session's server, and what comes of it as the response. While that is waited
+/// for the session is not held: whoever ends it lets go of it last, and with it goes what its server has
+/// started.
+fn answer(session: Arc<Session>, message: Result<Payload, Malformed>) -> Response {
     let is_asked = session.is_asked(&message);
     let stream = Arc::new(Stream::default());
     let sink = stream.sink();
     session.connection.receive_parsed(message, &sink);
     drop(sink);
+    let primed = session.connection.version() == Some(PRIMED);
+    let (over, session) = (session.over.clone(), Arc::downgrade(&session));
     let as_json = |json| Response::bytes("application/json", json);
     match stream.first(SOON) {
         First::Answer(json) if is_asked => as_json(json),
         First::Answer(refusal) => as_json(refusal).with_status(400),
         First::Nothing if !is_asked => Response::empty(202),
         First::Nothing | First::More => {
+            let kept = session.upgrade().map(|session| session.keep(&stream));
             let beginning = EventId {
-                stream: session.keep(&stream),
+                // Of a session that has ended nobody asks for the rest.
+                stream: kept.unwrap_or_default(),
                 message: 0,
             };
-            let primed = session.connection.version() == Some(PRIMED);
-            tell(session.clone(), stream, beginning, primed)
+            tell(&over, stream, beginning, primed)
         }
     }
 }
 
-/// The stream, from behind the event `last`, which is said first if it is to be `primed`.
-fn tell(session: Arc<Session>, stream: Arc<Stream>, last: EventId, primed: bool) -> Response {
+/// The stream, from behind the event `last`, which is said first if it is to be `primed`, until the session
+/// is `over`.
+fn tell(over: &Cancel, stream: Arc<Stream>, last: EventId, primed: bool) -> Response {
+    let over = over.clone();
     // Before anything is said, since a client that has heard something may leave and come back at once.
     let turn = stream.draw();
     Response::events(ALIVE, move |out| {
@@ -141,7 +149,7 @@ fn tell(session: Arc<Session>, stream: Arc<Stream>, last: EventId, primed: bool)
             out.queue_as(last, b"");
             out.flush();
         }
-        stream.tell(out, turn, last, &session.over);
+        stream.tell(out, turn, last, &over);
     })
 }
 
@@ -205,6 +213,51 @@ fn allows(accept: &str, media_type: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mcp::server::{Context, Level, Server, Tool};
+    use crate::mcp::types::CallToolResult;
+
+    #[test]
+    fn the_end_of_a_session_is_that_of_its_server_whoever_still_listens() {
+        #[derive(serde::Deserialize)]
+        struct Nothing {}
+        let kept = Arc::new(());
+        let theirs = kept.clone();
+        let sessions = Sessions::new(move || {
+            let theirs = theirs.clone();
+            let talk = move |_: Nothing, context: &Context| {
+                let _held = &theirs;
+                context.log(Level::Info, "one");
+                while context.pause(SOON) {}
+                Ok(CallToolResult::text(""))
+            };
+            Server::new("talker", "1")
+                .logging()
+                .tool(Tool::new("talk", "", talk))
+        });
+        let say = |session: &Arc<Session>, method: &str, params: &str| {
+            let message =
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            answer(session.clone(), jsonrpc::parse(message.as_bytes()))
+        };
+        let session = sessions.begin().unwrap();
+        say(
+            &session,
+            "initialize",
+            r#"{"protocolVersion":"2025-11-25"}"#,
+        );
+        sessions.add(&session).unwrap();
+        let under_way = say(&session, "tools/call", r#"{"name":"talk","arguments":{}}"#);
+        let id = session.id.clone();
+        drop(session);
+        assert_eq!(Arc::strong_count(&kept), 3);
+        sessions.end(&id).unwrap();
+        assert_eq!(
+            Arc::strong_count(&kept),
+            2,
+            "only that of the sessions is left"
+        );
+        drop(under_way);
+    }
 
     #[test]
     fn what_a_client_accepts_is_read_as_http_says() {

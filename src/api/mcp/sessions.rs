@@ -27,7 +27,8 @@ pub struct Sessions {
     over: Cancel,
 }
 
-/// One client's.
+/// One client's. Its server, and what that has started, ends when it is dropped, so requests that wait hold
+/// none.
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) connection: Connection,
