@@ -53,20 +53,28 @@
 //! # The rooms
 //!
 //! Arrows go one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`], with
-//! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers standing on
-//! [`mcp::server`] alone. ([`api`] shares the vocabulary of [`http`]: requests, responses, routes.)
-//! [`agent`] also asks the models behind [`provider`]; that and [`mcp`] send their HTTP requests with
-//! [`outbound`]; [`api::mcp`] puts an [`mcp::server`] behind [`http`]; `json` reads every JSON text, and [`text`] makes fit to be shown what comes from outside.
+//! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers, which
+//! [`extension`] has in this process, standing on [`mcp::server`]. ([`api`] shares the vocabulary of
+//! [`http`]: requests, responses, routes.) [`agent`] also asks the models behind [`provider`]; that and
+//! [`mcp`] send their HTTP requests with [`outbound`]. [`api::mcp`] puts an [`mcp::server`] behind [`http`],
+//! for `gosling mcp NAME --http`. `json` reads every JSON text, and [`text`] makes fit to be shown what comes
+//! from outside.
 //!
 //! # Where the threads are
 //!
 //! One accepts, one serves each connection, one makes children (from the first child on), one looks after
-//! idle sessions (from the first session on), one waits for signals: the main one. Each stdio server has one thread that reads its stdout and one for its
-//! stderr; a third writes only while the server does not keep up. Each request over Streamable HTTP
-//! has one while it is under way, and so has each request of a server while the session answers it. Each
-//! call of a turn has one, each event stream one that looks after its client, and a session's name is
-//! made in one; a model is asked by the very thread that waits for its answer. Every thread has a name
-//! and an owner that joins it, apart from those writers, which end by themselves when the pipe is closed.
+//! idle sessions (from the first session on), one waits for signals: the main one. Each stdio server, in a
+//! container too, has one thread that reads its stdout and one for its stderr; a third writes only while the
+//! server does not keep up. Each request over Streamable HTTP has one while it is under way, and so has each
+//! request of a server while the session answers it. Each call of a turn has one, each event stream one that
+//! looks after its client, and a session's name is made in one; a model is asked by the very thread that
+//! waits for its answer.
+//!
+//! A builtin server has one for each call. A command of [`builtin::developer`] has one that reads what it
+//! prints, and what it left in the background for as long as that goes on, and one that tells its lines
+//! while there are any, since the client may be slow to take them; `analyze` has one for each core. Every
+//! thread has a name and an owner that joins it, apart from those writers, which end by themselves when the
+//! pipe is closed, and the few that end with the process.
 //!
 //! # Embedding
 //!

@@ -1,5 +1,6 @@
 //! The MCP servers that gosling brings along, each an [`mcp::server::Server`](Server) like any
-//! other: in the process of a session, or on stdin and stdout for any client.
+//! other: in the process of a session, or for any client on stdin and stdout or over HTTP, where a container
+//! may be around it.
 
 pub mod demo;
 pub mod developer;

@@ -77,7 +77,7 @@ fn instead(missing: &[(&str, &'static str)], key: &str) -> Option<&'static str> 
 
 /// Whether a failure of this extension is news for the log. What Goose's clients enable for everybody
 /// would be in it with every session otherwise, so it is news once.
-pub fn is_news(config: &ExtensionConfig) -> bool {
+pub(crate) fn is_news(config: &ExtensionConfig) -> bool {
     static SAID: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
     let key = config.key();
     let missing = match config {

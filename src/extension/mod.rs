@@ -2,13 +2,13 @@
 //! that dispatches to them. Whatever its type, an active extension is an MCP client.
 //! CORE §5, §6, §8, §10.
 
-pub mod absent;
+pub(crate) mod absent;
 mod active;
 pub mod callbacks;
 pub mod command;
 pub mod config;
 mod connect;
-pub mod container;
+mod container;
 pub mod environment;
 mod error;
 mod listing;

@@ -4,11 +4,12 @@
 //! thread (`connection`). The thread reads through `wire`, which knows deadlines and what was read
 //! ahead; `head` and `body` turn bytes into a request and hold no socket; `guard` and `router` decide
 //! who may call what; a handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
-//! write sends it; an [`EventStream`] is written while its handler runs. The room knows no route and nothing of what the handlers do.
+//! write sends it; an [`EventStream`] is written while its handler runs. The room knows no route and nothing
+//! of what the handlers do.
 //!
-//! The order in which a request is judged: head, `Host`, `Origin` where that matters, CORS preflight, key, path and method, declared
-//! length, `Expect`, and only then is its body read. Every refusal is JSON, `{"message": …}`, and
-//! carries the CORS header, so that a page can read it.
+//! The order in which a request is judged: head, `Host`, `Origin` where that matters, CORS preflight, key,
+//! path and method, declared length, `Expect`, and only then is its body read. Every refusal is JSON,
+//! `{"message": …}`, and carries the CORS header, so that a page can read it.
 //!
 //! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches, ranges and
 //! upgrades needs.
