@@ -298,9 +298,6 @@ impl Context {
             .env("AGENT_SESSION_ID", &self.session_id)
             .envs(command::child_path(&folders).map(|path| ("PATH", path)))
             .envs(environment.variables());
-        for variable in OUR_SECRETS {
-            command.env_remove(variable);
-        }
         let options = StdioOptions {
             name: key(name),
             max_line: self.bounds.message,
@@ -383,9 +380,6 @@ impl Listener for Watch {
         }
     }
 }
-
-/// Variables of the server's own environment that no child may see.
-const OUR_SECRETS: [&str; 1] = ["GOOSE_SERVER__SECRET_KEY"];
 
 fn missing(name: &str, what: &str) -> Error {
     let reason = format!(

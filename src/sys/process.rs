@@ -55,6 +55,8 @@ use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
+/// A variable of this process's own environment that no child may see: who has the key may call us.
+const HIDDEN: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long the guardian stays when nothing is left to guard.
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
 /// How long a killed process may take to vanish.
@@ -269,6 +271,7 @@ impl Process {
         let around = std::env::var(MARK).ok();
         command
             .env(MARK, mark.variable(around.as_deref()))
+            .env_remove(HIDDEN)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -40,7 +40,6 @@ pub fn temp_dir() -> TempDir {
 }
 
 /// Writes a script that can be run.
-#[cfg(unix)]
 pub fn script(path: &Path, text: &str) {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;

@@ -31,9 +31,7 @@ fn ask(shell: &Path) -> Option<String> {
     let mut command = Command::new(shell);
     let script = format!("printf '\\n%s' '{MARK}'; printenv PATH");
     // Interactive too: many set it where only that is read.
-    command
-        .args(["-l", "-i", "-c", &script])
-        .env_remove("GOOSE_SERVER__SECRET_KEY");
+    command.args(["-l", "-i", "-c", &script]);
     let family = Family::new().ok()?;
     let ran = run::run(
         &family,
@@ -44,11 +42,16 @@ fn ask(shell: &Path) -> Option<String> {
     );
     family.end();
     let ran = ran.ok()?;
-    if ran.end != End::Exited {
-        log::warn!("the login shell did not end within {PATIENCE:?}, so its PATH is not used");
-    }
     ran.reader.end();
-    said(&ran.output).map(str::to_owned)
+    let path = said(&ran.output).map(str::to_owned);
+    if path.is_none() {
+        let how = match ran.end {
+            End::Exited => "it ended".to_owned(),
+            End::TimedOut | End::Cancelled => format!("{PATIENCE:?} were over"),
+        };
+        log::warn!("the login shell did not say its PATH before {how}, so only our own counts");
+    }
+    path
 }
 
 fn said(output: &str) -> Option<&str> {

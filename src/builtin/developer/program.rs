@@ -150,9 +150,7 @@ impl<'a> Programs<'a> {
         let name = name(&command);
         let failed =
             |error: io::Error| ToolError::Failed(format!("{name} could not be run: {error}."));
-        command
-            .env("PATH", self.path())
-            .env_remove("GOOSE_SERVER__SECRET_KEY");
+        command.env("PATH", self.path());
         let (process, pipes) = Process::spawn_in(&self.family, command).map_err(failed)?;
         drop(pipes.stdin);
         let mut stdout = Kept::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);

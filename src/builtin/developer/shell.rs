@@ -136,8 +136,7 @@ impl Developer {
             .env("AGENT", "goose")
             .env("TERM", "dumb")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .env_remove("GOOSE_SERVER__SECRET_KEY");
+            .env("DEBIAN_FRONTEND", "noninteractive");
         for editor in ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"] {
             command.env(editor, NO_EDITOR);
         }
