@@ -153,7 +153,7 @@ fn a_folder_has_its_rules_by_whatever_name_it_is_called() {
     let dirs = [&real, &link, &real.join("sub/..")].map(|dir| dir.to_str().unwrap().to_owned());
     for dir in &dirs {
         let session = server.start(json!({ "working_dir": dir }));
-        session.add(builtin("developer")).is(200);
+        session.add(Extension::builtin("developer")).is(200);
         for way in [&real, &link, &other] {
             for name in ["my.key", "sub/private/a.txt", "sub/private"] {
                 let path = way.join(name);
