@@ -202,7 +202,10 @@ fn extensions_move_with_their_session_and_back() {
 fn a_tool_of_what_did_not_come_up_says_why() {
     let docker = Runtime::called("docker");
     let server = docker.server().start();
-    let session = boxed(&server, [builtin("todo"), builtin("memory")]);
+    let session = boxed(
+        &server,
+        [Extension::builtin("todo"), Extension::builtin("memory")],
+    );
     put(&session, json!("gone"));
     let called = || session.call("memory__retrieve_memories", json!({"category": "*"}));
     called().is(500).says("No such container: gone");
