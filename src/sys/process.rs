@@ -55,7 +55,7 @@ use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
-/// A variable of this process's own environment that no child may see: who has the key may call us.
+/// A variable that no child inherits: who has the key may call us.
 const HIDDEN: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long the guardian stays when nothing is left to guard.
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
@@ -269,9 +269,11 @@ impl Process {
         without_terminal: bool,
     ) -> io::Result<(Process, Pipes)> {
         let around = std::env::var(MARK).ok();
+        if command.get_envs().all(|(name, _)| name != HIDDEN) {
+            command.env_remove(HIDDEN);
+        }
         command
             .env(MARK, mark.variable(around.as_deref()))
-            .env_remove(HIDDEN)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
