@@ -4,8 +4,9 @@ use crate::client::*;
 use crate::lab::*;
 use crossbeam_channel::{Sender, unbounded};
 use gosling::builtin::demo;
-use gosling::mcp::server::{MAX_LINE, Server, serve_memory, serve_stdio};
+use gosling::mcp::server::{Context, GRACE, MAX_LINE, Server, Tool, serve_memory, serve_stdio};
 use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError, memory};
+use gosling::mcp::types::CallToolResult;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex};
@@ -78,7 +79,24 @@ fn stdio_carries_one_message_a_line_and_ends_with_stdin() {
 }
 
 #[test]
-fn the_end_of_stdin_cancels_what_runs_without_answering_it() {
+fn what_was_asked_last_is_answered_although_stdin_has_ended() {
+    let slow = Tool::new("slow", "", |_: Value, context: &Context| {
+        assert!(context.pause(Duration::from_millis(100)), "not cancelled");
+        Ok(CallToolResult::text("done"))
+    });
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{}}}"#;
+    let lines = format!("{INITIALIZE}\n{call}\n");
+    let written = Written::default();
+    let server = Server::new("slow", "1").tool(slow);
+    serve_stdio(server, lines.as_bytes(), written.clone()).expect("a clean end");
+    let bytes = written.0.lock().expect("no panic").clone();
+    let text = String::from_utf8(bytes).expect("UTF-8");
+    assert!(text.contains(r#""text":"done""#), "{text}");
+}
+
+#[test]
+fn the_end_of_stdin_cancels_what_goes_on_without_answering_it() {
     let Lab {
         server,
         started: at_work,
@@ -94,8 +112,8 @@ fn the_end_of_stdin_cancels_what_runs_without_answering_it() {
     assert_eq!(rest, "");
     ended.expect("a clean end");
     assert!(
-        begin.elapsed() < Duration::from_secs(1),
-        "cancelled, not waited out"
+        begin.elapsed() < GRACE,
+        "cancelled after a second, not waited out"
     );
 }
 

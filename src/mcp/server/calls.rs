@@ -123,6 +123,13 @@ impl Calls {
         self.root.cancel();
     }
 
+    /// Waits for the calls that run, but not longer than `patience`.
+    pub(super) fn settle(&self, patience: Duration) {
+        let busy = |state: &mut State| state.alive > 0;
+        let waited = (self.one_less).wait_timeout_while(lock(&self.state), patience, busy);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
     /// [`cancel_all`](Calls::cancel_all), then waits at most `grace` for the threads to end. Says
     /// whether they all did.
     pub(super) fn close(&self, grace: Duration) -> bool {

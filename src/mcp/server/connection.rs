@@ -106,6 +106,11 @@ impl Connection {
         self.calls.is_busy()
     }
 
+    /// Waits until all that was asked is answered, but not longer than `patience`.
+    pub fn settle(&self, patience: Duration) {
+        self.calls.settle(patience);
+    }
+
     /// Ends the connection: cancels the running calls, which are not answered any more, and waits
     /// for them, but not longer than `grace`. Says whether they all ended.
     pub fn close(&self, grace: Duration) -> bool {

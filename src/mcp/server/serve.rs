@@ -11,13 +11,16 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
+/// How long calls go on after the last line of input: `printf REQUESTS | server` is to be answered, too.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A buffer that had to grow for one long line is not kept at that size.
 const KEPT_BUFFER: usize = 64 << 10;
 
 /// Serves one client: each line of `input` is a message, and so is each line of `output`, which is
-/// flushed at once. Returns when `input` ends or `output` breaks; calls that still run are then
-/// cancelled and have [`GRACE`](super::GRACE) to end.
+/// flushed at once. Returns when `input` ends or `output` breaks. Calls that still run when `input` has
+/// ended have a second to be answered; then they are cancelled and have [`GRACE`](super::GRACE) to end.
 /// MCP 2025-11-25, basic/transports, stdio.
 ///
 /// # Errors
@@ -83,6 +86,9 @@ where
     let lines = output.clone();
     let sink: Sink = Arc::new(move |message| lines.send(message));
     let ended = receive_lines(&connection, input, &sink, gone);
+    if ended.is_ok() && !gone.is_cancelled() {
+        connection.settle(LAST_WORDS);
+    }
     connection.close(GRACE);
     match lock(&output.failure).take() {
         Some(failure) if failure.kind() != ErrorKind::BrokenPipe => Err(failure),
