@@ -121,7 +121,12 @@ class Room:
             # What a system has besides may need more than that.
             place = shutil.which(program, path="/usr/bin:" + os.environ["PATH"])
             os.symlink(place, os.path.join(folder, program))
-        return {"PATH": folder, "SHELL": "/bin/false"}
+        # A login shell that knows no other place.
+        shell = os.path.join(folder, "silent")
+        with open(shell, "w") as script:
+            script.write("#!/bin/sh\n")
+        os.chmod(shell, 0o755)
+        return {"PATH": folder, "SHELL": shell}
 
     def session(self, **env):
         return Client("developer", self.gosling, self.env(**env))
