@@ -17,13 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Before the answer, on a line of its own, because those files may print anything.
 const MARK: &str = "--gosling-path--";
 
-/// This process's `PATH`, and behind it what the login shell has besides. Asked once.
+/// This process's `PATH`, and behind it what the login shell has besides. Asked once; Windows has no such
+/// shell.
 pub(super) fn path(shell: &Path) -> &'static OsString {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
         let own = env::var_os("PATH").unwrap_or_default();
-        let login = ask(shell).unwrap_or_default();
-        join(&own, &login)
+        match cfg!(windows) {
+            true => own,
+            false => join(&own, &ask(shell).unwrap_or_default()),
+        }
     })
 }
 

@@ -126,10 +126,11 @@ impl Developer {
     }
 
     fn command(&self, text: &str, dir: &Path, context: &Context) -> Command {
-        let shell = shell();
+        let (shell, before) = interpreter();
         let mut command = Command::new(&shell);
         command
-            .args(["-c", text])
+            .args(before)
+            .arg(text)
             .current_dir(dir)
             .env("PATH", login::path(&shell))
             .env("GOOSE_TERMINAL", "1")
@@ -156,6 +157,32 @@ impl Developer {
 
 /// What stands for a shell where nobody is to log in.
 const NO_SHELLS: [&str; 3] = ["nologin", "false", "true"];
+
+/// What runs commands, and its arguments before the command.
+type Interpreter = (PathBuf, &'static [&'static str]);
+
+fn interpreter() -> Interpreter {
+    match cfg!(windows) {
+        true => {
+            let path = env::var_os("PATH").unwrap_or_default();
+            let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+            on_windows(&folders, &|program| program.is_file())
+        }
+        false => (shell(), &["-c"]),
+    }
+}
+
+/// PowerShell, the newer one if it is there, else what every Windows has.
+fn on_windows(folders: &[PathBuf], is_there: &dyn Fn(&Path) -> bool) -> Interpreter {
+    let find = |name: &str| {
+        let mut programs = folders.iter().map(|folder| folder.join(name));
+        programs.find(|program| is_there(program))
+    };
+    match find("pwsh.exe").or_else(|| find("powershell.exe")) {
+        Some(program) => (program, &["-NoProfile", "-NonInteractive", "-Command"]),
+        None => (PathBuf::from("cmd.exe"), &["/c"]),
+    }
+}
 
 /// The user's shell, or one that is there.
 pub(super) fn shell() -> PathBuf {
@@ -275,6 +302,22 @@ fn outcome(status: Option<ExitStatus>) -> (Option<i32>, Option<i32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn windows_has_powershell_or_at_least_cmd() {
+        let folders = ["one", "two"].map(PathBuf::from);
+        let chosen = |there: &[&str]| {
+            let there: Vec<PathBuf> = there.iter().map(PathBuf::from).collect();
+            let is_there = |program: &Path| there.iter().any(|path| path == program);
+            let (program, before) = on_windows(&folders, &is_there);
+            format!("{} {}", program.display(), before.join(" "))
+        };
+        let quiet = "-NoProfile -NonInteractive -Command";
+        let both = ["one/powershell.exe", "two/pwsh.exe"];
+        assert_eq!(chosen(&both), format!("two/pwsh.exe {quiet}"));
+        assert_eq!(chosen(&both[..1]), format!("one/powershell.exe {quiet}"));
+        assert_eq!(chosen(&["three/pwsh.exe"]), "cmd.exe /c");
+    }
 
     #[test]
     fn people_see_the_last_lines() {
