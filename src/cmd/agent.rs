@@ -85,9 +85,7 @@ fn start(options: Options) -> Result<(), Failure> {
     if !at.ip().is_loopback() {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
-    serve::until_signal(server, move || {
-        registry.cancel().cancel();
-        registry.close();
-    });
+    let work = registry.cancel().clone();
+    serve::until_signal(server, &work, move || registry.close());
     Ok(())
 }

@@ -117,6 +117,7 @@ fn serve_http(
         }
     })
     .map_err(failed("no thread"))?;
-    serve::until_signal(http, move || sessions.close());
+    let work = sessions.cancel().clone();
+    serve::until_signal(http, &work, move || sessions.close());
     Ok(())
 }

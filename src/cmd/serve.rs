@@ -2,6 +2,7 @@
 
 use super::{Failure, failed};
 use crate::http::{Guard, Limits, Router, Server};
+use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
 use std::path::PathBuf;
@@ -53,15 +54,17 @@ pub(super) fn bind(address: (&str, u16), router: Router, guard: Guard) -> Result
     })
 }
 
-/// Serves until a signal comes; signals must be held. Then ends everything within the time that a
-/// supervisor gives, `close` what stands behind the server; a second signal ends the process at once.
-pub(super) fn until_signal(server: Server, close: impl FnOnce() + Send + 'static) {
+/// Serves until a signal comes; signals must be held. Then cancels `work`, whatever else can be done, and
+/// ends everything within the time that a supervisor gives, `close` what stands behind the server; a second
+/// signal ends the process at once.
+pub(super) fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() + Send + 'static) {
     let signal = signal::wait();
     log::info!("stopping signal={signal}");
     // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {
         process::exit(128 + signal::wait())
     });
+    work.cancel();
     let (done, finished) = bounded::<()>(0);
     let closed = done.clone();
     let _ = sys::spawn("stop extensions".into(), None, move || {

@@ -54,6 +54,11 @@ impl Sessions {
         }
     }
 
+    /// Cancelled when they are closed; whoever cancels it cancels all their calls.
+    pub fn cancel(&self) -> &Cancel {
+        &self.over
+    }
+
     /// Ends the sessions of which nothing was heard for half an hour and for which nothing runs. To be
     /// called now and then.
     pub fn end_idle(&self) {
