@@ -9,7 +9,7 @@ mod http_peer;
 
 use gosling::mcp::transport::{Transport, TransportError};
 use http_client::{Client, event, result, threads, usual, wait_until};
-use http_peer::{Peer, Seen, Then, answer, begin_events, chunk, silence};
+use http_peer::{Peer, Seen, Then, answer, begin_events, chunk, json, silence};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
@@ -44,6 +44,44 @@ fn the_servers_own_stream_is_opened_and_resumed_until_it_is_not_offered_any_more
     wait_until("no thread left", || threads("mcp events") == 0);
     assert_eq!(client.log.messages().len(), 3);
     assert_eq!(client.log.failures(), 0);
+}
+
+#[test]
+fn nothing_is_asked_before_the_servers_own_stream_is_there() {
+    let open = Arc::new(AtomicBool::new(false));
+    let opened = open.clone();
+    let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
+        "GET" => {
+            thread::sleep(Duration::from_millis(200));
+            opened.store(true, Ordering::SeqCst);
+            begin_events(stream);
+            silence(stream)
+        }
+        "POST" if seen.id() == "1" && !opened.load(Ordering::SeqCst) => json(stream, "too early"),
+        _ => usual(seen, stream),
+    });
+    let client = Client::of(&peer, "early");
+    client.initialize();
+    assert_eq!(client.call(1, "ping"), result(1));
+    assert!(open.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_server_that_leaves_the_question_for_its_own_stream_unanswered_is_asked_the_rest_nevertheless()
+{
+    let peer = Peer::new(|seen, stream| match seen.method.as_str() {
+        "GET" => silence(stream),
+        _ => usual(seen, stream),
+    });
+    let client = Client::of(&peer, "mute");
+    client.initialize();
+    let begin = Instant::now();
+    assert_eq!(client.call(1, "ping"), result(1));
+    let waited = begin.elapsed();
+    assert!(waited > Duration::from_secs(1), "{waited:?}");
+    // Once is enough.
+    (2..20).for_each(|id| assert_eq!(client.call(id, "ping"), result(id)));
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

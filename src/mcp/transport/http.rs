@@ -8,7 +8,9 @@
 //! matters:
 //! - what needs no answer is sent after all earlier requests have been written, so that a
 //!   `notifications/cancelled` finds the request that it cancels;
-//! - requests wait until the server has accepted `notifications/initialized`.
+//! - requests wait until the server has accepted `notifications/initialized` and then answered the GET for
+//!   its own stream, if that takes no longer than two seconds: what a tool asks for is lost with many servers
+//!   if it comes before that stream.
 //!
 //! An event stream that ends before the answer came is resumed where it ended, as long as the server
 //! gives its events ids. An answer counts on whichever stream it comes.
@@ -53,6 +55,8 @@ const QUEUE: usize = 1024;
 const NOTICE: Duration = Duration::from_secs(10);
 /// What they are in the log.
 const NOTICES: &str = "a message that needs no answer";
+/// How long requests wait for the answer to the GET that opens the server's own stream.
+const OWN_STREAM: Duration = Duration::from_secs(2);
 /// How long the server may take to end the session.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
@@ -146,6 +150,9 @@ enum Opening {
     Agreed,
     /// That is under way, and requests wait for it.
     Announced,
+    /// The server knows. Until it has also answered whether it offers a stream of its own, or until this
+    /// time, requests wait: many servers drop what they would have asked or said on it before.
+    Listening(Instant),
 }
 
 /// A message that needs no answer.
@@ -207,7 +214,7 @@ impl Transport for HttpTransport {
         let Some(id) = request else {
             return self.shared.enqueue(&mut work, message);
         };
-        let waits = work.opening == Opening::Announced;
+        let waits = matches!(work.opening, Opening::Announced | Opening::Listening(_));
         (self.shared).spawn(&mut work, "post", request, move |shared, exchange| {
             if waits {
                 shared.wait_opened(exchange);
@@ -347,12 +354,24 @@ impl Shared {
     /// The server knows that this client is ready, or will not know it.
     fn opened(self: &Arc<Self>, accepted: bool) {
         let mut work = lock(&self.work);
-        if work.opening == Opening::Announced {
-            work.opening = Opening::Open;
-        }
-        self.changed.notify_all();
         if accepted {
             self.open_stream(&mut work, None);
+        }
+        if work.opening == Opening::Announced {
+            work.opening = match accepted && work.listening {
+                true => Opening::Listening(Instant::now() + OWN_STREAM),
+                false => Opening::Open,
+            };
+        }
+        self.changed.notify_all();
+    }
+
+    /// The server has answered whether it offers a stream of its own.
+    fn heard(&self) {
+        let mut work = lock(&self.work);
+        if let Opening::Listening(_) = work.opening {
+            work.opening = Opening::Open;
+            self.changed.notify_all();
         }
     }
 
@@ -383,8 +402,22 @@ impl Shared {
 
     fn wait_opened(&self, exchange: &Exchange) {
         let mut work = lock(&self.work);
-        while work.opening == Opening::Announced && !exchange.is_aborted() {
-            work = (self.changed.wait(work)).unwrap_or_else(PoisonError::into_inner);
+        while !exchange.is_aborted() {
+            work = match work.opening {
+                Opening::Open | Opening::Agreed => return,
+                Opening::Announced => {
+                    (self.changed.wait(work)).unwrap_or_else(PoisonError::into_inner)
+                }
+                Opening::Listening(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return;
+                    }
+                    (self.changed.wait_timeout(work, left))
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+            };
         }
     }
 

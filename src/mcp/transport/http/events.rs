@@ -47,7 +47,9 @@ impl Shared {
         let (mut empty, mut failed) = (0, 0);
         while empty.max(failed) < ATTEMPTS && !exchange.is_aborted() {
             let mut asked = None;
-            match self.open(exchange, &decoder) {
+            let answer = self.open(exchange, &decoder);
+            self.heard();
+            match answer {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
                     failed = 0;
