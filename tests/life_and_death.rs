@@ -6,7 +6,7 @@ mod support;
 use serde_json::json;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::process::{GUARDIAN, Proc, children, signal, with_argument};
+use support::process::{GUARDIAN, Proc, children, nap, running, signal, with_argument};
 use support::scripted::{Action, Script};
 use support::server::{
     Extension, GOSLING, Live, Record, Server, Session, as_argument, scripted_mcp,
@@ -213,6 +213,49 @@ fn a_guardian_that_was_killed_is_replaced() {
     let all = processes(&server, 3, STUBBORN + 1);
     server.kill();
     all_gone(&all);
+}
+
+/// What runs in the background of a command that is long over, for the session's other commands.
+#[test]
+fn background_jobs_go_with_a_server_that_was_killed() {
+    for unguarded in [false, true] {
+        let server = Server::new().start();
+        let session = server.session([Extension::builtin("developer")]);
+        let nap = nap();
+        let jobs = format!("(trap '' TERM HUP; exec sleep {nap}) & setsid sleep {nap} &");
+        let command = json!({"command": jobs});
+        session.call("developer__shell", command).is(200);
+        running(&nap, 2);
+        // Longer than the guardian of a server without children stays.
+        thread::sleep(Duration::from_millis(1500));
+        let first = guardian(&server).expect("a guardian");
+        if unguarded {
+            signal(first.pid, "KILL");
+            let another = || guardian(&server).filter(|now| *now != first);
+            until("another guardian", another);
+        }
+        server.kill();
+        running(&nap, 0);
+    }
+}
+
+#[test]
+fn a_guardian_stays_no_longer_than_background_jobs() {
+    let server = Server::new().start();
+    let session = server.session([Extension::builtin("developer")]);
+    let nap = nap();
+    let command = json!({"command": format!("sleep {nap} &")});
+    session.call("developer__shell", command).is(200);
+    running(&nap, 1);
+    thread::sleep(Duration::from_millis(1500));
+    assert!(guardian(&server).is_some());
+    for job in with_argument(&nap) {
+        signal(job.pid, "KILL");
+    }
+    until("the guardian leaves", || {
+        guardian(&server).is_none().then_some(())
+    });
+    server.is_alive();
 }
 
 #[test]

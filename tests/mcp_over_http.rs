@@ -4,6 +4,7 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
@@ -485,6 +486,29 @@ fn a_signal_ends_it_with_all_that_it_started() {
     assert!(live.terminate().success());
     running(&nap, 0);
     drop(events);
+}
+
+#[test]
+fn many_sessions_end_together_however_long_each_takes() {
+    let server = Server::new();
+    let temporary = server.root().join("tmp");
+    fs::create_dir(&temporary).unwrap();
+    let live = server
+        .env("TMPDIR", temporary.to_str().unwrap())
+        .start_as(&["mcp", "developer", "--http", "0"]);
+    let clients: Vec<_> = (0..8).map(|_| Client::initialized(&live, NEWEST)).collect();
+    let nap = nap();
+    // What does not heed TERM has a second; the whole of what was too long to show is in a file.
+    let command = format!("(trap '' TERM; exec sleep {nap}) & seq 200");
+    for client in &clients {
+        client.post(&shell(1, &command)).is(200);
+    }
+    let kept = || fs::read_dir(&temporary).unwrap().count();
+    running(&nap, clients.len());
+    assert_eq!(kept(), clients.len());
+    assert!(live.terminate().success());
+    running(&nap, 0);
+    assert_eq!(kept(), 0, "it ended before all of them had");
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub const MARK: &str = "GOSLING_PROCESS_MARK";
 const HIDDEN: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How long the guardian stays when nothing is left to guard.
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
+/// How long it may be, in the end, until it is looked again whether what children left behind still lives.
+const LONGEST_LOOK: Duration = Duration::from_secs(60);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);
 /// How long what is left of a family may take to end once it was asked.
@@ -185,6 +187,8 @@ impl Ending {
 enum Job {
     Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
     Ended(i32),
+    /// The child of this group has ended, and what it started was left alone.
+    Left(i32),
     /// The guardian is gone: dismissed, or killed by somebody else.
     Unguarded,
 }
@@ -354,7 +358,7 @@ impl Process {
         if let Ok(Some(status)) = child.try_wait() {
             let _ = self.status.set(status);
         }
-        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
+        let _ = self.spawner.jobs.send(Job::Left(self.pid));
     }
 
     /// Ends the child and everything it started; returns when nothing of it is left or no more can
@@ -410,14 +414,17 @@ impl Spawner {
 
 /// The spawner's thread. It alone knows the guardian: started before the first child, told of each
 /// group as it is made and as it ends, replaced if it is killed, let go when there has been nothing to
-/// guard for a while. `own` leads back to `jobs`.
+/// guard for a while: no child, and nothing that one has left behind. `own` leads back to `jobs`.
 fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
     let mut guardian: Option<Guardian> = None;
     let mut groups: Vec<i32> = Vec::new();
-    let mut idle_since = Instant::now();
+    // A group is not kept when its leader has gone, as its id may come to mean another. What is left
+    // behind is found by its mark.
+    let mut left = false;
+    let (mut idle_since, mut pause) = (Instant::now(), GUARDIAN_LINGERS);
     loop {
         let job = if groups.is_empty() && guardian.is_some() {
-            match jobs.recv_deadline(idle_since + GUARDIAN_LINGERS) {
+            match jobs.recv_deadline(idle_since + pause) {
                 Ok(job) => Some(job),
                 Err(e) if e.is_timeout() => None,
                 Err(_) => return,
@@ -429,20 +436,26 @@ fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
             }
         };
         match job {
+            None if left && is_any_left() => {
+                pause = LONGEST_LOOK.min(pause * 2);
+                idle_since = Instant::now();
+            }
             None => {
+                left = false;
                 if let Some(guardian) = guardian.take() {
                     guardian.dismiss();
                 }
             }
-            Some(Job::Ended(group)) => {
+            Some(job @ (Job::Ended(group) | Job::Left(group))) => {
+                left |= matches!(job, Job::Left(_));
                 groups.retain(|g| *g != group);
-                idle_since = Instant::now();
+                (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
                 if let Some(guardian) = &mut guardian {
                     guardian.forget(group);
                 }
             }
             Some(Job::Unguarded) => {
-                if !groups.is_empty() {
+                if left || !groups.is_empty() {
                     ensure(&mut guardian, &groups, own);
                 }
             }
@@ -460,6 +473,11 @@ fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
             }
         }
     }
+}
+
+/// Whether anything lives that a child of this process has started.
+fn is_any_left() -> bool {
+    server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark)))
 }
 
 /// Sees to it that a guardian watches, where this program can start one; a new one learns what is

@@ -77,6 +77,12 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
     log::warn!("what an extension's server has left behind does not end, or more of it comes");
 }
 
+/// Whether any process, other than this one, carries the mark; false where `/proc` shows nothing.
+pub(super) fn is_any_marked(mark: &Mark) -> bool {
+    let marked = |pid| carries(pid, mark) && lives(pid);
+    cfg!(target_os = "linux") && others().is_ok_and(|pids| pids.into_iter().any(marked))
+}
+
 /// What a look at some processes has met; the greatest counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {

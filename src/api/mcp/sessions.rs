@@ -75,9 +75,23 @@ impl Sessions {
         let ended: Vec<_> = lock(&self.table)
             .extract_if(|_, session| ends(session))
             .collect();
-        // All at once are told, then each is waited for.
-        ended.iter().for_each(|(_, session)| session.over.cancel());
-        ended.iter().for_each(|(_, session)| session.end());
+        // Each may take its time, with what it has started, so they end side by side. Where there is no
+        // thread for one it ends here.
+        let endings: Vec<_> = ended
+            .into_iter()
+            .map(|(_, session)| {
+                session.over.cancel();
+                let ending = move || {
+                    session.end();
+                    drop(session);
+                };
+                sys::spawn("session ends".to_owned(), None, ending)
+            })
+            .collect();
+        for ending in endings.into_iter().flatten() {
+            // A panic in it has been reported where it happened.
+            let _ = ending.join();
+        }
     }
 
     /// A session that is not in the table before [`add`](Self::add): its client has yet to initialize.
