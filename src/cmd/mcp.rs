@@ -7,9 +7,10 @@ use crate::builtin::{self, SessionData, Unsaved};
 use crate::http::Guard;
 use crate::mcp::server::{Server, serve_stdio_process};
 use crate::store::Paths;
+use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use lexopt::prelude::*;
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -17,8 +18,8 @@ use std::time::Duration;
 const HELP: &str = "\
 usage: gosling mcp NAME [OPTIONS]
 
-Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends; or over Streamable
-HTTP, until a signal ends it.
+Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends or a signal comes; or
+over Streamable HTTP, until a signal comes.
 
 names:
   demo        a little of everything: tools, resources, a prompt
@@ -69,13 +70,24 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     match port {
         Some(port) => serve_http(name, pages, port, secret, paths),
         None if secret.is_some() => Err(Failure::Usage("--secret-file goes with --http".into())),
-        None => {
-            logging::start_on_stderr();
-            match serve_stdio_process(server(&name, pages, &paths)) == ExitCode::SUCCESS {
-                true => Ok(()),
-                false => Err(Failure::Told),
-            }
-        }
+        None => serve_stdio(&name, pages, &paths),
+    }
+}
+
+fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
+    signal::hold();
+    logging::start_on_stderr();
+    let gone = Cancel::new();
+    let told = gone.clone();
+    sys::spawn("signals".to_owned(), Some(sys::SMALL_STACK), move || {
+        signal::wait();
+        told.cancel();
+        process::exit(128 + signal::wait());
+    })
+    .map_err(failed("no thread"))?;
+    match serve_stdio_process(server(name, pages, paths), &gone) == ExitCode::SUCCESS {
+        true => Ok(()),
+        false => Err(Failure::Told),
     }
 }
 

@@ -1,9 +1,10 @@
-//! Pipes to a child: a write end that never blocks, and read ends that can be told to stop.
+//! Pipes to a child: a write end that never blocks, and read ends that can be told to stop; and this
+//! process's own stdin, which can be told that, too.
 
 use super::unix;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -123,10 +124,67 @@ impl Read for &PipeReader {
     }
 }
 
+/// The stdin of this process, which is at its end as soon as its [`StdinEnd`] is dropped.
+pub struct Stdin {
+    file: File,
+    told: io::PipeReader,
+}
+
+/// See [`Stdin`].
+pub struct StdinEnd(#[expect(dead_code, reason = "closing it is what counts")] io::PipeWriter);
+
+/// This process's stdin, without a buffer, and what ends it.
+///
+/// # Errors
+/// When it is closed, or there are no more descriptors.
+pub fn stdin() -> io::Result<(Stdin, StdinEnd)> {
+    ending(io::stdin().as_fd().try_clone_to_owned()?)
+}
+
+fn ending(input: OwnedFd) -> io::Result<(Stdin, StdinEnd)> {
+    let (told, end) = io::pipe()?;
+    let file = File::from(input);
+    Ok((Stdin { file, told }, StdinEnd(end)))
+}
+
+impl Read for Stdin {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let fds = [self.told.as_raw_fd(), self.file.as_raw_fd()];
+        loop {
+            match unix::wait_any(fds, Duration::MAX) {
+                [true, _] => return Ok(0),
+                [_, true] => return self.file.read(buffer),
+                _ => {}
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::thread;
+
+    #[test]
+    fn an_input_that_stays_open_can_be_told_to_end() {
+        let (read, mut write) = io::pipe().unwrap();
+        let (mut input, end) = ending(read.into()).unwrap();
+        write.write_all(b"one").unwrap();
+        let mut buffer = [0; 16];
+        assert_eq!(input.read(&mut buffer).unwrap(), 3);
+        let thread = thread::spawn(move || input.read(&mut [0; 16]).unwrap());
+        drop(end);
+        assert_eq!(thread.join().unwrap(), 0);
+        drop(write);
+    }
+
+    #[test]
+    fn an_input_that_ends_by_itself_does() {
+        let (read, write) = io::pipe().unwrap();
+        let (mut input, _end) = ending(read.into()).unwrap();
+        drop(write);
+        assert_eq!(input.read(&mut [0; 16]).unwrap(), 0);
+    }
 
     #[cfg(target_os = "linux")]
     #[test]

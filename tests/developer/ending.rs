@@ -65,6 +65,25 @@ fn a_client_that_leaves_takes_all_of_it_along() {
     running(&nap, 3);
     server.leave();
     running(&nap, 0);
+    assert!(server.ended().success());
+}
+
+/// Clients end what they have started with TERM, and terminals with INT.
+#[test]
+fn a_signal_is_an_end_as_well_as_any() {
+    for name in ["TERM", "INT", "HUP"] {
+        let mut server = OnStdio::start();
+        let nap = nap();
+        server.shell(1, &format!("sleep {nap} & seq 200"));
+        assert_eq!(server.next()["id"], 1);
+        assert_eq!(server.temporary(), 1, "the whole of what was shown in part");
+        server.shell(2, &format!("sleep {nap}"));
+        running(&nap, 2);
+        signal(server.pid(), name);
+        assert!(server.ended().success());
+        running(&nap, 0);
+        assert_eq!(server.temporary(), 0);
+    }
 }
 
 #[test]
@@ -152,6 +171,7 @@ fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
             .ends_with("\n[ended after 1 s, as `timeout_secs` says]\n")
     );
     server.leave();
+    server.ended();
 }
 
 /// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.

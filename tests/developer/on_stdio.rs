@@ -3,16 +3,17 @@
 use crate::support::server::gosling;
 use crate::support::{PATIENCE, TempDir, temp_dir, until};
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Killed when dropped.
 pub struct OnStdio {
-    /// Where its configuration is, and what it leaves when it is killed.
-    _root: TempDir,
+    /// Where its configuration is, and its temporary files.
+    root: TempDir,
     process: Child,
     stdin: Option<ChildStdin>,
     answers: Receiver<Value>,
@@ -48,7 +49,7 @@ impl OnStdio {
             }
         });
         let mut server = OnStdio {
-            _root: root,
+            root,
             process,
             stdin,
             answers,
@@ -96,10 +97,21 @@ impl OnStdio {
         self.answers.recv_timeout(4 * PATIENCE).expect("an answer")
     }
 
-    /// Says goodbye and waits for the end.
-    pub fn leave(mut self) {
+    /// How many temporary files and folders it has.
+    pub fn temporary(&self) -> usize {
+        let entries = fs::read_dir(self.root.path()).unwrap().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name.starts_with("gosling-")).count()
+    }
+
+    /// Says goodbye.
+    pub fn leave(&mut self) {
         drop(self.stdin.take());
-        until("it ends", || self.process.try_wait().unwrap());
+    }
+
+    #[track_caller]
+    pub fn ended(&mut self) -> ExitStatus {
+        until("it ends", || self.process.try_wait().unwrap())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::mcp::transport::memory;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -15,6 +15,9 @@ use std::time::Duration;
 
 /// How long calls go on after the last line of input: `printf REQUESTS | server` is to be answered, too.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long the process may take to end once its client is gone: the [`GRACE`] of its calls, and what it
+/// takes to end the processes that they have left behind.
+const LAST_MOMENT: Duration = Duration::from_secs(5);
 /// A buffer that had to grow for one long line is not kept at that size.
 const KEPT_BUFFER: usize = 64 << 10;
 
@@ -34,11 +37,16 @@ where
 }
 
 /// Serves the client at this process's stdin and stdout, reading on the calling thread, and gives
-/// the exit code for `main` to return: success when the client has left.
-pub fn serve_stdio_process(server: impl Into<Arc<Server>>) -> ExitCode {
-    let gone = Cancel::new();
+/// the exit code for `main` to return: success when the client has left, or `gone` was cancelled because
+/// a signal came, for example. Then the process ends within five seconds, returned or not: writing to a
+/// client that does not read cannot be interrupted.
+pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> ExitCode {
     let _end = gone.on_cancel(end_process_soon);
-    match serve_lines(server.into(), io::stdin().lock(), io::stdout(), &gone) {
+    let served = sys::pipe::stdin().and_then(|(input, end)| {
+        let _told = gone.on_cancel(move || drop(end));
+        serve_lines(server.into(), BufReader::new(input), io::stdout(), gone)
+    });
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             let _ = writeln!(io::stderr(), "gosling: stdin or stdout failed: {e}");
@@ -47,14 +55,13 @@ pub fn serve_stdio_process(server: impl Into<Arc<Server>>) -> ExitCode {
     }
 }
 
-/// Nobody reads stdout any more, but a read of stdin cannot be interrupted, so that the process
-/// may have to end without it.
+/// The client is gone, or is to be: what still runs, and what it has started, has until then to end.
 fn end_process_soon() {
     let end = || {
-        thread::sleep(GRACE);
+        thread::sleep(LAST_MOMENT);
         std::process::exit(0);
     };
-    if sys::spawn("mcp stdout gone".to_owned(), None, end).is_err() {
+    if sys::spawn("mcp client gone".to_owned(), None, end).is_err() {
         std::process::exit(0);
     }
 }
