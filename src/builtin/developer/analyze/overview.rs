@@ -26,6 +26,23 @@ impl Totals {
         self.functions += functions;
         self.types += types;
     }
+
+    /// In words. `share` says how much of all lines these are.
+    fn said(&self, file: &str, share: &str) -> String {
+        let Totals {
+            files,
+            lines,
+            functions,
+            types,
+        } = *self;
+        format!(
+            "{files} {file}{}, {lines} line{}{share}, {functions} function{}, {types} class{}",
+            s(files),
+            s(lines),
+            s(functions),
+            es(types),
+        )
+    }
 }
 
 pub(super) fn s(n: usize) -> &'static str {
@@ -49,37 +66,11 @@ pub(super) fn render(
         all.add(outline);
         languages.entry(outline.language).or_default().add(outline);
     }
-    let Totals {
-        files,
-        lines,
-        functions,
-        types,
-    } = all;
-    let mut text = format!(
-        "{}: {files} source file{}, {lines} line{}, {functions} function{}, {types} class{}\n",
-        root.display(),
-        s(files),
-        s(lines),
-        s(functions),
-        es(types),
-    );
+    let mut text = format!("{}: {}\n", root.display(), all.said("source file", ""));
     for (language, totals) in languages {
-        let Totals {
-            files,
-            lines,
-            functions,
-            types,
-        } = totals;
-        let share = 100.0 * lines as f64 / all.lines.max(1) as f64;
-        let _ = writeln!(
-            text,
-            "  {}: {files} file{}, {lines} line{} ({share:.0} %), {functions} function{}, {types} class{}",
-            language.name(),
-            s(files),
-            s(lines),
-            s(functions),
-            es(types),
-        );
+        let share = 100.0 * totals.lines as f64 / all.lines.max(1) as f64;
+        let said = totals.said("file", &format!(" ({share:.0} %)"));
+        let _ = writeln!(text, "  {}: {said}", language.name());
     }
     text.push('\n');
     match by_folder {
