@@ -1,4 +1,5 @@
-//! The signals that end a server: SIGTERM, SIGINT and SIGHUP, taken one at a time by whoever waits.
+//! The signals that end a server: SIGTERM, SIGINT and SIGHUP, taken one at a time by whoever waits. The last
+//! two are none if they were ignored when the process began, as `nohup` has it.
 
 use super::unix;
 

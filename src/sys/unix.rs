@@ -38,12 +38,16 @@ pub(super) fn lead_a_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// The child will hear every signal: what is held back in the thread that makes it would else be held back
-/// in the child and in all that it makes, so that none of them could be ended by SIGTERM.
+/// The child will hear every signal: what is held back in the thread that makes it, or ignored because a
+/// script that started us in the background wanted it so, would else be so in the child and in all that it
+/// makes, and none of them could be ended by SIGTERM.
 pub(super) fn hear_all_signals(command: &mut Command) {
     // SAFETY: these calls are async-signal-safe and touch a set on the stack alone.
     unsafe {
         command.pre_exec(|| {
+            for signal in ENDING {
+                libc::signal(signal, libc::SIG_DFL);
+            }
             let mut none = std::mem::zeroed::<libc::sigset_t>();
             libc::sigemptyset(&raw mut none);
             match libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) {
@@ -350,15 +354,31 @@ pub(super) fn may_run(file: &fs::Metadata) -> bool {
 }
 
 /// The signals that end a server.
+const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
+
+/// Those of them that this process does not ignore: `nohup` wants it to go on without its terminal, and
+/// scripts want of what they start in the background that it does not hear the terminal's interrupt.
 fn ending() -> libc::sigset_t {
     // SAFETY: sigset_t is plain data that sigemptyset initializes.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
-        for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-            libc::sigaddset(&raw mut set, signal);
+        for signal in ENDING {
+            if signal == libc::SIGTERM || !is_ignored(signal) {
+                libc::sigaddset(&raw mut set, signal);
+            }
         }
         set
+    }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: sigaction is plain data for which zero is valid, and it outlives the call, which changes
+    // nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let asked = libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        asked == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 }
 

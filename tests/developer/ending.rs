@@ -3,11 +3,12 @@
 
 use crate::on_stdio::OnStdio;
 use crate::support::process::{nap, running, signal, with_argument};
-use crate::support::server::Session;
+use crate::support::server::{GOSLING, Session};
 use crate::support::until;
 use crate::{said, with_developer};
 use serde_json::{Value, json};
 use std::fs;
+use std::process::Command;
 
 #[test]
 fn a_client_that_hangs_up_leaves_nothing() {
@@ -84,6 +85,25 @@ fn a_signal_is_an_end_as_well_as_any() {
         running(&nap, 0);
         assert_eq!(server.temporary(), 0);
     }
+}
+
+/// `nohup` and scripts that start it in the background have it ignore those of the terminal; that is not for
+/// its commands.
+#[test]
+fn what_was_ignored_at_first_is_no_end() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' INT HUP; exec \"$0\" \"$@\"", GOSLING]);
+    let mut server = OnStdio::start_by(command);
+    for name in ["INT", "HUP"] {
+        signal(server.pid(), name);
+    }
+    for (id, number) in [(1, 2), (2, 1)] {
+        server.shell(id, &format!("kill -{number} $$; echo deaf"));
+        let answer = server.next();
+        assert_eq!(answer["result"]["structuredContent"]["signal"], number);
+    }
+    signal(server.pid(), "TERM");
+    assert!(server.ended().success());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::support::{PATIENCE, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -23,8 +23,13 @@ pub struct OnStdio {
 impl OnStdio {
     /// A server that has been greeted.
     pub fn start() -> OnStdio {
+        OnStdio::start_by(gosling())
+    }
+
+    /// The same, started by a command that takes more arguments.
+    pub fn start_by(mut command: Command) -> OnStdio {
         let root = temp_dir();
-        let mut process = gosling()
+        let mut process = command
             .args(["mcp", "developer"])
             .env("GOOSE_PATH_ROOT", root.path())
             .env("TMPDIR", root.path())

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -21,9 +22,18 @@ const GUARDIAN_WORKS: Duration = Duration::from_secs(5);
 /// The program under test.
 pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
 
-/// Our own program without anything of the user's Goose and models in its environment.
+/// Our own program without anything of the user's Goose and models in its environment, and with ears for
+/// every signal, also where the tests run in the background.
 pub fn gosling() -> Command {
     let mut command = Command::new(GOSLING);
+    // SAFETY: `signal` may be called there, and takes the usual disposition.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let models = ["_API_KEY", "_HOST", "_TOKEN"]
