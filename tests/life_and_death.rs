@@ -4,6 +4,7 @@
 mod support;
 
 use serde_json::json;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::process::{GUARDIAN, Proc, children, nap, running, signal, with_argument};
@@ -237,6 +238,60 @@ fn background_jobs_go_with_a_server_that_was_killed() {
         server.kill();
         running(&nap, 0);
     }
+}
+
+/// A command that is ended is searched for by its own mark alone, since others of its family go on.
+#[test]
+fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
+    let server = Server::new().start();
+    let session = server.session([Extension::builtin("developer")]);
+    let shell = |command: &str| {
+        let command = json!({"command": command, "timeout_secs": 0.5});
+        session.call("developer__shell", command).is(200);
+    };
+    // Also asks the login shell, which is left alone.
+    shell("true");
+    until("the first guardian leaves", || {
+        guardian(&server).is_none().then_some(())
+    });
+    let nap = nap();
+    shell(&format!(
+        "env -i $(command -v setsid) $(command -v sleep) {nap} > /dev/null 2>&1 & sleep {nap}"
+    ));
+    running(&nap, 1);
+    thread::sleep(Duration::from_millis(1500));
+    server.kill();
+    running(&nap, 0);
+}
+
+/// Where none can be had, it is tried again without anything else going on.
+#[test]
+fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
+    let server = Server::new().start();
+    let session = server.session([Extension::builtin("developer")]);
+    let nap = nap();
+    let command = json!({"command": format!("setsid sleep {nap} > /dev/null 2>&1 &")});
+    session.call("developer__shell", command).is(200);
+    running(&nap, 1);
+    let descriptors = |most: &str| {
+        let (pid, most) = (server.pid().to_string(), format!("--nofile={most}:"));
+        let set = Command::new("prlimit")
+            .args(["--pid", &pid, &most])
+            .status();
+        assert!(set.expect("prlimit runs").success());
+    };
+    descriptors("3");
+    let first = until("a guardian", || guardian(&server));
+    signal(first.pid, "KILL");
+    thread::sleep(Duration::from_millis(1500));
+    assert!(
+        guardian(&server).is_none(),
+        "otherwise this test tests nothing"
+    );
+    descriptors("1000");
+    until("another guardian", || guardian(&server));
+    server.kill();
+    running(&nap, 0);
 }
 
 #[test]

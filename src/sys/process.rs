@@ -187,8 +187,6 @@ impl Ending {
 enum Job {
     Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
     Ended(i32),
-    /// The child of this group has ended, and what it started was left alone.
-    Left(i32),
     /// The guardian is gone: dismissed, or killed by somebody else.
     Unguarded,
 }
@@ -358,7 +356,7 @@ impl Process {
         if let Ok(Some(status)) = child.try_wait() {
             let _ = self.status.set(status);
         }
-        let _ = self.spawner.jobs.send(Job::Left(self.pid));
+        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
     }
 
     /// Ends the child and everything it started; returns when nothing of it is left or no more can
@@ -416,56 +414,65 @@ impl Spawner {
 /// group as it is made and as it ends, replaced if it is killed, let go when there has been nothing to
 /// guard for a while: no child, and nothing that one has left behind. `own` leads back to `jobs`.
 fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
-    let mut guardian: Option<Guardian> = None;
+    let mut post = Post {
+        guardian: None,
+        watched: true,
+        own,
+    };
     let mut groups: Vec<i32> = Vec::new();
     // A group is not kept when its leader has gone, as its id may come to mean another. What is left
-    // behind is found by its mark.
+    // behind is found by its mark: by a command that was left, or one that was ended too, if it was hidden
+    // from the search of its own or came too fast for it.
     let mut left = false;
     let (mut idle_since, mut pause) = (Instant::now(), GUARDIAN_LINGERS);
     loop {
-        let job = if groups.is_empty() && guardian.is_some() {
-            match jobs.recv_deadline(idle_since + pause) {
+        let looks = match groups.is_empty() {
+            true => post.guardian.is_some() || (left && !post.watched),
+            false => !post.watched,
+        };
+        let job = match looks {
+            true => match jobs.recv_deadline(idle_since + pause) {
                 Ok(job) => Some(job),
                 Err(e) if e.is_timeout() => None,
                 Err(_) => return,
-            }
-        } else {
-            match jobs.recv() {
+            },
+            false => match jobs.recv() {
                 Ok(job) => Some(job),
                 Err(_) => return,
-            }
+            },
         };
         match job {
-            None if left && is_any_left() => {
-                pause = LONGEST_LOOK.min(pause * 2);
-                idle_since = Instant::now();
-            }
             None => {
-                left = false;
-                if let Some(guardian) = guardian.take() {
-                    guardian.dismiss();
+                left = left && (!groups.is_empty() || is_any_left());
+                if left || !groups.is_empty() {
+                    post.fill(&groups);
+                    pause = LONGEST_LOOK.min(pause * 2);
+                    idle_since = Instant::now();
+                } else {
+                    post.leave();
                 }
             }
-            Some(job @ (Job::Ended(group) | Job::Left(group))) => {
-                left |= matches!(job, Job::Left(_));
+            Some(Job::Ended(group)) => {
+                left = true;
                 groups.retain(|g| *g != group);
                 (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
-                if let Some(guardian) = &mut guardian {
+                if let Some(guardian) = &mut post.guardian {
                     guardian.forget(group);
                 }
             }
             Some(Job::Unguarded) => {
                 if left || !groups.is_empty() {
-                    ensure(&mut guardian, &groups, own);
+                    post.fill(&groups);
+                    (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
                 }
             }
             Some(Job::Spawn(mut command, reply)) => {
-                ensure(&mut guardian, &groups, own);
+                post.fill(&groups);
                 let result = command.spawn();
                 if let Ok(child) = &result {
                     let group = unix::pid_of(child);
                     groups.push(group);
-                    if let Some(guardian) = &mut guardian {
+                    if let Some(guardian) = &mut post.guardian {
                         guardian.learn(group);
                     }
                 }
@@ -480,30 +487,58 @@ fn is_any_left() -> bool {
     server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark)))
 }
 
-/// Sees to it that a guardian watches, where this program can start one; a new one learns what is
-/// there to guard.
-fn ensure(guardian: &mut Option<Guardian>, groups: &[i32], own: &Sender<Job>) {
-    if guardian.as_mut().is_some_and(Guardian::is_alive) {
-        return;
+/// Where the guardian stands.
+struct Post<'a> {
+    guardian: Option<Guardian>,
+    /// Its end will be told, or none is wanted. Else one has to look now and then: there was none to be
+    /// had, or nothing to watch it with.
+    watched: bool,
+    own: &'a Sender<Job>,
+}
+
+impl Post<'_> {
+    /// Sees to it that a guardian watches, where this program can start one; a new one learns what is
+    /// there to guard.
+    fn fill(&mut self, groups: &[i32]) {
+        if self.guardian.as_mut().is_some_and(Guardian::is_alive) {
+            return;
+        }
+        let started = server_mark().and_then(Guardian::start);
+        self.watched = match &started {
+            Ok(guardian) => guardian.as_ref().is_none_or(|new| watch(new, self.own)),
+            Err(e) => {
+                log::warn!("no guardian: children may outlive a killed server reason={e}");
+                false
+            }
+        };
+        self.guardian = started.unwrap_or_default();
+        if let Some(guardian) = &mut self.guardian {
+            groups.iter().for_each(|group| guardian.learn(*group));
+        }
     }
-    *guardian = server_mark().and_then(Guardian::start).unwrap_or_else(|e| {
-        log::warn!("no guardian: children may outlive a killed server reason={e}");
-        None
+
+    /// There is nothing to guard.
+    fn leave(&mut self) {
+        self.watched = true;
+        if let Some(guardian) = self.guardian.take() {
+            guardian.dismiss();
+        }
+    }
+}
+
+/// Tells the spawner when the guardian is gone; false where it cannot be seen, or no thread is to be had.
+fn watch(guardian: &Guardian, own: &Sender<Job>) -> bool {
+    let Some(handle) = unix::PidFd::open(guardian.pid()) else {
+        return false;
+    };
+    let (watch, own) = (ExitWatch(Some(handle)), own.clone());
+    let name = "guardian watch".into();
+    let thread = super::spawn(name, Some(super::SMALL_STACK), move || {
+        if watch.wait(None) {
+            let _ = own.send(Job::Unguarded);
+        }
     });
-    if let Some(guardian) = guardian {
-        groups.iter().for_each(|group| guardian.learn(*group));
-        let (watch, own) = (ExitWatch(unix::PidFd::open(guardian.pid())), own.clone());
-        // Without a thread it is missed at the next child.
-        let _ = super::spawn(
-            "guardian watch".into(),
-            Some(super::SMALL_STACK),
-            move || {
-                if watch.wait(None) {
-                    let _ = own.send(Job::Unguarded);
-                }
-            },
-        );
-    }
+    thread.is_ok()
 }
 
 #[cfg(test)]

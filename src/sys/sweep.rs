@@ -28,11 +28,15 @@ pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
         return false;
     }
     let deadline = Instant::now() + limit;
-    let pids = match others() {
-        Ok(pids) => pids,
-        Err(e) => {
-            say_once(&e);
-            return false;
+    let pids = loop {
+        match others() {
+            Ok(pids) => break pids,
+            Err(e) if unix::is_want(&e) && Instant::now() < deadline => thread::sleep(LOOK),
+            Err(e) => {
+                say_once(&e);
+                // They have had their time, though nobody asked them.
+                return unix::is_want(&e);
+            }
         }
     };
     let mut sweep = Sweep::new(mark, Signal::Terminate);
@@ -61,6 +65,10 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
     while Instant::now() < deadline {
         let pids = match others() {
             Ok(pids) => pids,
+            Err(e) if unix::is_want(&e) => {
+                thread::sleep(LOOK);
+                continue;
+            }
             Err(e) => return say_once(&e),
         };
         let (met, silent) = sweep.ask_limits(pids);
@@ -77,10 +85,15 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
     log::warn!("what an extension's server has left behind does not end, or more of it comes");
 }
 
-/// Whether any process, other than this one, carries the mark; false where `/proc` shows nothing.
+/// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
+/// no descriptors to look with; false where `/proc` shows nothing.
 pub(super) fn is_any_marked(mark: &Mark) -> bool {
     let marked = |pid| carries(pid, mark) && lives(pid);
-    cfg!(target_os = "linux") && others().is_ok_and(|pids| pids.into_iter().any(marked))
+    cfg!(target_os = "linux")
+        && others().map_or_else(
+            |error| unix::is_want(&error),
+            |pids| pids.into_iter().any(marked),
+        )
 }
 
 /// What a look at some processes has met; the greatest counts.
@@ -171,9 +184,10 @@ fn carries(pid: i32, mark: &Mark) -> bool {
     says(pid, mark) == Some(Says::Marked) || remembers(pid, mark)
 }
 
+/// Who cannot be looked at just now is taken to live.
 fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.is_ok_and(|stat| !has_ended(&stat))
+    stat.map_or_else(|error| unix::is_want(&error), |stat| !has_ended(&stat))
 }
 
 /// What the limit of a process says; none when it has vanished.
@@ -206,7 +220,7 @@ fn others() -> io::Result<Vec<i32>> {
 
 fn say_once(error: &io::Error) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
+    if !unix::is_want(error) && !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
             "/proc is of no use: of what an extension's server leaves behind only its process group \
              is found reason={error}"

@@ -143,6 +143,14 @@ pub(super) fn is_nobody(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ESRCH)
 }
 
+/// Whether an error says that descriptors or memory are used up, which may pass.
+pub(super) fn is_want(error: &io::Error) -> bool {
+    let wants = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+    error
+        .raw_os_error()
+        .is_some_and(|code| wants.contains(&code))
+}
+
 /// Only the end of its pipe ends a guardian, and its name is not the server's, so that
 /// `killall -9 gosling` leaves it to do its work.
 pub(super) fn be_a_guardian() {
