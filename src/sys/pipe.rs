@@ -1,5 +1,5 @@
 //! Pipes to a child: a write end that never blocks, and read ends that can be told to stop; and this
-//! process's own stdin, which can be told that, too.
+//! process's own stdin and stdout, which can be told that, too.
 
 use super::unix;
 use std::fs::{File, OpenOptions};
@@ -124,27 +124,39 @@ impl Read for &PipeReader {
     }
 }
 
-/// The stdin of this process, which is at its end as soon as its [`StdinEnd`] is dropped.
+/// The stdin of this process, which is at its end as soon as its [`StdioEnd`] is dropped.
 pub struct Stdin {
     file: File,
     told: io::PipeReader,
 }
 
-/// See [`Stdin`].
-pub struct StdinEnd(#[expect(dead_code, reason = "closing it is what counts")] io::PipeWriter);
-
-/// This process's stdin, without a buffer, and what ends it.
-///
-/// # Errors
-/// When it is closed, or there are no more descriptors.
-pub fn stdin() -> io::Result<(Stdin, StdinEnd)> {
-    ending(io::stdin().as_fd().try_clone_to_owned()?)
+/// The stdout of this process, without a buffer. Once its [`StdioEnd`] is dropped nothing waits for a
+/// reader any more: what does not fit is refused as if the reader were gone.
+pub struct Stdout {
+    file: File,
+    told: io::PipeReader,
 }
 
-fn ending(input: OwnedFd) -> io::Result<(Stdin, StdinEnd)> {
+/// See [`Stdin`] and [`Stdout`].
+pub struct StdioEnd(#[expect(dead_code, reason = "closing it is what counts")] io::PipeWriter);
+
+/// This process's stdin and stdout, without buffers, and what ends them.
+///
+/// # Errors
+/// When one is closed, or there are no more descriptors.
+pub fn stdio() -> io::Result<(Stdin, Stdout, StdioEnd)> {
+    let input = io::stdin().as_fd().try_clone_to_owned()?;
+    ending(input, io::stdout().as_fd().try_clone_to_owned()?)
+}
+
+fn ending(input: OwnedFd, output: OwnedFd) -> io::Result<(Stdin, Stdout, StdioEnd)> {
     let (told, end) = io::pipe()?;
-    let file = File::from(input);
-    Ok((Stdin { file, told }, StdinEnd(end)))
+    let stdin = Stdin {
+        file: File::from(input),
+        told: told.try_clone()?,
+    };
+    let file = File::from(output);
+    Ok((stdin, Stdout { file, told }, StdioEnd(end)))
 }
 
 impl Read for Stdin {
@@ -160,6 +172,24 @@ impl Read for Stdin {
     }
 }
 
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match unix::wait_room(self.file.as_raw_fd(), self.told.as_raw_fd()) {
+                // So much fits where anything does. It cannot be made not to block: that would hold for
+                // all who have the same pipe, or terminal.
+                [true, _] => return self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)]),
+                [_, true] => return Err(io::ErrorKind::BrokenPipe.into()),
+                _ => {}
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +198,7 @@ mod tests {
     #[test]
     fn an_input_that_stays_open_can_be_told_to_end() {
         let (read, mut write) = io::pipe().unwrap();
-        let (mut input, end) = ending(read.into()).unwrap();
+        let (mut input, _, end) = ending(read.into(), io::pipe().unwrap().1.into()).unwrap();
         write.write_all(b"one").unwrap();
         let mut buffer = [0; 16];
         assert_eq!(input.read(&mut buffer).unwrap(), 3);
@@ -181,9 +211,29 @@ mod tests {
     #[test]
     fn an_input_that_ends_by_itself_does() {
         let (read, write) = io::pipe().unwrap();
-        let (mut input, _end) = ending(read.into()).unwrap();
+        let (mut input, _, _end) = ending(read.into(), io::pipe().unwrap().1.into()).unwrap();
         drop(write);
         assert_eq!(input.read(&mut [0; 16]).unwrap(), 0);
+    }
+
+    #[test]
+    fn an_output_that_nobody_reads_can_be_told_to_end() {
+        const LONG: usize = 1 << 20;
+        let (mut read, write) = io::pipe().unwrap();
+        let (_, mut output, end) = ending(io::pipe().unwrap().0.into(), write.into()).unwrap();
+        let thread = thread::spawn(move || {
+            output.write_all(&[b'x'; LONG]).unwrap();
+            output.write_all(&[b'y'; LONG])
+        });
+        let mut buffer = vec![0; LONG];
+        read.read_exact(&mut buffer).unwrap();
+        assert!(buffer.iter().all(|byte| *byte == b'x'));
+        drop(end);
+        let refused = thread.join().unwrap().unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::BrokenPipe);
+        // What fitted is whole.
+        let rest = read.read_to_end(&mut Vec::new()).unwrap();
+        assert!(rest > 0 && rest < LONG, "{rest}");
     }
 
     #[cfg(target_os = "linux")]

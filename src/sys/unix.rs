@@ -175,9 +175,22 @@ pub(super) fn signal_group(group: i32, signal: Signal) {
 /// Waits until one of these descriptors can be read, or is at its end; says which can. Negative ones are
 /// passed over.
 pub(super) fn wait_any<const N: usize>(fds: [i32; N], limit: Duration) -> [bool; N] {
-    let mut polls = fds.map(|fd| libc::pollfd {
+    wait_each(fds.map(|fd| (fd, libc::POLLIN)), limit)
+}
+
+/// Waits until one descriptor can be written to, or its reader is gone, or the other can be read from;
+/// says which.
+pub(super) fn wait_room(write: i32, read: i32) -> [bool; 2] {
+    wait_each(
+        [(write, libc::POLLOUT), (read, libc::POLLIN)],
+        Duration::MAX,
+    )
+}
+
+fn wait_each<const N: usize>(wanted: [(i32, libc::c_short); N], limit: Duration) -> [bool; N] {
+    let mut polls = wanted.map(|(fd, events)| libc::pollfd {
         fd,
-        events: libc::POLLIN,
+        events,
         revents: 0,
     });
     let millis = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX);

@@ -194,6 +194,28 @@ fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
     server.ended();
 }
 
+#[test]
+fn a_client_that_does_not_read_keeps_no_server_from_its_end() {
+    for signalled in [false, true] {
+        let mut server = OnStdio::start();
+        let nap = nap();
+        server.shell(1, &format!("sleep {nap} & seq 200"));
+        assert_eq!(server.next()["id"], 1);
+        let gate = server.gate();
+        let closed = gate.lock().unwrap();
+        server.shell(2, &format!("yes | head -c 1000000; sleep {nap}; :"));
+        running(&nap, 2);
+        match signalled {
+            true => signal(server.pid(), "TERM"),
+            false => server.leave(),
+        }
+        assert!(server.ended().success());
+        running(&nap, 0);
+        assert_eq!(server.temporary(), 0);
+        drop(closed);
+    }
+}
+
 /// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.
 const FLOOD: usize = 16 << 20;
 

@@ -15,6 +15,8 @@ use std::time::Duration;
 
 /// How long calls go on after the last line of input: `printf REQUESTS | server` is to be answered, too.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long calls may take to end once nothing is written to their client any more.
+const LET_GO: Duration = Duration::from_secs(1);
 /// How long the process may take to end once its client is gone: the [`GRACE`] of its calls, and what it
 /// takes to end the processes that they have left behind.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
@@ -38,13 +40,13 @@ where
 
 /// Serves the client at this process's stdin and stdout, reading on the calling thread, and gives
 /// the exit code for `main` to return: success when the client has left, or `gone` was cancelled because
-/// a signal came, for example. Then the process ends within five seconds, returned or not: writing to a
-/// client that does not read cannot be interrupted.
+/// a signal came, for example. Then nothing waits for the client any more, and the process ends within five
+/// seconds, returned or not.
 pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> ExitCode {
     let _end = gone.on_cancel(end_process_soon);
-    let served = sys::pipe::stdin().and_then(|(input, end)| {
+    let served = sys::pipe::stdio().and_then(|(input, output, end)| {
         let _told = gone.on_cancel(move || drop(end));
-        serve_lines(server.into(), BufReader::new(input), io::stdout(), gone)
+        serve_lines(server.into(), BufReader::new(input), output, gone)
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -55,15 +57,14 @@ pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> Exi
     }
 }
 
-/// The client is gone, or is to be: what still runs, and what it has started, has until then to end.
+/// The client is gone, or is to be: what still runs, and what it has started, has until then to end. Where
+/// no thread is to be had nobody looks at the clock, and everything ends in its own time.
 fn end_process_soon() {
     let end = || {
         thread::sleep(LAST_MOMENT);
         std::process::exit(0);
     };
-    if sys::spawn("mcp client gone".to_owned(), None, end).is_err() {
-        std::process::exit(0);
-    }
+    let _ = sys::spawn("mcp client gone".to_owned(), None, end);
 }
 
 /// Serves the client at the other end of a memory transport until it closes the connection. Runs on
@@ -78,7 +79,7 @@ pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
     connection.close(GRACE);
 }
 
-/// `gone` is cancelled when `output` breaks.
+/// `gone` is cancelled when `output` breaks, or calls go on long after the end of `input`.
 fn serve_lines<R, W>(server: Arc<Server>, input: R, output: W, gone: &Cancel) -> io::Result<()>
 where
     R: BufRead,
@@ -96,7 +97,11 @@ where
     if ended.is_ok() && !gone.is_cancelled() {
         connection.settle(LAST_WORDS);
     }
-    connection.close(GRACE);
+    if !connection.close(GRACE) && !gone.is_cancelled() {
+        // It may be the client that a call waits for, because it does not read.
+        gone.cancel();
+        connection.close(LET_GO);
+    }
     match lock(&output.failure).take() {
         Some(failure) if failure.kind() != ErrorKind::BrokenPipe => Err(failure),
         _ => ended,
