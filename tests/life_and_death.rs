@@ -245,19 +245,23 @@ fn background_jobs_go_with_a_server_that_was_killed() {
 fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
     let server = Server::new().start();
     let session = server.session([Extension::builtin("developer")]);
-    let shell = |command: &str| {
-        let command = json!({"command": command, "timeout_secs": 0.5});
-        session.call("developer__shell", command).is(200);
-    };
     // Also asks the login shell, which is left alone.
-    shell("true");
+    session
+        .call("developer__shell", json!({"command": "true"}))
+        .is(200);
     until("the first guardian leaves", || {
         guardian(&server).is_none().then_some(())
     });
     let nap = nap();
-    shell(&format!(
-        "env -i $(command -v setsid) $(command -v sleep) {nap} > /dev/null 2>&1 & sleep {nap}"
-    ));
+    let hides = "env -i $(command -v setsid) $(command -v sleep)";
+    let command = format!("{hides} {nap} > /dev/null 2>&1 & sleep {nap}");
+    let call = session.begin_call("developer__shell", json!({"command": command}));
+    until("it is hidden", || {
+        let both = with_argument(&nap);
+        let sleep = both.iter().filter(|process| process.name() == "sleep");
+        (both.len() == 2 && sleep.count() == 2).then_some(())
+    });
+    drop(call);
     running(&nap, 1);
     thread::sleep(Duration::from_millis(1500));
     server.kill();
