@@ -421,7 +421,7 @@ fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
     };
     let mut groups: Vec<i32> = Vec::new();
     // A group is not kept when its leader has gone, as its id may come to mean another. What is left
-    // behind is found by its mark: by a command that was left, or one that was ended too, if it was hidden
+    // behind is found by its mark: what a command left, and what one that was ended left too, if it was hidden
     // from the search of its own or came too fast for it.
     let mut left = false;
     let (mut idle_since, mut pause) = (Instant::now(), GUARDIAN_LINGERS);
