@@ -138,12 +138,13 @@ impl Sessions {
 
     /// The session of this id. Errs with 404 if there is none.
     pub(super) fn find(&self, id: &str) -> Result<Arc<Session>, Error> {
-        let session = lock(&self.table).get(id).cloned();
-        let session = session.ok_or_else(|| {
+        let table = lock(&self.table);
+        let session = table.get(id).ok_or_else(|| {
             Error::not_found("This session has ended, or never was: send `initialize` again")
         })?;
+        // Before the table is let go, or it could be taken for idle meanwhile.
         session.listen();
-        Ok(session)
+        Ok(session.clone())
     }
 
     /// Ends the session; nothing of it is left when this returns, unless a call does not heed its

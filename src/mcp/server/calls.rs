@@ -6,15 +6,20 @@ use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many calls may be alive, counting those that are cancelled but still run and those whose
 /// answer the client does not take.
 const MAX_ALIVE: usize = 2 * MAX_CALLS;
+
+/// How long a cancellation is kept for a call that it has overtaken, and how many of them.
+const EARLY: (Duration, usize) = (Duration::from_secs(10), 64);
+/// How many calls that have ended are remembered, so that their late cancellations are not kept.
+const ENDED: usize = 256;
 
 pub(super) struct Calls {
     root: Cancel,
@@ -28,6 +33,10 @@ struct State {
     alive: usize,
     serial: u64,
     threads: Vec<JoinHandle<()>>,
+    /// What was cancelled before it came. Over HTTP each message may have a connection of its own, so that
+    /// one can overtake the other.
+    early: VecDeque<(Id, Instant)>,
+    ended: VecDeque<Id>,
 }
 
 struct Running {
@@ -62,11 +71,16 @@ impl Calls {
         lock(&self.state).alive > 0
     }
 
+    /// Takes on a call; none if it was cancelled before it came.
+    ///
     /// # Errors
     /// -32600 for an id that is taken, -32603 when too many calls run already.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Ticket, ErrorObject> {
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<Ticket>, ErrorObject> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
+        if state.was_cancelled(id) {
+            return Ok(None);
+        }
         if state.running.contains_key(id) {
             return Err(taken(id));
         }
@@ -85,18 +99,25 @@ impl Calls {
             cancel: cancel.clone(),
         };
         state.running.insert(id.clone(), running);
-        Ok(Ticket {
+        Ok(Some(Ticket {
             calls: self.clone(),
             id: id.clone(),
             serial,
             cancel,
-        })
+        }))
     }
 
-    /// Cancels the call and frees its id; an unknown id is ignored, since the answer may already
-    /// be on its way.
+    /// Cancels the call and frees its id. If the call has ended its answer may already be on its way and
+    /// there is nothing to do; if it is yet to come it will not begin.
     pub(super) fn cancel(&self, id: &Id) {
-        let running = lock(&self.state).running.remove(id);
+        let running = {
+            let mut state = lock(&self.state);
+            let running = state.end(id);
+            if running.is_none() {
+                state.keep_cancelled(id);
+            }
+            running
+        };
         if let Some(running) = running {
             running.cancel.cancel();
         }
@@ -151,6 +172,34 @@ impl Calls {
     }
 }
 
+impl State {
+    /// Frees the id of a call that runs.
+    fn end(&mut self, id: &Id) -> Option<Running> {
+        let (id, running) = self.running.remove_entry(id)?;
+        if self.ended.len() == ENDED {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(id);
+        Some(running)
+    }
+
+    fn keep_cancelled(&mut self, id: &Id) {
+        if self.ended.contains(id) {
+            return;
+        }
+        if self.early.len() == EARLY.1 {
+            self.early.pop_front();
+        }
+        self.early.push_back((id.clone(), Instant::now()));
+    }
+
+    fn was_cancelled(&mut self, id: &Id) -> bool {
+        self.early.retain(|(_, since)| since.elapsed() < EARLY.0);
+        let found = self.early.iter().position(|(early, _)| early == id);
+        found.is_some_and(|at| self.early.remove(at).is_some())
+    }
+}
+
 impl Ticket {
     /// Frees the id. Says whether the call is still to be answered: not when it was cancelled.
     pub(super) fn finish(&self) -> bool {
@@ -160,7 +209,7 @@ impl Ticket {
             .get(&self.id)
             .is_some_and(|running| running.serial == self.serial);
         if ours {
-            state.running.remove(&self.id);
+            state.end(&self.id);
         }
         ours
     }
@@ -193,11 +242,11 @@ mod tests {
     fn a_cancelled_id_may_come_again_before_its_first_call_has_ended() {
         let calls = calls();
         let id = Id::Number(1);
-        let first = calls.begin(&id).unwrap();
+        let first = calls.begin(&id).unwrap().unwrap();
         assert!(calls.begin(&id).is_err());
         calls.cancel(&id);
         assert!(first.cancel.is_cancelled());
-        let second = calls.begin(&id).unwrap();
+        let second = calls.begin(&id).unwrap().unwrap();
         assert!(!first.finish());
         drop(first);
         assert!(calls.is_running(&id) && !second.cancel.is_cancelled());
@@ -205,10 +254,30 @@ mod tests {
     }
 
     #[test]
+    fn a_cancellation_that_has_overtaken_its_call_counts_and_one_that_is_late_does_not() {
+        let calls = calls();
+        let [early, late] = [1, 2].map(Id::Number);
+        calls.cancel(&early);
+        assert!(calls.begin(&early).unwrap().is_none());
+        assert!(!calls.is_busy() && !calls.is_running(&early));
+        // Once is enough.
+        assert!(calls.begin(&early).unwrap().is_some());
+        drop(calls.begin(&late).unwrap());
+        calls.cancel(&late);
+        assert!(calls.begin(&late).unwrap().is_some());
+        for id in 0..1000 {
+            calls.cancel(&Id::Number(10 + id));
+            drop(calls.begin(&Id::Number(10_000 + id)).unwrap());
+        }
+        let state = lock(&calls.state);
+        assert_eq!((state.early.len(), state.ended.len()), (EARLY.1, ENDED));
+    }
+
+    #[test]
     fn calls_that_are_cancelled_but_do_not_end_are_bounded_too() {
         let calls = calls();
         let mut stubborn = Vec::new();
-        while let Ok(ticket) = calls.begin(&Id::Number(stubborn.len() as i64)) {
+        while let Ok(Some(ticket)) = calls.begin(&Id::Number(stubborn.len() as i64)) {
             calls.cancel(&ticket.id);
             stubborn.push(ticket);
         }

@@ -422,7 +422,8 @@ impl Connection {
         handler: Handler,
     ) {
         let ticket = match self.calls.begin(&exchange.id) {
-            Ok(ticket) => ticket,
+            Ok(Some(ticket)) => ticket,
+            Ok(None) => return,
             Err(error) => return exchange.refuse(error),
         };
         let sink = exchange.outlet.sink();
