@@ -379,6 +379,28 @@ fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
 }
 
 #[test]
+fn what_was_cancelled_is_still_said_before_closing() {
+    let peer = Peer::new(|seen, stream| match seen.id().as_str() {
+        "1" => silence(stream),
+        _ if seen.body.contains("slow") => {
+            thread::sleep(Duration::from_millis(50));
+            accepted(stream)
+        }
+        _ => usual(seen, stream),
+    });
+    let client = Client::of(&peer, "lastword");
+    client.request(1, "tools/call");
+    peer.wait_for("call", |seen| seen.id() == "1");
+    client.notify("slow");
+    client.transport.forget(1);
+    client.notify("cancelled");
+    client.transport.close();
+    let said = peer.seen();
+    assert!(said.iter().any(|seen| seen.body.contains("cancelled")));
+    wait_until("no thread left", || threads("mcp lastword") == 0);
+}
+
+#[test]
 fn a_receiver_may_close_from_within() {
     struct Closer(Mutex<Option<Arc<HttpTransport>>>, Condvar);
     impl Receiver for Closer {

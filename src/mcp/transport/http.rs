@@ -57,6 +57,8 @@ const NOTICE: Duration = Duration::from_secs(10);
 const NOTICES: &str = "a message that needs no answer";
 /// How long requests wait for the answer to the GET that opens the server's own stream.
 const OWN_STREAM: Duration = Duration::from_secs(2);
+/// How long closing waits for what needs no answer and was sent before: it may say what is cancelled.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the server may take to end the session.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
@@ -131,7 +133,8 @@ struct Work {
     running: Vec<Arc<Exchange>>,
     threads: Vec<JoinHandle<()>>,
     notices: VecDeque<Notice>,
-    notifying: bool,
+    /// Of the thread that sends them.
+    notifying: Option<Arc<Exchange>>,
     listening: bool,
     /// How far the server's own stream had come when it was given up because the server was not there.
     lost: Option<Decoder>,
@@ -220,7 +223,8 @@ impl Transport for HttpTransport {
                 shared.wait_opened(exchange);
             }
             shared.request(exchange, id, &message);
-        })
+        })?;
+        Ok(())
     }
 
     fn forget(&self, request: i64) {
@@ -255,7 +259,7 @@ impl Shared {
         role: &str,
         request: Option<i64>,
         job: impl FnOnce(&Arc<Shared>, &Exchange) + Send + 'static,
-    ) -> Result<(), TransportError> {
+    ) -> Result<Arc<Exchange>, TransportError> {
         work.threads.retain(|thread| !thread.is_finished());
         let line = work.idle.pop().unwrap_or_else(|| self.target.line());
         let exchange = Arc::new(Exchange::new(request, line));
@@ -271,9 +275,9 @@ impl Shared {
             job(&running.shared, &running.exchange);
         })
         .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
-        work.running.push(exchange);
+        work.running.push(exchange.clone());
         work.threads.push(thread);
-        Ok(())
+        Ok(exchange)
     }
 
     fn request(self: &Arc<Self>, exchange: &Exchange, id: i64, message: &[u8]) {
@@ -307,11 +311,11 @@ impl Shared {
             let waiting = work.notices.iter().map(|notice| notice.message.len()).sum();
             return Err(TransportError::NotReading { waiting });
         }
-        if !work.notifying {
-            self.spawn(work, "notify", None, |shared, exchange| {
+        if work.notifying.is_none() {
+            let notifying = self.spawn(work, "notify", None, |shared, exchange| {
                 shared.send_notices(exchange);
             })?;
-            work.notifying = true;
+            work.notifying = Some(notifying);
         }
         let opens = work.opening == Opening::Agreed;
         if opens {
@@ -347,7 +351,10 @@ impl Shared {
     fn next_notice(&self) -> Option<Notice> {
         let mut work = lock(&self.work);
         let notice = work.notices.pop_front();
-        work.notifying = notice.is_some();
+        if notice.is_none() {
+            work.notifying = None;
+            self.changed.notify_all();
+        }
         notice
     }
 
@@ -434,19 +441,25 @@ impl Shared {
 
     fn close(&self) {
         let deadline = Instant::now() + CLOSE;
-        let (running, threads, line) = {
+        let (running, notifying, threads) = {
             let mut work = lock(&self.work);
             if std::mem::replace(&mut work.closed, true) {
                 return;
             }
-            work.notices.clear();
-            let line = work.idle.pop();
-            work.idle.clear();
             let threads = std::mem::take(&mut work.threads);
-            (work.running.clone(), threads, line)
+            (work.running.clone(), work.notifying.clone(), threads)
         };
-        running.iter().for_each(|exchange| exchange.abort());
+        let notifies = |exchange: &&Arc<Exchange>| {
+            (notifying.as_ref()).is_some_and(|notifying| Arc::ptr_eq(notifying, exchange))
+        };
+        (running.iter().filter(|exchange| !notifies(exchange)))
+            .for_each(|exchange| exchange.abort());
         self.wake();
+        let line = self.wait_notified();
+        if let Some(notifying) = notifying {
+            notifying.abort();
+            self.wake();
+        }
         self.end_session(line);
         let all_ended = self.wait_ended(deadline);
         for thread in threads {
@@ -458,6 +471,21 @@ impl Shared {
         }
         // Dropped after the lock is released: it may own this transport.
         let _receiver = lock(&self.receiver).take();
+    }
+
+    /// Lets what needs no answer be sent, for a moment: a server that has no session to end does not know
+    /// otherwise that nobody waits any more. What cannot be sent by then never is. Gives a line to end the
+    /// session with.
+    fn wait_notified(&self) -> Option<Line> {
+        let (mut work, _) = (self.changed)
+            .wait_timeout_while(lock(&self.work), LAST_WORDS, |work| {
+                work.notifying.is_some()
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        work.notices.clear();
+        let line = work.idle.pop();
+        work.idle.clear();
+        line
     }
 
     /// MCP basic/transports, session management.
