@@ -11,7 +11,7 @@ use gosling::mcp::transport::{Transport, TransportError};
 use http_client::{Client, event, result, threads, usual, wait_until};
 use http_peer::{Peer, Seen, Then, answer, begin_events, chunk, json, silence};
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -82,6 +82,63 @@ fn a_server_that_leaves_the_question_for_its_own_stream_unanswered_is_asked_the_
     // Once is enough.
     (2..20).for_each(|id| assert_eq!(client.call(id, "ping"), result(id)));
     assert!(begin.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn nothing_is_asked_while_the_servers_own_stream_is_between_two_connections() {
+    for refusals in [0, 1] {
+        let (tries, open) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
+            "GET" => match tries.fetch_add(1, Ordering::SeqCst) {
+                0 => {
+                    begin_events(stream);
+                    chunk(stream, "data: {\"n\":1}\n\n");
+                    chunk(stream, "")
+                }
+                refused if refused <= refusals => answer(stream, "503 Service Unavailable", ""),
+                _ => {
+                    thread::sleep(Duration::from_millis(200));
+                    open.store(true, Ordering::SeqCst);
+                    begin_events(stream);
+                    silence(stream)
+                }
+            },
+            _ if seen.id() == "1" && !open.load(Ordering::SeqCst) => json(stream, "too early"),
+            _ => usual(seen, stream),
+        });
+        let client = Client::of(&peer, "between");
+        client.initialize();
+        let asked = || peer.seen().iter().filter(|s| s.method == "GET").count();
+        wait_until("the stream is over", || asked() > refusals);
+        // The client has heard so by then, and would have waited longer by itself.
+        thread::sleep(Duration::from_millis(500));
+        assert_eq!(client.call(1, "ping"), result(1), "{refusals}");
+    }
+}
+
+#[test]
+fn a_server_that_learns_late_that_its_own_stream_broke_is_asked_again() {
+    for status in ["409 Conflict", "400 Bad Request"] {
+        let refused = AtomicUsize::new(0);
+        let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
+            "GET" if seen.header("last-event-id").is_none() => {
+                begin_events(stream);
+                chunk(stream, "id: 5\nretry: 0\ndata: {\"n\":1}\n\n");
+                Then::Close
+            }
+            "GET" if refused.fetch_add(1, Ordering::SeqCst) < 3 => answer(stream, status, "held"),
+            "GET" => {
+                begin_events(stream);
+                chunk(stream, "data: {\"n\":2}\n\n");
+                silence(stream)
+            }
+            _ => usual(seen, stream),
+        });
+        let client = Client::of(&peer, "held");
+        client.initialize();
+        client.log.message("\"n\":2");
+        assert_eq!(client.log.failures(), 0);
+    }
 }
 
 #[test]
@@ -255,24 +312,26 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
 }
 
 #[test]
-fn a_server_that_is_busy_is_asked_again_later() {
-    let asked = AtomicBool::new(false);
-    let peer = torn(
-        "id: p\nretry: 100\n\n",
-        || Then::Keep,
-        move |_, stream| match asked.swap(true, Ordering::SeqCst) {
-            false => answer(stream, "503 Service Unavailable", ""),
-            true => {
-                begin_events(stream);
-                chunk(stream, &event(&result(1)));
-                chunk(stream, "")
-            }
-        },
-    );
-    let client = Client::of(&peer, "busy");
-    assert_eq!(client.call(1, "tools/call"), result(1));
-    assert_eq!(resumes(&peer), ["p", "p"]);
-    assert_eq!(client.log.failures(), 0);
+fn a_server_that_is_busy_or_holds_the_broken_connection_for_open_is_asked_again_later() {
+    for status in ["503 Service Unavailable", "409 Conflict"] {
+        let asked = AtomicBool::new(false);
+        let peer = torn(
+            "id: p\nretry: 100\n\n",
+            || Then::Keep,
+            move |_, stream| match asked.swap(true, Ordering::SeqCst) {
+                false => answer(stream, status, ""),
+                true => {
+                    begin_events(stream);
+                    chunk(stream, &event(&result(1)));
+                    chunk(stream, "")
+                }
+            },
+        );
+        let client = Client::of(&peer, "busy");
+        assert_eq!(client.call(1, "tools/call"), result(1));
+        assert_eq!(resumes(&peer), ["p", "p"]);
+        assert_eq!(client.log.failures(), 0);
+    }
 }
 
 #[test]

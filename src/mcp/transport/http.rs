@@ -10,7 +10,8 @@
 //!   `notifications/cancelled` finds the request that it cancels;
 //! - requests wait until the server has accepted `notifications/initialized` and then answered the GET for
 //!   its own stream, if that takes no longer than two seconds: what a tool asks for is lost with many servers
-//!   if it comes before that stream.
+//!   if it comes before that stream. So they do when that stream broke, where nothing says how long to stay
+//!   away: the next request brings it back first.
 //!
 //! An event stream that ends before the answer came is resumed where it ended, as long as the server
 //! gives its events ids. An answer counts on whichever stream it comes.
@@ -136,6 +137,8 @@ struct Work {
     /// Of the thread that sends them.
     notifying: Option<Arc<Exchange>>,
     listening: bool,
+    /// The server's own stream broke and is to be opened again after a pause, which a request may cut short.
+    between: bool,
     /// How far the server's own stream had come when it was given up because the server was not there.
     lost: Option<Decoder>,
     /// Answers may come on the server's own stream.
@@ -217,6 +220,10 @@ impl Transport for HttpTransport {
         let Some(id) = request else {
             return self.shared.enqueue(&mut work, message);
         };
+        if std::mem::take(&mut work.between) {
+            work.opening = Opening::Listening(Instant::now() + OWN_STREAM);
+            self.shared.changed.notify_all();
+        }
         let waits = matches!(work.opening, Opening::Announced | Opening::Listening(_));
         (self.shared).spawn(&mut work, "post", request, move |shared, exchange| {
             if waits {

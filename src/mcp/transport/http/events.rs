@@ -3,13 +3,13 @@
 //! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
 use super::exchange::{Exchange, LAST_EVENT_ID, explanation, is_compressed};
-use super::status::{is_failure, is_passing};
-use super::{Shared, lock};
+use super::status::{is_failure, is_held, is_passing};
+use super::{OWN_STREAM, Opening, Shared, Work, lock};
 use crate::mcp::transport::TransportError;
 use crate::outbound::said::shown;
 use crate::outbound::sse::Decoder;
 use crate::outbound::{media_type, retry_after};
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use ureq::Body;
 use ureq::http::header::{self, HeaderValue};
@@ -71,8 +71,10 @@ impl Shared {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
                     self.note_refusal(exchange, "the server's own event stream", response);
-                    // Servers that know of no such stream say all sorts of things at first.
-                    if !(is_passing(status) || offered && is_failure(status)) {
+                    // Servers that know of no such stream say all sorts of things at first, and some say 400
+                    // where others say 409.
+                    let refused_anew = is_failure(status) || status == StatusCode::BAD_REQUEST;
+                    if !(is_passing(status) || is_held(status) || offered && refused_anew) {
                         return None;
                     }
                     failed += 1;
@@ -84,7 +86,14 @@ impl Shared {
             }
             // What it was to bring comes once it is resumed, if it can be.
             self.expect_aside(failed == 0 && last_id(&decoder).is_some());
-            self.pause(exchange, wait(decoder.retry(), failed, asked));
+            // A server that ends the stream again and again does not mean to be asked for it each time.
+            let was_of_use = empty == 0;
+            let loses = match failed {
+                0 => was_of_use && last_id(&decoder).is_none(),
+                _ => offered,
+            };
+            let awaited = loses && asked.is_none() && decoder.retry().is_none();
+            self.rest(exchange, wait(decoder.retry(), failed, asked), awaited);
         }
         (offered && failed >= ATTEMPTS).then_some(decoder)
     }
@@ -163,7 +172,7 @@ impl Shared {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
                     let error = self.not_resumed(exchange, response);
-                    if !(is_passing(status) || is_failure(status)) {
+                    if !(is_passing(status) || is_held(status) || is_failure(status)) {
                         return Err(error);
                     }
                     Err(error)
@@ -212,17 +221,31 @@ impl Shared {
 
     /// Waits, or until the exchange is aborted.
     fn pause(&self, exchange: &Exchange, wait: Duration) {
-        let until = Instant::now() + wait;
-        let mut work = lock(&self.work);
-        while !exchange.is_aborted() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            work = (self.changed.wait_timeout(work, left))
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+        drop(self.pause_while(exchange, wait, |_| true));
+    }
+
+    /// Waits before the server's own stream is opened again. If it is `awaited`, because it may bring what
+    /// is lost without it, a request ends the pause, and those that are sent wait for it a while.
+    fn rest(&self, exchange: &Exchange, wait: Duration, awaited: bool) {
+        lock(&self.work).between = awaited;
+        let mut work = self.pause_while(exchange, wait, |work| work.between || !awaited);
+        if std::mem::take(&mut work.between) && work.opening == Opening::Open {
+            work.opening = Opening::Listening(Instant::now() + OWN_STREAM);
         }
+    }
+
+    /// Waits as long as that holds, or until the exchange is aborted.
+    fn pause_while(
+        &self,
+        exchange: &Exchange,
+        wait: Duration,
+        waits: impl Fn(&Work) -> bool,
+    ) -> MutexGuard<'_, Work> {
+        let waits = |work: &mut Work| waits(work) && !exchange.is_aborted();
+        (self.changed)
+            .wait_timeout_while(lock(&self.work), wait, waits)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
     }
 }
 

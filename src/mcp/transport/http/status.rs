@@ -47,6 +47,12 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
+/// Whether the server still takes the connection before this one for open: common ones give a stream to one
+/// connection at a time, and may learn late that the other broke.
+pub(super) fn is_held(status: StatusCode) -> bool {
+    status == StatusCode::CONFLICT
+}
+
 /// Whether the server, or what stands before it, failed for now.
 pub(super) fn is_failure(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
