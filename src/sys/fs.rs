@@ -94,6 +94,24 @@ pub fn make_private(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Lets everybody run the file who may read it.
+///
+/// # Errors
+/// When the mode cannot be read or set.
+pub fn make_executable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mut permissions = std::fs::metadata(path)?.permissions();
+        let mode = permissions.mode();
+        permissions.set_mode(mode | (mode & 0o444) >> 2);
+        std::fs::set_permissions(path, permissions)?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// Lets the file be opened without waiting for anybody, as a named pipe would.
 pub fn never_wait(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]

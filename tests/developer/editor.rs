@@ -106,9 +106,12 @@ fn a_file_is_shown_with_its_line_numbers() {
         );
         e.put("binary", b"a\0b");
         e.put("latin", b"caf\xe9");
-        for name in ["binary", "latin"] {
-            assert!(e.refuses("view", name, json!({})).contains("binary"));
+        for (name, says) in [("binary", "image_processor"), ("latin", "iconv")] {
+            let error = e.refuses("view", name, json!({}));
+            assert!(error.contains(says), "{error}");
         }
+        e.put("empty", "");
+        e.does("view", "empty", json!({"view_range": [1, -1]}));
         let listing = e.does("view", ".", json!({}));
         assert!(
             listing.contains("\na.rs\n") && listing.contains("\nlong\n"),
@@ -335,6 +338,108 @@ fn a_diff_is_applied_to_all_of_its_files_or_to_none() {
         let one = "--- before\n+++ after\n@@ -3 +3 @@\n-three\n+3\n";
         e.does("str_replace", "a.txt", json!({ "diff": one }));
         assert_eq!(e.get("a.txt"), "one\nTWO\n3\n");
+    });
+}
+
+#[test]
+fn lines_that_end_in_different_ways_stay_as_they_are() {
+    editor(|e| {
+        let bom = "\u{feff}";
+        e.put("mixed.cs", format!("{bom}a\r\nb\nc\r\nd\r\n"));
+        let shown = e.does("view", "mixed.cs", json!({}));
+        assert!(shown.contains("\n1: a\n2: b\n3: c\n"), "{shown:?}");
+        e.does(
+            "insert",
+            "mixed.cs",
+            json!({"insert_line": 0, "new_str": "0"}),
+        );
+        let more = json!({"old_str": "c\nd", "new_str": "C\nD"});
+        e.does("str_replace", "mixed.cs", more);
+        let diff = "@@ -1,3 +1,3 @@\n 0\n-a\n+A\n b\n";
+        // Some clients fill in what they do not use.
+        let more = json!({"diff": diff, "old_str": "", "new_str": ""});
+        e.does("str_replace", "mixed.cs", more);
+        assert_eq!(e.get("mixed.cs"), format!("{bom}0\r\nA\r\nb\nC\r\nD\r\n"));
+        let more = json!({"diff": "", "old_str": "A", "new_str": "a"});
+        e.does("str_replace", "mixed.cs", more);
+        e.does("write", "mixed.cs", json!({"file_text": "new\n"}));
+        assert_eq!(e.get("mixed.cs"), format!("{bom}new\n"));
+    });
+}
+
+#[test]
+fn undoing_loses_nothing_that_others_did_since() {
+    editor(|e| {
+        let path = e.put("a.txt", "1\n");
+        e.does(
+            "str_replace",
+            "a.txt",
+            json!({"old_str": "1", "new_str": "2"}),
+        );
+        fs::write(&path, "2\nwork of the user\n").unwrap();
+        let error = e.refuses("undo_edit", "a.txt", json!({}));
+        assert!(error.contains("has changed it since"), "{error}");
+        assert_eq!(e.get("a.txt"), "2\nwork of the user\n");
+        fs::write(&path, "2\n").unwrap();
+        e.undoes("a.txt");
+        assert_eq!(e.get("a.txt"), "1\n");
+        // A file that the edit made, and somebody went on with.
+        e.does("write", "b.txt", json!({"file_text": "b"}));
+        e.put("b.txt", "bb");
+        e.refuses("undo_edit", "b.txt", json!({}));
+        assert_eq!(e.get("b.txt"), "bb");
+        // One that is gone can only be gained.
+        e.does("write", "a.txt", json!({"file_text": "2\n"}));
+        fs::remove_file(&path).unwrap();
+        e.undoes("a.txt");
+        assert_eq!(e.get("a.txt"), "1\n");
+    });
+}
+
+#[test]
+fn a_diff_of_git_makes_moves_and_removes_files() {
+    editor(|e| {
+        let mode = |name: &str| fs::metadata(e.dir.join(name)).unwrap().mode() & 0o777;
+        let moved = e.put("tools/old.sh", "echo 1\necho 2\n");
+        let gone = e.put("gone.sh", "bye\n");
+        for path in [&moved, &gone] {
+            fs::set_permissions(path, PermissionsExt::from_mode(0o750)).unwrap();
+        }
+        e.put("b/inner.txt", "x\n");
+        let diff = "diff --git a/tools/old.sh b/tools/new.sh\nsimilarity index 50%\n\
+                    rename from tools/old.sh\nrename to tools/new.sh\nindex 1..2 100755\n\
+                    --- a/tools/old.sh\n+++ b/tools/new.sh\n@@ -1,2 +1,2 @@\n echo 1\n-echo 2\n+echo 3\n\
+                    diff --git a/pkg/__init__.py b/pkg/__init__.py\nnew file mode 100644\nindex 0000000..e69de29\n\
+                    diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+ls\n\
+                    diff --git a/gone.sh b/gone.sh\ndeleted file mode 100755\n--- a/gone.sh\n+++ /dev/null\n@@ -1 +0,0 @@\n-bye\n\
+                    diff --git b/inner.txt b/inner.txt\n--- b/inner.txt\n+++ b/inner.txt\n@@ -1 +1 @@\n-x\n+y\n";
+        e.put("tools/new.sh", "in the way\n");
+        let error = e.refuses("str_replace", ".", json!({ "diff": diff }));
+        assert!(error.contains("there already"), "{error}");
+        fs::remove_file(e.dir.join("tools/new.sh")).unwrap();
+        e.does("str_replace", ".", json!({ "diff": diff }));
+        assert!(!moved.exists() && !gone.exists());
+        assert_eq!(e.get("tools/new.sh"), "echo 1\necho 3\n");
+        assert_eq!(mode("tools/new.sh"), 0o750);
+        assert_eq!(
+            (e.get("pkg/__init__.py"), e.get("run")),
+            (String::new(), "ls\n".into())
+        );
+        assert_eq!(mode("run") & 0o100, 0o100);
+        assert_eq!(e.get("b/inner.txt"), "y\n");
+        for name in ["gone.sh", "tools/new.sh", "tools/old.sh", "pkg/__init__.py"] {
+            e.undoes(name);
+        }
+        assert_eq!((e.get("gone.sh"), mode("gone.sh")), ("bye\n".into(), 0o750));
+        assert_eq!(e.get("tools/old.sh"), "echo 1\necho 2\n");
+        assert_eq!(mode("tools/old.sh"), 0o750);
+        assert!(!e.dir.join("tools/new.sh").exists());
+        // What it keeps to itself would be done by halves.
+        let diff = "diff --git a/run b/run\nold mode 100755\nnew mode 100644\n";
+        assert!(
+            e.refuses("str_replace", ".", json!({ "diff": diff }))
+                .contains("chmod")
+        );
     });
 }
 

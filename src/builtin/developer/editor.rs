@@ -1,26 +1,24 @@
 //! `text_editor`: looks at text files and changes them.
 
 use super::Developer;
-use super::files::{self, Endings};
+use super::edits;
+use super::files;
+use super::history::Edit;
 use super::patch::{self, FilePatch};
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
-use crate::sys::lock;
+use crate::sys::{self, lock};
 use serde::Deserialize;
 use serde_json::json;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::fmt::Write;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How many lines are shown of a file when no range is asked for.
 const MAX_LINES: usize = 2_000;
-/// How many edits of a file can be undone.
-const UNDOS: usize = 10;
-/// How much the texts before all of them may take, in bytes.
-const MAX_UNDO: usize = 64 << 20;
 /// How many lines around a change are shown.
 const AROUND: usize = 4;
 /// How many lines that are nearly what was looked for are named.
@@ -38,13 +36,6 @@ struct Editor {
     new_str: Option<String>,
     old_str: Option<String>,
     view_range: Option<Vec<i64>>,
-}
-
-/// What the files were before they were edited, the oldest first; none if there was no file.
-#[derive(Default)]
-pub(super) struct History {
-    before: HashMap<PathBuf, VecDeque<Option<String>>>,
-    size: usize,
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
@@ -113,7 +104,12 @@ impl Developer {
         let done = path.and_then(|path| match args.command.as_str() {
             "view" => self.view(&path, args.view_range.as_deref()),
             "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
-            "str_replace" => match &args.diff {
+            // Some clients fill in what they do not use.
+            "str_replace" => match args
+                .diff
+                .as_ref()
+                .filter(|diff| !diff.trim().is_empty() || args.old_str.is_none())
+            {
                 Some(diff) => self.apply(&path, &dir, diff),
                 None => {
                     let old = needed(&args.old_str, "old_str` and `new_str`, or `diff")?;
@@ -141,7 +137,7 @@ impl Developer {
             };
         }
         let text = files::read(path)?;
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = edits::split_bom(&text).1.lines().collect();
         let (first, last) = match range {
             Some(range) => lines_of(range, lines.len())?,
             None if lines.len() > MAX_LINES => {
@@ -177,13 +173,13 @@ impl Developer {
             true => Some(files::read(&real)?),
             false => None,
         };
-        let endings = before.as_deref().map_or(Endings::Lf, Endings::of);
-        files::write(&real, &endings.stored(text))?;
+        let stored = edits::rewrite(before.as_deref().unwrap_or_default(), text);
+        files::write(&real, &stored)?;
         let what = match before {
             Some(_) => "Replaced all of",
             None => "Made",
         };
-        history.keep(&real, before);
+        history.keep(&real, Edit::new(before, Some(&stored)));
         let shown = format!(
             "### {}\n{}",
             path.display(),
@@ -203,17 +199,18 @@ impl Developer {
             return Err("`old_str` is empty; to add text, use `insert`".to_owned());
         }
         self.change(path, dir, |text| {
-            let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
-            let places: Vec<usize> = text.match_indices(&old).map(|(at, _)| at).collect();
-            let line = |at: usize| text[..at].matches('\n').count() + 1;
+            let (old, new) = (edits::plain(old), edits::plain(new));
+            let plain = edits::plain(text);
+            let places: Vec<usize> = plain.match_indices(&*old).map(|(at, _)| at).collect();
+            let line = |at: usize| plain[..at].matches('\n').count() + 1;
             match places.as_slice() {
                 [at] => {
                     let first = line(*at);
                     let last = first + new.matches('\n').count();
-                    let changed = format!("{}{new}{}", &text[..*at], &text[at + old.len()..]);
+                    let changed = edits::splice(text, &(*at..at + old.len()), &new);
                     Ok((changed, first, last))
                 }
-                [] => Err(missing(path, text, &old)),
+                [] => Err(missing(path, &plain, &old)),
                 many => {
                     let lines: Vec<_> = many.iter().take(10).map(|at| line(*at).to_string()).collect();
                     Err(format!(
@@ -250,14 +247,9 @@ impl Developer {
                     -count - 1
                 )
             })?;
-            let new = new.replace("\r\n", "\n");
+            let new = edits::plain(new);
             let new = new.strip_suffix('\n').unwrap_or(&new);
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.insert(behind, new);
-            let mut changed = lines.join("\n");
-            if text.ends_with('\n') || text.is_empty() {
-                changed.push('\n');
-            }
+            let changed = edits::insert(text, behind, new);
             Ok((changed, behind + 1, behind + 1 + new.matches('\n').count()))
         })
     }
@@ -273,64 +265,33 @@ impl Developer {
         let mut history = lock(&self.edits);
         let before = files::read(path)?;
         let real = files::target(path, dir)?;
-        let endings = Endings::of(&before);
-        let (text, first, last) = change(&endings.edited(&before))?;
-        files::write(&real, &endings.stored(&text))?;
-        history.keep(&real, Some(before));
+        let (bom, rest) = edits::split_bom(&before);
+        let (text, first, last) = change(rest)?;
+        let stored = format!("{bom}{text}");
+        files::write(&real, &stored)?;
+        history.keep(&real, Edit::new(Some(before), Some(&stored)));
         let (said, shown) = around(path, &text, first, last);
         Ok(told(&said, &shown))
     }
 
     fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
-        struct Change {
-            path: PathBuf,
-            real: PathBuf,
-            before: Option<String>,
-            /// None to remove the file.
-            after: Option<String>,
-            lines: (usize, usize),
-        }
-        let wrong = |why: String| format!("the diff cannot be applied: {why}");
         let patches = patch::parse(diff).map_err(wrong)?;
         let mut history = lock(&self.edits);
         let (mut changes, mut seen) = (Vec::new(), HashSet::new());
         for patch in &patches {
-            let path = place(patch, path, dir, patches.len()).map_err(wrong)?;
-            self.guard(dir)?.allows(&path)?;
-            let real = files::target(&path, dir)?;
-            if !seen.insert(real.clone()) {
-                return Err(wrong(format!("{} is in it twice", path.display())));
-            }
-            let is_new = patch.old.is_none() && patch.new.is_some();
-            let before = match is_new {
-                true if real.exists() => {
-                    return Err(wrong(format!("{} is there already", path.display())));
+            for change in self.changes(patch, path, dir, patches.len())? {
+                if !seen.insert(change.real.clone()) {
+                    let why = format!("{} is in it twice", change.path.display());
+                    return Err(wrong(why));
                 }
-                true => None,
-                false => Some(files::read(&path)?),
-            };
-            let text = before.as_deref().unwrap_or_default();
-            let endings = Endings::of(text);
-            let fits = patch.apply(&endings.edited(text));
-            let (text, first, last) =
-                fits.map_err(|why| wrong(format!("{}: {why}", path.display())))?;
-            let is_gone = patch.new.is_none() && patch.old.is_some();
-            if is_gone && !text.is_empty() {
-                let why = "would be removed, but has more lines than the diff takes away";
-                return Err(wrong(format!("{} {why}", path.display())));
+                changes.push(change);
             }
-            changes.push(Change {
-                path,
-                real,
-                before,
-                after: (!is_gone).then(|| endings.stored(&text)),
-                lines: (first, last),
-            });
         }
         for (n, change) in changes.iter().enumerate() {
-            if let Err(error) = store(&change.real, change.after.as_deref()) {
-                for done in &changes[..n] {
-                    if let Err(error) = store(&done.real, done.before.as_deref()) {
+            if let Err(error) = change.make() {
+                for done in changes[..n].iter().rev() {
+                    let mode = done.mode.as_ref();
+                    if let Err(error) = store(&done.real, done.before.as_deref(), mode) {
                         log::error!("not put back after a diff that failed reason={error}");
                     }
                 }
@@ -340,7 +301,10 @@ impl Developer {
         let (mut said, mut shown) = (String::new(), String::new());
         for change in changes {
             let (one, block) = match &change.after {
-                Some(text) => around(&change.path, text, change.lines.0, change.lines.1),
+                Some(text) => {
+                    let text = edits::split_bom(text).1;
+                    around(&change.path, text, change.lines.0, change.lines.1)
+                }
                 None => {
                     let gone = format!("Removed {}\n", change.path.display());
                     (gone.clone(), gone)
@@ -348,77 +312,178 @@ impl Developer {
             };
             said.push_str(&one);
             shown.push_str(&block);
-            history.keep(&change.real, change.before);
+            let mut edit = Edit::new(change.before, change.after.as_deref());
+            edit.mode = change.mode.filter(|_| change.after.is_none());
+            history.keep(&change.real, edit);
         }
         Ok(told(&said, &shown))
+    }
+
+    /// What a part of a diff does to files: it changes one, or makes one of what another was.
+    fn changes(
+        &self,
+        patch: &FilePatch,
+        path: &Path,
+        dir: &Path,
+        count: usize,
+    ) -> Result<Vec<Change>, String> {
+        let (old, new) = places(patch, path, dir, count).map_err(wrong)?;
+        let real = |path: &Path| {
+            self.guard(dir)?.allows(path)?;
+            files::target(path, dir)
+        };
+        let (old_real, new_real) = (real(&old)?, real(&new)?);
+        let is_new = patch.old.is_none() && patch.new.is_some();
+        let is_gone = patch.new.is_none() && patch.old.is_some();
+        let is_moved = patch.is_renamed && old_real != new_real;
+        if (is_new || is_moved) && new_real.exists() {
+            return Err(wrong(format!("{} is there already", new.display())));
+        }
+        let before = match is_new {
+            true => None,
+            false => Some(files::read(&old)?),
+        };
+        let mode = match is_new {
+            true => None,
+            false => fs::metadata(&old_real).ok().map(|file| file.permissions()),
+        };
+        let (bom, rest) = edits::split_bom(before.as_deref().unwrap_or_default());
+        let fits = patch.apply(rest);
+        let (text, first, last) = fits.map_err(|why| wrong(format!("{}: {why}", old.display())))?;
+        if is_gone && !text.is_empty() {
+            let why = "would be removed, but has more lines than the diff takes away";
+            return Err(wrong(format!("{} {why}", old.display())));
+        }
+        let after = (!is_gone).then(|| format!("{bom}{text}"));
+        let mut changes = Vec::new();
+        if is_moved {
+            changes.push(Change {
+                path: old,
+                real: old_real,
+                before: before.clone(),
+                after: None,
+                mode: mode.clone(),
+                is_executable: false,
+                lines: (1, 1),
+            });
+        }
+        changes.push(Change {
+            path: new,
+            real: new_real,
+            before: before.filter(|_| !is_moved),
+            after,
+            mode,
+            is_executable: patch.is_executable,
+            lines: (first, last),
+        });
+        Ok(changes)
     }
 
     fn undo(&self, path: &Path, dir: &Path) -> Result<CallToolResult, String> {
         let mut history = lock(&self.edits);
         let real = files::target(path, dir)?;
         let nothing = || format!("there is no change of {} left to undo", path.display());
-        let before = history.last(&real).ok_or_else(nothing)?;
-        store(&real, before.as_deref())?;
-        history.forget_last(&real);
-        let said = match before {
+        let edit = history.last(&real).ok_or_else(nothing)?;
+        let is_there = fs::symlink_metadata(&real).is_ok();
+        // A file that is gone has nothing that could be lost.
+        if is_there && !files::read(&real).is_ok_and(|now| edit.is_still(Some(&now))) {
+            return Err(format!(
+                "{} is not any more what the last change made of it: a command, or somebody else, has \
+                 changed it since, and to undo it would lose that. View it, and change back what should be",
+                path.display()
+            ));
+        }
+        if is_there || edit.before.is_some() {
+            store(&real, edit.before.as_deref(), edit.mode.as_ref())?;
+        }
+        let said = match edit.before {
             Some(_) => format!("Took the last change of {} back", path.display()),
             None => format!("Removed {}, which the last change had made", path.display()),
         };
+        history.forget_last(&real);
         Ok(CallToolResult::text(said))
     }
 }
 
-impl History {
-    fn keep(&mut self, path: &Path, before: Option<String>) {
-        self.size += before.as_ref().map_or(0, String::len);
-        let all = self.before.entry(path.to_owned()).or_default();
-        all.push_back(before);
-        if all.len() > UNDOS {
-            let oldest = all.pop_front().flatten();
-            self.size -= oldest.map_or(0, |text| text.len());
-        }
-        while self.size > MAX_UNDO {
-            let largest = self.before.values_mut().max_by_key(|all| {
-                let size = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-                all.iter().map(size).sum::<usize>()
-            });
-            let Some(oldest) = largest.and_then(VecDeque::pop_front) else {
-                return;
-            };
-            self.size -= oldest.map_or(0, |text| text.len());
-        }
-    }
+/// What a diff does to one file.
+struct Change {
+    path: PathBuf,
+    real: PathBuf,
+    before: Option<String>,
+    /// None to remove the file.
+    after: Option<String>,
+    /// Of the file before, for the one that takes its place.
+    mode: Option<Permissions>,
+    is_executable: bool,
+    lines: (usize, usize),
+}
 
-    fn last(&self, path: &Path) -> Option<Option<String>> {
-        self.before.get(path)?.back().cloned()
-    }
-
-    fn forget_last(&mut self, path: &Path) {
-        let last = self.before.get_mut(path).and_then(VecDeque::pop_back);
-        self.size -= last.flatten().map_or(0, |text| text.len());
-        if self.before.get(path).is_some_and(VecDeque::is_empty) {
-            self.before.remove(path);
+impl Change {
+    fn make(&self) -> Result<(), String> {
+        store(&self.real, self.after.as_deref(), self.mode.as_ref())?;
+        match self.is_executable {
+            true => sys::fs::make_executable(&self.real)
+                .map_err(|error| format!("{} cannot be a program: {error}", self.real.display())),
+            false => Ok(()),
         }
     }
 }
 
-/// Makes the file what it should be: this text, or absent.
-fn store(real: &Path, text: Option<&str>) -> Result<(), String> {
-    match text {
-        Some(text) => files::write(real, text),
-        None => fs::remove_file(real)
-            .map_err(|error| format!("{} cannot be removed: {error}", real.display())),
+fn wrong(why: String) -> String {
+    format!("the diff cannot be applied: {why}")
+}
+
+/// Makes the file what it should be: this text, or absent. One that was not there gets the mode.
+fn store(real: &Path, text: Option<&str>, mode: Option<&Permissions>) -> Result<(), String> {
+    let Some(text) = text else {
+        return fs::remove_file(real)
+            .map_err(|error| format!("{} cannot be removed: {error}", real.display()));
+    };
+    let is_there = real.exists();
+    files::write(real, text)?;
+    match mode.filter(|_| !is_there) {
+        Some(mode) => fs::set_permissions(real, mode.clone())
+            .map_err(|error| format!("{} cannot get its mode: {error}", real.display())),
+        None => Ok(()),
     }
 }
 
-/// Which file a part of a diff means.
-fn place(patch: &FilePatch, path: &Path, dir: &Path, count: usize) -> Result<PathBuf, String> {
-    let named = patch.new.as_ref().or(patch.old.as_ref());
-    match named {
-        None => Ok(path.to_owned()),
-        Some(name) if path.is_dir() => files::resolve(name, path),
-        Some(_) if count == 1 => Ok(path.to_owned()),
-        Some(name) => files::resolve(name, dir),
+/// Which files a part of a diff means, before and after it; they differ only if it renames one.
+fn places(
+    patch: &FilePatch,
+    path: &Path,
+    dir: &Path,
+    count: usize,
+) -> Result<(PathBuf, PathBuf), String> {
+    let is_one = count == 1 && !path.is_dir();
+    let folder = if path.is_dir() { path } else { dir };
+    let named = |name: &Option<String>| match name {
+        Some(name) => place(name, folder).map(Some),
+        None => Ok(None),
+    };
+    let (old, new) = (named(&patch.old)?, named(&patch.new)?);
+    Ok(match (old, new) {
+        (Some(_), Some(new)) if patch.is_renamed && is_one => (path.to_owned(), new),
+        (Some(old), Some(new)) if patch.is_renamed => (old, new),
+        _ if is_one => (path.to_owned(), path.to_owned()),
+        // As of `diff -u OLD NEW`, where only the old one has the name that it goes by.
+        (Some(old), Some(new)) if old.exists() && !new.exists() => (old.clone(), old),
+        (_, Some(new)) => (new.clone(), new),
+        (Some(old), None) => (old.clone(), old),
+        (None, None) => (path.to_owned(), path.to_owned()),
+    })
+}
+
+/// The file that a diff calls so; what stands before its name may be git's, or a folder.
+fn place(name: &str, folder: &Path) -> Result<PathBuf, String> {
+    let written = files::resolve(name, folder)?;
+    let Some(bare) = patch::bare(name) else {
+        return Ok(written);
+    };
+    let bare = files::resolve(bare, folder)?;
+    match !bare.exists() && written.exists() {
+        true => Ok(written),
+        false => Ok(bare),
     }
 }
 
@@ -433,6 +498,10 @@ fn lines_of(range: &[i64], all: usize) -> Result<(usize, usize), String> {
         return Err(wrong());
     };
     let first = usize::try_from(*first).map_err(|_| wrong())?;
+    // There is no line to ask for, and none to show.
+    if all == 0 && first == 1 {
+        return Ok((1, 0));
+    }
     let last = match last {
         -1 => all,
         // Who asks for more than there is gets what there is.
@@ -624,26 +693,5 @@ mod tests {
     fn a_block_is_fenced_by_more_than_it_holds() {
         assert_eq!(block(Path::new("a.rs"), "x"), "```rust\nx\n```\n");
         assert_eq!(block(Path::new("a"), "````\n"), "`````\n````\n`````\n");
-    }
-
-    #[test]
-    fn the_last_ten_edits_are_kept_and_not_too_much_of_them() {
-        let (mut history, path) = (History::default(), Path::new("/a"));
-        for n in 0..12 {
-            history.keep(path, Some(n.to_string()));
-        }
-        let mut back = Vec::new();
-        while let Some(text) = history.last(path) {
-            back.push(text.unwrap());
-            history.forget_last(path);
-        }
-        assert_eq!(back, ["11", "10", "9", "8", "7", "6", "5", "4", "3", "2"]);
-        assert_eq!(history.size, 0);
-        for n in 0..5 {
-            let path = PathBuf::from(format!("/{n}"));
-            history.keep(&path, Some("x".repeat(MAX_UNDO / 3)));
-            history.keep(&path, None);
-        }
-        assert!(history.size <= MAX_UNDO);
     }
 }

@@ -52,28 +52,31 @@ fn tidy(path: &Path) -> PathBuf {
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let why = |error: io::Error| unreadable(path, &error);
     let (mut file, len) = open_regular(path)?;
-    if len > MAX_FILE {
+    let mut bytes = Vec::new();
+    let read = Read::by_ref(&mut file)
+        .take(MAX_FILE + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(why)?;
+    if bytes.contains(&0) {
+        return Err(format!(
+            "{} is a binary file; only text can be shown and edited (`image_processor` shows images)",
+            path.display()
+        ));
+    }
+    if len > MAX_FILE || bytes.len() as u64 > MAX_FILE {
         return Err(format!(
             "{} has {len} bytes, more than the {MAX_FILE} that are read at once; look at parts of it with \
              the shell (`sed -n 1,200p`, `rg`)",
             path.display(),
         ));
     }
-    let mut bytes = Vec::new();
-    let read = Read::by_ref(&mut file)
-        .take(MAX_FILE + 1)
-        .read_to_end(&mut bytes);
-    read.map_err(why)?;
-    let binary = || {
+    String::from_utf8(bytes).map_err(|_| {
         format!(
-            "{} is a binary file; only text can be shown and edited",
+            "{} is not in UTF-8, and only that can be shown and edited; find out with the shell what it is \
+             (`file`), and convert text with `iconv`",
             path.display()
         )
-    };
-    match String::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
-        _ => Err(binary()),
-    }
+    })
 }
 
 /// Opens a file to be read, and says how many bytes it has.
@@ -238,41 +241,6 @@ fn overwrite(real: &Path, content: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// How the lines of a file end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Endings {
-    /// With LF, or not all in the same way.
-    Lf,
-    /// All with CR LF.
-    CrLf,
-}
-
-impl Endings {
-    pub(super) fn of(text: &str) -> Self {
-        let all = text.matches('\n').count();
-        match all > 0 && text.matches("\r\n").count() == all {
-            true => Endings::CrLf,
-            false => Endings::Lf,
-        }
-    }
-
-    /// Text of such a file as one edits it.
-    pub(super) fn edited(self, text: &str) -> String {
-        match self {
-            Endings::Lf => text.to_owned(),
-            Endings::CrLf => text.replace("\r\n", "\n"),
-        }
-    }
-
-    /// The reverse.
-    pub(super) fn stored(self, text: &str) -> String {
-        match self {
-            Endings::Lf => text.to_owned(),
-            Endings::CrLf => text.replace("\r\n", "\n").replace('\n', "\r\n"),
-        }
-    }
-}
-
 impl Developer {
     /// The files of a directory and of the directories in it, one a line.
     pub(super) fn list(&self, folder: &Path) -> Result<String, String> {
@@ -315,15 +283,5 @@ mod tests {
         for bad in ["", "  ", "a\0b"] {
             assert!(resolve(bad, dir).is_err());
         }
-    }
-
-    #[test]
-    fn line_endings_come_back_as_they_were() {
-        for text in ["a\r\nb\r\n", "a\nb\n", "a\r\nb\n", "a", ""] {
-            let endings = Endings::of(text);
-            assert_eq!(endings.stored(&endings.edited(text)), text, "{text:?}");
-        }
-        assert_eq!(Endings::CrLf.stored("a\nb\r\n"), "a\r\nb\r\n");
-        assert_eq!(Endings::of("a\r\nb\n"), Endings::Lf);
     }
 }

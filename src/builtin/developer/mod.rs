@@ -3,8 +3,10 @@
 
 mod analyze;
 mod editor;
+mod edits;
 mod files;
 mod guard;
+mod history;
 mod image;
 mod lines;
 mod login;
@@ -72,7 +74,7 @@ struct Developer {
     /// Long outputs.
     outputs: outputs::Outputs,
     /// What can be undone. Its lock is what lets one edit in at a time.
-    edits: Mutex<editor::History>,
+    edits: Mutex<history::History>,
     /// The rules for the working directory that was last used.
     guard: Mutex<Option<Arc<guard::Guard>>>,
 }
