@@ -1,5 +1,6 @@
 //! `shell`.
 
+use crate::on_stdio::OnStdio;
 use crate::support::process::{nap, with_argument};
 use crate::support::server::{Extension, Server};
 use crate::support::until;
@@ -29,6 +30,7 @@ fn it_says_what_the_command_prints_and_how_it_ended() {
             (&Value::Null, &json!(false))
         );
         assert!(outcome["duration_ms"].as_u64().unwrap() >= 100);
+        assert!(outcome.get("output").is_none(), "{outcome}");
 
         let answer = run("echo no; exit 3");
         assert_eq!(said(&answer), "no\n[exit code 3]\n");
@@ -44,6 +46,19 @@ fn it_says_what_the_command_prints_and_how_it_ended() {
                 .says("`command` is empty");
         }
     });
+}
+
+#[test]
+fn clients_that_read_only_what_is_structured_get_the_output() {
+    let mut server = OnStdio::start();
+    let commands = ["echo hi; exit 3", "head -c 400001 /dev/zero | tr '\\0' x"];
+    for (id, command) in (1..).zip(commands) {
+        server.shell(id, command);
+        let result = &server.next()["result"];
+        let text = &result["content"][0]["text"];
+        assert_eq!(&result["structuredContent"]["output"], text);
+        assert!(text.as_str().is_some_and(|text| !text.is_empty()));
+    }
 }
 
 #[test]

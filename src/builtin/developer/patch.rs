@@ -21,6 +21,8 @@ struct Hunk {
     /// Where it begins in the old text, counted from 1.
     start: usize,
     lines: Vec<(Kind, String)>,
+    /// The diff says of each new line how it ends.
+    is_exact: bool,
     /// The last old line, and the last new one, have no line break.
     open_old: bool,
     open_new: bool,
@@ -38,8 +40,14 @@ enum Kind {
 /// # Errors
 /// A sentence on what is wrong with it.
 pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
+    // Lines that all end with CR LF say how the diff was sent, some that do come from the file.
+    let is_exact = diff.contains("\r\n") && edits::split(diff).iter().any(|line| line.end == "\n");
     let mut reader = Reader {
-        lines: diff.lines().collect(),
+        lines: match is_exact {
+            true => diff.split_terminator('\n').collect(),
+            false => diff.lines().collect(),
+        },
+        is_exact,
         at: 0,
     };
     let mut patches: Vec<FilePatch> = Vec::new();
@@ -164,6 +172,7 @@ fn header(line: &str) -> Option<(usize, usize, usize)> {
 
 struct Reader<'a> {
     lines: Vec<&'a str>,
+    is_exact: bool,
     /// Which line is next; the number of the last one, counted from 1.
     at: usize,
 }
@@ -189,7 +198,7 @@ impl<'a> Reader<'a> {
             return Ok(hunk);
         }
         self.at = begin;
-        let mut hunk = Hunk::new(start);
+        let mut hunk = Hunk::new(start, self.is_exact);
         while let Some(line) = self.peek(0) {
             if self.is_next_header() {
                 break;
@@ -212,7 +221,7 @@ impl<'a> Reader<'a> {
 
     /// The hunk, if it has as many lines as it says.
     fn counted(&mut self, start: usize, olds: usize, news: usize) -> Result<Option<Hunk>, String> {
-        let (mut hunk, mut left) = (Hunk::new(start), (olds, news));
+        let (mut hunk, mut left) = (Hunk::new(start, self.is_exact), (olds, news));
         while left != (0, 0) {
             let Some(line) = self.next() else {
                 return Ok(None);
@@ -259,10 +268,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Hunk {
-    fn new(start: usize) -> Self {
+    fn new(start: usize, is_exact: bool) -> Self {
         Hunk {
             start,
             lines: Vec::new(),
+            is_exact,
             open_old: false,
             open_new: false,
         }
@@ -275,7 +285,7 @@ impl Hunk {
             Some(b'-') => Kind::Gone,
             Some(b'+') => Kind::New,
             // Many lose the blank of an empty line.
-            None => Kind::Kept,
+            None | Some(b'\r') => Kind::Kept,
             Some(b'\\') => return self.close(n).map(|()| true),
             Some(_) => return Ok(false),
         };
@@ -297,7 +307,7 @@ impl Hunk {
 
     fn old(&self) -> impl Iterator<Item = &str> {
         let old = self.lines.iter().filter(|(kind, _)| *kind != Kind::New);
-        old.map(|(_, line)| line.as_str())
+        old.map(|(_, line)| line.strip_suffix('\r').unwrap_or(line))
     }
 }
 
@@ -344,7 +354,10 @@ impl FilePatch {
     /// # Errors
     /// Which hunk fits nowhere.
     pub(super) fn apply(&self, text: &str) -> Result<(String, usize, usize), String> {
-        let was_open = edits::is_open(text);
+        let (was_open, has_crlf) = (
+            edits::is_open(text),
+            text.is_empty() || text.contains("\r\n"),
+        );
         let lines = edits::split(text);
         let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
         let (mut at, mut moved, mut is_open) = (0, 0_isize, was_open);
@@ -374,10 +387,15 @@ impl FilePatch {
                 match kind {
                     Kind::Kept => out.push(lines[at]),
                     Kind::Gone => {}
-                    Kind::New => out.push(Line {
-                        text,
-                        end: edits::end_at(&lines, at),
-                    }),
+                    Kind::New => {
+                        let bare = text.strip_suffix('\r').unwrap_or(text);
+                        let end = match (hunk.is_exact && has_crlf, bare.len() < text.len()) {
+                            (true, true) => "\r\n",
+                            (true, false) => "\n",
+                            (false, _) => edits::end_at(&lines, at),
+                        };
+                        out.push(Line { text: bare, end });
+                    }
                 }
                 at += usize::from(*kind != Kind::New);
             }
@@ -569,5 +587,17 @@ mod tests {
             "a\nB\nBB\nc\nd\r\n"
         );
         assert_eq!(applied("a\r\nb\r\nc", diff).unwrap(), "a\r\nB\r\nBB\r\nc");
+        // Sent with other line ends, which say nothing of the file.
+        let sent = diff.replace('\n', "\r\n");
+        assert_eq!(applied("a\nb\nc\n", &sent).unwrap(), "a\nB\nBB\nc\n");
+        // As git writes it.
+        let exact = "@@ -1,3 +1,4 @@\n a\r\n-b\n+B\r\n+BB\n c\r\n";
+        assert_eq!(
+            applied("a\r\nb\nc\r\n", exact).unwrap(),
+            "a\r\nB\r\nBB\nc\r\n"
+        );
+        assert_eq!(applied("a\nb\nc\n", exact).unwrap(), "a\nB\nBB\nc\n");
+        let new = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+n\r\n";
+        assert_eq!(applied("", new).unwrap(), "n\r\n");
     }
 }

@@ -36,6 +36,9 @@ struct Outcome {
     signal: Option<i32>,
     truncated: bool,
     duration_ms: u64,
+    /// The text once more, for a client that may show a model nothing but this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
 }
 
 pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
@@ -114,11 +117,15 @@ impl Developer {
         };
         let ran = run::run(&family, command, limit, context.cancel(), &mut tell);
         let ran = ran.map_err(failed)?;
-        let answer = answer(&ran, limit, |output| match self.outputs.keep(output) {
-            Ok(path) => Some(path),
-            Err(error) => {
-                log::warn!("an output is not kept in a file reason={error}");
-                None
+        // Goose and gosling say which session a call is of, and give models the text.
+        let is_elsewhere = session_id(context).is_none();
+        let answer = answer(&ran, limit, is_elsewhere, |output| {
+            match self.outputs.keep(output) {
+                Ok(path) => Some(path),
+                Err(error) => {
+                    log::warn!("an output is not kept in a file reason={error}");
+                    None
+                }
             }
         });
         self.keep(ran.reader);
@@ -200,10 +207,11 @@ pub(super) fn shell() -> PathBuf {
 }
 
 /// What is said of a run. An output that people see only the end of is handed to `keep`, which says in
-/// which file all of it is.
+/// which file all of it is. `repeat` puts the text into the structured content, too.
 fn answer(
     ran: &Ran,
     limit: Option<Duration>,
+    repeat: bool,
     keep: impl FnOnce(&str) -> Option<PathBuf>,
 ) -> CallToolResult {
     let truncated = ran.printed > MAX_OUTPUT;
@@ -224,13 +232,16 @@ fn answer(
     let how = said
         .as_ref()
         .map_or(String::new(), |said| format!("[{said}]\n"));
-    let outcome = Outcome {
-        exit_code: code,
-        signal,
-        truncated,
-        duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
+    let structured = |text: &str| {
+        let outcome = Outcome {
+            exit_code: code,
+            signal,
+            truncated,
+            duration_ms: u64::try_from(ran.took.as_millis()).unwrap_or(u64::MAX),
+            output: repeat.then(|| text.to_owned()),
+        };
+        to_raw_value(&outcome).ok()
     };
-    let structured_content = to_raw_value(&outcome).ok();
     if truncated {
         let text = format!(
             "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
@@ -240,7 +251,7 @@ fn answer(
             ran.output.trim_end()
         );
         return CallToolResult {
-            structured_content,
+            structured_content: structured(&text),
             ..CallToolResult::text(text).failed()
         };
     }
@@ -265,7 +276,7 @@ fn answer(
             Content::text_for("assistant", None, &whole),
             Content::text_for("user", Some(0.0), &shown),
         ],
-        structured_content,
+        structured_content: structured(&whole),
         is_error: Some(ran.end == End::TimedOut),
         ..CallToolResult::default()
     }
