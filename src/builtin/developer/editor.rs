@@ -4,6 +4,7 @@ use super::Developer;
 use super::edits;
 use super::files;
 use super::history::Edit;
+use super::near;
 use super::patch::{self, FilePatch};
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
@@ -21,10 +22,6 @@ use std::sync::Arc;
 const MAX_LINES: usize = 2_000;
 /// How many lines around a change are shown.
 const AROUND: usize = 4;
-/// How many lines that are nearly what was looked for are named.
-const NEARLY: usize = 3;
-/// How alike they are at least, from 0 to 1.
-const ALIKE: f64 = 0.6;
 
 #[derive(Deserialize)]
 struct Editor {
@@ -102,9 +99,12 @@ impl Developer {
             Ok(path)
         });
         let done = path.and_then(|path| match args.command.as_str() {
-            "view" => self.view(&path, args.view_range.as_deref()),
-            "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
             // Some clients fill in what they do not use.
+            "view" => {
+                let range = args.view_range.as_deref().filter(|range| !range.is_empty());
+                self.view(&path, range)
+            }
+            "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
             "str_replace" => match args
                 .diff
                 .as_ref()
@@ -210,7 +210,7 @@ impl Developer {
                     let changed = edits::splice(text, &(*at..at + old.len()), &new);
                     Ok((changed, first, last))
                 }
-                [] => Err(missing(path, &plain, &old)),
+                [] => Err(near::missing(path, &plain, &old)),
                 many => {
                     let lines: Vec<_> = many.iter().take(10).map(|at| line(*at).to_string()).collect();
                     Err(format!(
@@ -513,63 +513,6 @@ fn lines_of(range: &[i64], all: usize) -> Result<(usize, usize), String> {
     }
 }
 
-/// What is said when `old` is not in the text: where it nearly is.
-fn missing(path: &Path, text: &str, old: &str) -> String {
-    let mut said = format!(
-        "`old_str` is not in {} as it is written, blanks included",
-        path.display()
-    );
-    let wanted = old
-        .lines()
-        .find(|line| !line.trim().is_empty())
-        .unwrap_or(old);
-    let mut near: Vec<(f64, usize, &str)> = text
-        .lines()
-        .enumerate()
-        .map(|(n, line)| (alike(wanted.trim(), line.trim()), n + 1, line))
-        .filter(|(alike, ..)| *alike >= ALIKE)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if near.is_empty() {
-        said.push_str("; view the file to see what it holds");
-    } else {
-        let near = near.iter().take(NEARLY).map(|(_, n, line)| {
-            let line: String = line.chars().take(200).collect();
-            format!("line {n}, {line:?}")
-        });
-        let near = near.collect::<Vec<_>>();
-        let _ = write!(said, "; nearly its first line: {}", near.join("; "));
-    }
-    said
-}
-
-/// How alike two lines are, from 0 to 1: what share of their pairs of neighbouring characters they have in
-/// common (Dice's coefficient).
-fn alike(a: &str, b: &str) -> f64 {
-    if a == b {
-        return 1.0;
-    }
-    let pairs = |text: &str| {
-        let chars: Vec<char> = text.chars().take(400).collect();
-        let mut pairs: Vec<_> = chars.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        pairs.sort_unstable();
-        pairs
-    };
-    let (a, b) = (pairs(a), pairs(b));
-    let (mut i, mut j, mut common) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => (i, j, common) = (i + 1, j + 1, common + 1),
-        }
-    }
-    match a.len() + b.len() {
-        0 => 0.0,
-        all => 2.0 * f64::from(common) / all as f64,
-    }
-}
-
 /// What is said and shown of a change: the lines around it.
 fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String) {
     let from = first.saturating_sub(AROUND + 1);
@@ -674,19 +617,6 @@ mod tests {
         ] {
             assert!(lines_of(bad, 10).is_err(), "{bad:?}");
         }
-    }
-
-    #[test]
-    fn a_near_miss_is_pointed_out() {
-        let text = "fn main() {\n    let total = add(1, 2);\n    println!(\"{total}\");\n}\n";
-        let said = missing(Path::new("/a.rs"), text, "let totl = add(1,2);\n");
-        assert!(
-            said.contains("line 2, \"    let total = add(1, 2);\""),
-            "{said}"
-        );
-        let said = missing(Path::new("/a.rs"), text, "nothing of the kind");
-        assert!(said.contains("view the file"), "{said}");
-        assert!(alike("", "") == 1.0 && alike("a", "b") == 0.0);
     }
 
     #[test]

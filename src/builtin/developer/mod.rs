@@ -10,6 +10,7 @@ mod history;
 mod image;
 mod lines;
 mod login;
+mod near;
 mod outputs;
 mod patch;
 mod program;
