@@ -112,6 +112,17 @@ fn a_file_is_shown_with_its_line_numbers() {
         }
         e.put("empty", "");
         e.does("view", "empty", json!({"view_range": [1, -1]}));
+        // As some clients write whole numbers, and what they do not use.
+        let part = e.does("view", "a.rs", json!({"view_range": [2.0, 3.0]}));
+        assert!(part.contains("(lines 2-3)"), "{part}");
+        e.does("view", "a.rs", json!({"view_range": []}));
+        let answer = e.call(json!({"command": "view", "path": "a.rs", "view_range": [1.5, 2.0]}));
+        let why = answer.is(200).content().to_owned();
+        assert!(
+            why.contains("`view_range[0]` is a number, not integer"),
+            "{why}"
+        );
+        assert!(!why.contains("view_range[1]"), "{why}");
         let listing = e.does("view", ".", json!({}));
         assert!(
             listing.contains("\na.rs\n") && listing.contains("\nlong\n"),

@@ -98,7 +98,19 @@ impl Tool {
         arguments: &str,
         context: &Context,
     ) -> Result<CallToolResult, ErrorObject> {
-        match (self.handler)(arguments, context) {
+        let whole;
+        let (arguments, done) = match (self.handler)(arguments, context) {
+            // Nothing has been done with what could not be read.
+            Err(error) => match whole_numbers(arguments) {
+                Some(numbers) => {
+                    whole = numbers;
+                    (&*whole, (self.handler)(&whole, context))
+                }
+                None => (arguments, Err(error)),
+            },
+            done => (arguments, done),
+        };
+        match done {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(ToolError::Failed(text))) => Ok(CallToolResult::text(text).failed()),
             Ok(Err(ToolError::InvalidParams(text))) => Err(ErrorObject::new(INVALID_PARAMS, text)),
@@ -120,6 +132,27 @@ impl Tool {
             false => wrong.join("; "),
         }
     }
+}
+
+/// The arguments with `3` where they have `3.0`, if they do: JSON Schema takes both for an integer, and some
+/// models and clients write nothing else.
+fn whole_numbers(arguments: &str) -> Option<String> {
+    fn mend(value: &mut Value) -> bool {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                let is_whole = |n: &f64| n.fract() == 0.0 && n.abs() < 9e15;
+                let whole = number.as_f64().filter(is_whole);
+                let Some(whole) = whole else { return false };
+                *value = Value::from(whole as i64);
+                true
+            }
+            Value::Array(items) => items.iter_mut().fold(false, |any, item| mend(item) | any),
+            Value::Object(map) => map.values_mut().fold(false, |any, item| mend(item) | any),
+            _ => false,
+        }
+    }
+    let mut value: Value = crate::json::from_str(arguments).ok()?;
+    mend(&mut value).then(|| value.to_string())
 }
 
 impl CallToolResult {
