@@ -66,6 +66,8 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
             });
         } else if line.starts_with("@@") {
             let hunk = reader.hunk(line)?;
+            // Some leave `---` and `+++` out where git has said the name already.
+            patches.extend(said.take());
             if patches.is_empty() {
                 patches.push(FilePatch::default());
             }
@@ -551,6 +553,11 @@ mod tests {
                     diff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+ls\n\
                     diff --git a/x y b/z\nsimilarity index 100%\nrename from x y\nrename to z\n\
                     diff --git \"a/\\303\\274\" \"b/\\303\\274\"\n--- \"a/\\303\\274\"\n+++ \"b/\\303\\274\"\n@@ -1 +1 @@\n-a\n+b\n";
+        let short = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\
+                     diff --git a/y b/y\n@@ -1 +1 @@\n-c\n+d\n";
+        let patches = parse(short).unwrap();
+        assert_eq!(patches[1].new.as_deref(), Some("b/y"));
+        assert_eq!(patches[1].apply("c\n").unwrap().0, "d\n");
         let patches = parse(diff).unwrap();
         let all: Vec<_> = patches
             .iter()
