@@ -177,6 +177,20 @@ fn what_is_forgotten_is_gone_and_the_rest_is_not() {
         told(session, "remove_specific_memory", remove("three"));
         assert!(!file.exists(), "a category with nothing in it");
 
+        // Named as it was shown, and as it stands in the file.
+        for part in [
+            "- [t u] first\n  second\n",
+            "# t u\nfirst\nsecond",
+            "first\n  sec",
+        ] {
+            remember(session, "c", "first\nsecond", &["t", "u"], false);
+            remember(session, "c", "third", &[], false);
+            let said = told(session, "remove_specific_memory", remove(part));
+            assert!(said.contains("second"), "{said}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "third\n\n");
+        }
+        fs::remove_file(&file).unwrap();
+
         remember(session, "a", "x", &[], false);
         remember(session, "b", "x", &[], false);
         remember(session, "a", "x", &[], true);

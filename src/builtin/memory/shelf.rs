@@ -191,9 +191,20 @@ impl Shelf {
             let all = entries::parse(content);
             let mut fitting: Vec<_> = all.iter().filter(|(e, _)| e.text == wanted).collect();
             if fitting.is_empty() {
+                // As it was shown, or as it stands in the file.
+                let wanted = flat(text);
+                let is_it = |e: &Entry| {
+                    [super::item(e), e.render()]
+                        .map(|e| flat(&e))
+                        .contains(&wanted)
+                };
+                fitting = all.iter().filter(|(e, _)| is_it(e)).collect();
+            }
+            if fitting.is_empty() {
+                let wanted = flat(&wanted);
                 fitting = all
                     .iter()
-                    .filter(|(e, _)| e.text.contains(&wanted))
+                    .filter(|(e, _)| flat(&e.text).contains(&wanted))
                     .collect();
                 if fitting.len() > 1 {
                     return Err(format!(
@@ -343,6 +354,13 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         None => Ok(None),
         Some(mut file) => Ok(Some(files::read(&mut file, path, MAX_FILE)?.0)),
     }
+}
+
+/// A text without the bullet of a list and without blanks at the ends of lines.
+fn flat(text: &str) -> String {
+    let text = text.trim();
+    let lines = text.strip_prefix("- ").unwrap_or(text).lines();
+    lines.map(str::trim).collect::<Vec<_>>().join("\n")
 }
 
 fn remove(path: &Path) -> Result<(), Error> {
