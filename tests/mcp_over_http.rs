@@ -439,6 +439,21 @@ fn a_cancelled_call_ends_with_its_processes_and_its_stream() {
 }
 
 #[test]
+fn a_call_that_was_overtaken_by_its_cancellation_does_not_begin() {
+    let live = developer();
+    let client = Client::initialized(&live, NEWEST);
+    let cancelled =
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    client.post(&cancelled).is(202);
+    let begun = live.root().join("begun");
+    let command = format!("touch {}", begun.display());
+    let answer = client.ask("POST", &[], &shell(7, &command).to_string());
+    assert!(!answer.text.contains("\"id\":7"), "{}", answer.text);
+    client.post(&ping(8)).is(200);
+    assert!(!begun.exists());
+}
+
+#[test]
 fn a_client_that_does_not_read_holds_up_nothing_and_costs_little() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);

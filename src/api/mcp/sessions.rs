@@ -101,7 +101,7 @@ impl Sessions {
         let over = self.over.child();
         Ok(Arc::new(Session {
             id,
-            connection: Connection::new((self.make)(), &over),
+            connection: Connection::new((self.make)(), &over).overtaking(),
             over,
             streams: Mutex::default(),
             heard: Mutex::new(Instant::now()),

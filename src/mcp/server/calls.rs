@@ -108,12 +108,12 @@ impl Calls {
     }
 
     /// Cancels the call and frees its id. If the call has ended its answer may already be on its way and
-    /// there is nothing to do; if it is yet to come it will not begin.
-    pub(super) fn cancel(&self, id: &Id) {
+    /// there is nothing to do; if it `may_come` yet it will not begin.
+    pub(super) fn cancel(&self, id: &Id, may_come: bool) {
         let running = {
             let mut state = lock(&self.state);
             let running = state.end(id);
-            if running.is_none() {
+            if running.is_none() && may_come {
                 state.keep_cancelled(id);
             }
             running
@@ -244,7 +244,7 @@ mod tests {
         let id = Id::Number(1);
         let first = calls.begin(&id).unwrap().unwrap();
         assert!(calls.begin(&id).is_err());
-        calls.cancel(&id);
+        calls.cancel(&id, false);
         assert!(first.cancel.is_cancelled());
         let second = calls.begin(&id).unwrap().unwrap();
         assert!(!first.finish());
@@ -257,16 +257,19 @@ mod tests {
     fn a_cancellation_that_has_overtaken_its_call_counts_and_one_that_is_late_does_not() {
         let calls = calls();
         let [early, late] = [1, 2].map(Id::Number);
-        calls.cancel(&early);
+        let ordered = Id::Number(3);
+        calls.cancel(&ordered, false);
+        assert!(calls.begin(&ordered).unwrap().is_some());
+        calls.cancel(&early, true);
         assert!(calls.begin(&early).unwrap().is_none());
         assert!(!calls.is_busy() && !calls.is_running(&early));
         // Once is enough.
         assert!(calls.begin(&early).unwrap().is_some());
         drop(calls.begin(&late).unwrap());
-        calls.cancel(&late);
+        calls.cancel(&late, true);
         assert!(calls.begin(&late).unwrap().is_some());
         for id in 0..1000 {
-            calls.cancel(&Id::Number(10 + id));
+            calls.cancel(&Id::Number(10 + id), true);
             drop(calls.begin(&Id::Number(10_000 + id)).unwrap());
         }
         let state = lock(&calls.state);
@@ -278,7 +281,7 @@ mod tests {
         let calls = calls();
         let mut stubborn = Vec::new();
         while let Ok(Some(ticket)) = calls.begin(&Id::Number(stubborn.len() as i64)) {
-            calls.cancel(&ticket.id);
+            calls.cancel(&ticket.id, false);
             stubborn.push(ticket);
         }
         assert_eq!(stubborn.len(), MAX_ALIVE);

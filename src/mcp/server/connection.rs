@@ -32,6 +32,7 @@ pub struct Connection {
     version: Mutex<Option<&'static str>>,
     level: Option<Arc<Mutex<Level>>>,
     calls: Arc<Calls>,
+    overtaking: bool,
 }
 
 /// The methods of requests that this server answers.
@@ -59,7 +60,15 @@ impl Connection {
             version: Mutex::default(),
             level,
             calls: Arc::new(Calls::new(cancel)),
+            overtaking: false,
         }
+    }
+
+    /// The same for a client whose messages may overtake one another, as each has a connection of its own
+    /// over HTTP: what it cancels may come later than that.
+    pub fn overtaking(mut self) -> Self {
+        self.overtaking = true;
+        self
     }
 
     /// Takes one message or batch, without framing. Whatever belongs to it, answers and
@@ -138,7 +147,7 @@ impl Connection {
         if method == "notifications/cancelled"
             && let Ok(Cancelled { request_id }) = read(method, params)
         {
-            self.calls.cancel(&request_id);
+            self.calls.cancel(&request_id, self.overtaking);
         }
     }
 
