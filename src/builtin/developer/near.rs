@@ -5,6 +5,9 @@ use std::path::Path;
 
 /// How many lines that are nearly what was looked for are named.
 const NEARLY: usize = 3;
+/// How many lines are compared at each place: a file may be one line over and over, and so may what is
+/// looked for.
+const COMPARED: usize = 100;
 /// How alike they are at least, from 0 to 1.
 const ALIKE: f64 = 0.6;
 
@@ -57,15 +60,17 @@ pub(super) fn missing(path: &Path, text: &str, old: &str) -> String {
 /// The place in the text where most of the wanted lines stand before one that is another: that line, and
 /// which of the wanted ones it is not.
 fn parting(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
-    let same = |at: usize| {
+    let same = |at: usize, wanted: &[&str]| {
         let pairs = lines[at..].iter().zip(wanted);
         pairs.take_while(|(line, wanted)| line == wanted).count()
     };
-    let places = (0..lines.len()).map(|at| (same(at), at));
+    let head = &wanted[..wanted.len().min(COMPARED)];
+    let places = (0..lines.len()).map(|at| (same(at, head), at));
     let found = places.filter(|(same, _)| (1..wanted.len()).contains(same));
     // Of several, the first.
-    let (same, at) = found.max_by_key(|(same, at)| (*same, std::cmp::Reverse(*at)))?;
-    Some((at + same, same))
+    let (_, at) = found.max_by_key(|(same, at)| (*same, std::cmp::Reverse(*at)))?;
+    let same = same(at, wanted);
+    (same < wanted.len()).then_some((at + same, same))
 }
 
 fn quoted(line: &str) -> String {
@@ -125,6 +130,10 @@ mod tests {
         let said = missing(Path::new("/a.rs"), text, "\n}\nfn more() {\n");
         let says = "line 5 is the end of the file, not \"fn more() {\"";
         assert!(said.contains(says), "{said}");
+        // As many comparisons as squares of lines would take minutes.
+        let (text, old) = ("x\n".repeat(200_000), "x\n".repeat(150_000) + "y");
+        let said = missing(Path::new("/a"), &text, &old);
+        assert!(said.contains("line 150001 is \"x\", not \"y\""), "{said}");
         assert!(alike("", "") == 1.0 && alike("a", "b") == 0.0);
     }
 }

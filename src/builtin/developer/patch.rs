@@ -2,6 +2,10 @@
 
 use super::edits::{self, Line};
 
+/// How many lines are compared to find the place of a hunk: a file may be one line over and over, and so
+/// may a hunk.
+const COMPARED: usize = 20_000_000;
+
 /// What a diff does to one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePatch {
@@ -416,19 +420,33 @@ impl FilePatch {
     }
 }
 
-/// The place of `old` in `lines`, from `from` on, that is nearest to `wanted`.
+/// The place of `old` in `lines`, from `from` on, that is nearest to `wanted`, as far as it is looked for.
 fn find(lines: &[Line<'_>], old: &[&str], from: usize, wanted: usize) -> Option<usize> {
-    let end = lines.len().checked_sub(old.len())?;
-    let fits = |at: &usize| {
-        let there = lines[*at..*at + old.len()].iter().map(|line| line.text);
-        there.eq(old.iter().copied())
-    };
+    let end = lines
+        .len()
+        .checked_sub(old.len())
+        .filter(|end| from <= *end)?;
     if old.is_empty() {
         return (from..=end).contains(&wanted).then_some(wanted);
     }
-    (from..=end)
-        .filter(fits)
-        .min_by_key(|at| at.abs_diff(wanted))
+    let near = wanted.clamp(from, end);
+    let mut compared = 0;
+    for away in 0..=(near - from).max(end - near) {
+        let before = near.checked_sub(away).filter(|at| from <= *at);
+        let behind = Some(near + away).filter(|at| away > 0 && *at <= end);
+        for at in [before, behind].into_iter().flatten() {
+            let pairs = lines[at..].iter().zip(old);
+            let same = pairs.take_while(|(line, old)| line.text == **old).count();
+            compared += same + 1;
+            if same == old.len() {
+                return Some(at);
+            }
+        }
+        if compared > COMPARED {
+            return None;
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -468,6 +486,14 @@ mod tests {
             applied("x\nx\nx\nx\nx\nx\n", diff).unwrap(),
             "x\nx\nx\nx\ny\nx\n"
         );
+    }
+
+    #[test]
+    fn no_hunk_is_looked_for_without_end() {
+        let text = "x\n".repeat(200_000);
+        let old = "-x\n".repeat(99_999);
+        let diff = format!("@@ -1,100000 +1,0 @@\n{old}-y\n");
+        assert!(applied(&text, &diff).unwrap_err().contains("hunk 1"));
     }
 
     #[test]
