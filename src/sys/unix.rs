@@ -154,7 +154,7 @@ pub(super) fn is_want(error: &io::Error) -> bool {
 /// Only the end of its pipe ends a guardian, and its name is not the server's, so that
 /// `killall -9 gosling` leaves it to do its work.
 pub(super) fn be_a_guardian() {
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGPIPE] {
+    for signal in ENDING.into_iter().chain([libc::SIGPIPE]) {
         // SAFETY: SIG_IGN is a valid disposition for each of these signals.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }

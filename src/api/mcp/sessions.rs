@@ -76,7 +76,7 @@ impl Sessions {
             .extract_if(|_, session| ends(session))
             .collect();
         // Each may take its time, with what it has started, so they end side by side. Where there is no
-        // thread for one it ends here.
+        // thread for one it is let go here, cancelled, and its calls are not waited for.
         let endings: Vec<_> = ended
             .into_iter()
             .map(|(_, session)| {
