@@ -1,7 +1,7 @@
 //! Tool calls between a model, which writes any text as arguments, and the conversation.
 
-use super::{Class, Error};
-use crate::conversation::{Outcome, ToolCall, ToolRequest};
+use super::{Answer, Class, Error, Stop};
+use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -52,6 +52,42 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
         metadata,
         meta: None,
     }
+}
+
+/// Makes the last call of an answer an error if the answer ended before the call's arguments began. All
+/// protocols tell such a call in the way of one that has no arguments, so the end of the answer decides.
+pub(super) fn reject_cut_off(answer: &mut Answer) {
+    let why = match answer.stop {
+        Stop::Complete => return,
+        Stop::Length => "the answer met the limit on output tokens",
+        Stop::Filtered => "the provider's content filter ended the answer",
+    };
+    let Some(Content::ToolRequest(request)) = answer.content.last_mut() else {
+        return;
+    };
+    let Outcome::Success { value } = &request.tool_call else {
+        return;
+    };
+    if !is_empty_object(value.arguments.get()) {
+        return;
+    }
+    let error = format!(
+        "The call to {} was cut off before its arguments began, because {why}. The call was not made; \
+         make it again, with less text before it.",
+        value.name
+    );
+    let fields = json!({"name": value.name, "arguments": "{}"});
+    match (&mut request.metadata, fields) {
+        (Some(Value::Object(kept)), Value::Object(fields)) => kept.extend(fields),
+        (metadata, fields) => *metadata = Some(fields),
+    }
+    request.tool_call = Outcome::Error { error };
+}
+
+fn is_empty_object(json: &str) -> bool {
+    let inside = json.trim().strip_prefix('{');
+    let inside = inside.and_then(|json| json.strip_suffix('}'));
+    inside.is_some_and(|inside| inside.trim().is_empty())
 }
 
 /// An id for a call that came without.
@@ -179,6 +215,42 @@ mod tests {
         let request = request(&"é".repeat(KEPT));
         let kept = &request.metadata.unwrap()["arguments"];
         assert_eq!(kept.as_str().map(str::len), Some(KEPT));
+    }
+
+    #[test]
+    fn only_the_last_call_of_an_answer_that_was_cut_off_is_rejected() {
+        let answer = |stop, last: &str| {
+            let requests = [request("{}"), request(last)];
+            let mut answer = Answer {
+                content: requests.map(Content::ToolRequest).into(),
+                stop,
+                ..Answer::default()
+            };
+            reject_cut_off(&mut answer);
+            let runs = |part: &Content| matches!(part, Content::ToolRequest(request) if request.tool_call.value().is_some());
+            answer.content.iter().map(runs).collect::<Vec<_>>()
+        };
+        for stop in [Stop::Length, Stop::Filtered] {
+            for last in ["", " {\n} "] {
+                assert_eq!(answer(stop, last), [true, false]);
+            }
+            assert_eq!(answer(stop, "{\"a\":1}"), [true, true]);
+        }
+        assert_eq!(answer(Stop::Complete, ""), [true, true]);
+        let mut signed = request("");
+        signed.metadata = Some(json!({"thoughtSignature": "s"}));
+        let mut answer = Answer {
+            content: vec![Content::ToolRequest(signed)],
+            stop: Stop::Length,
+            ..Answer::default()
+        };
+        reject_cut_off(&mut answer);
+        let Content::ToolRequest(request) = &answer.content[0] else {
+            panic!("it is still a call");
+        };
+        let metadata = request.metadata.as_ref().unwrap();
+        assert_eq!(metadata["thoughtSignature"], "s");
+        assert_eq!(retold(request), ("a__b", "{}".into()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! with its connection open. A look-up of a name or a TCP connect cannot be interrupted: it ends with
 //! its own deadline.
 
+use super::calls::reject_cut_off;
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::{Decoder, Outgoing, Protocol};
@@ -230,13 +231,14 @@ impl<'a> Exchange<'a> {
         let response = self.send(outgoing)?;
         let complete = self.read(response, &mut *decoder, listener);
         // What came may be a whole answer although the connection broke behind it.
-        let answer = match (complete, decoder.finish()) {
+        let mut answer = match (complete, decoder.finish()) {
             (Ok(()), Ok(answer)) => answer,
             (Err(failure), Ok(answer)) if is_silence(failure.error.class) => answer,
             (Err(failure), _) => return Err(failure),
             (Ok(()), Err(error)) => return Err(self.worded(error).into()),
         };
         self.checked()?;
+        reject_cut_off(&mut answer);
         Ok(answer)
     }
 

@@ -43,7 +43,7 @@
 
 mod script;
 
-use super::calls::tool_request;
+use super::calls::{reject_cut_off, tool_request};
 use super::{Answer, Ask, Class, Error, Listener, Own, Provider, Purpose};
 use crate::conversation::{Content, Image, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
@@ -262,6 +262,7 @@ impl Actor<'_> {
         }
         self.answer.usage = scene.usage;
         self.answer.stop = scene.stop;
+        reject_cut_off(&mut self.answer);
         Ok(self.answer)
     }
 

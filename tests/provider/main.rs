@@ -7,6 +7,7 @@ mod http_peer;
 #[allow(dead_code)]
 mod model_server;
 
+mod cut_off;
 mod harness;
 mod ollama;
 mod others;

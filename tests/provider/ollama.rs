@@ -9,7 +9,7 @@ use gosling::provider::{
 use gosling::sys::cancel::Cancel;
 use serde_json::json;
 
-fn ollama(url: &str) -> Remote {
+pub fn ollama(url: &str) -> Remote {
     let options = OllamaOptions {
         base_url: format!("{url}/"),
         headers: Vec::new(),

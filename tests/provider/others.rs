@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The provider of this name, with these variables and no files.
-fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider> {
+pub fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider> {
     let lookup = || {
         let variables: Vec<(&'static str, String)> = variables
             .iter()
@@ -27,7 +27,7 @@ fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider>
     catalog.provider(name).unwrap()
 }
 
-fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
+pub fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
     let variables = [
         ("ANTHROPIC_HOST", server.url.as_str()),
         ("ANTHROPIC_API_KEY", KEY),
@@ -35,7 +35,7 @@ fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {
     provider("anthropic", &variables)
 }
 
-fn google(server: &ModelServer) -> Arc<dyn Provider> {
+pub fn google(server: &ModelServer) -> Arc<dyn Provider> {
     let variables = [
         ("GOOGLE_HOST", server.url.as_str()),
         ("GOOGLE_API_KEY", KEY),
