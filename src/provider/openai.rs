@@ -1,6 +1,11 @@
 //! OpenAI's chat completions, and everything that speaks them.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat>
+//!
+//! OpenAI's other protocol, `/v1/responses`, is not spoken: it would be a fifth decoder and a second form
+//! of every message, for models of one vendor, most of which have a sibling here. The models that OpenAI
+//! serves behind it alone are therefore not offered. Other servers that have them (OpenRouter, LiteLLM)
+//! translate, so their lists stay whole.
 
 mod decoder;
 mod request;
@@ -13,6 +18,9 @@ use super::failure;
 use super::names::Names;
 use super::protocol::{Decoder, Outgoing, Protocol};
 use super::{Ask, Class, Error};
+
+/// OpenAI's own server.
+const VENDOR: &str = "https://api.openai.com/";
 
 /// Where chat completions are spoken, and in which dialect.
 ///
@@ -97,9 +105,18 @@ impl Protocol for OpenAi {
             let what = format!("what came is no list of models ({error})");
             Error::new(Class::Protocol, what)
         })?;
-        Ok(models
-            .into_iter()
-            .map(|model| model.id.0.into_owned())
-            .collect())
+        let names = models.into_iter().map(|model| model.id.0.into_owned());
+        Ok(match self.options.models_url.starts_with(VENDOR) {
+            true => names.filter(|name| !needs_responses(name)).collect(),
+            false => names.collect(),
+        })
     }
+}
+
+/// Whether OpenAI serves the model behind `/v1/responses` alone, by the names that it has given to such
+/// models so far: Codex, the models that think longest, and those for research and for screens.
+fn needs_responses(model: &str) -> bool {
+    let has = |part: &str| model.split('-').any(|word| word == part);
+    let thinks = model.starts_with('o') || model.starts_with("gpt-5");
+    has("codex") || (thinks && has("pro")) || model.contains("deep-research") || has("computer")
 }

@@ -57,6 +57,8 @@ impl Known {
     }
 }
 
+/// Models that OpenAI serves behind `/v1/responses` alone are not among them, because that protocol is not
+/// spoken: see [`crate::provider::openai`].
 pub(super) const OPENAI: &[Known] = &[
     model("gpt-4o", 128_000)
         .output(16_384)
@@ -111,15 +113,7 @@ pub(super) const OPENAI: &[Known] = &[
         .output(128_000)
         .price(0.05, 0.4)
         .cache_read(0.005),
-    model("gpt-5-codex", 400_000)
-        .output(128_000)
-        .price(1.25, 10.0)
-        .cache_read(0.125),
     model("gpt-5.1", 400_000)
-        .output(128_000)
-        .price(1.25, 10.0)
-        .cache_read(0.125),
-    model("gpt-5.1-codex", 400_000)
         .output(128_000)
         .price(1.25, 10.0)
         .cache_read(0.125),

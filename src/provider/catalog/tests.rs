@@ -490,3 +490,13 @@ fn every_default_model_is_known_and_every_name_is_once() {
         assert!(paths && !maker.title.is_empty(), "{}", maker.name);
     }
 }
+
+#[test]
+fn models_that_cannot_be_asked_are_not_offered() {
+    let names = Place::new().catalog(&[]).known_models("openai");
+    assert!(names.iter().any(|name| name == "gpt-5"), "{names:?}");
+    assert!(
+        names.iter().all(|name| !name.contains("codex")),
+        "{names:?}"
+    );
+}

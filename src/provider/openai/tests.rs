@@ -620,3 +620,33 @@ fn the_list_of_models_is_read_in_its_common_shapes() {
     let error = openai.read_models(b"{}").unwrap_err();
     assert_eq!(error.class, Class::Protocol);
 }
+
+#[test]
+fn models_behind_the_responses_protocol_alone_are_not_offered() {
+    let all = [
+        "gpt-4o",
+        "gpt-5",
+        "gpt-5-mini",
+        "gpt-5-codex",
+        "gpt-5.1-codex-mini",
+        "gpt-5-pro",
+        "gpt-5.2-pro-2025-12-11",
+        "o1-pro",
+        "o3",
+        "o3-pro",
+        "o4-mini-deep-research",
+        "codex-mini-latest",
+        "computer-use-preview",
+    ];
+    let list = json!({"data": all.map(|id| json!({"id": id}))}).to_string();
+    let offered = |server: &str| {
+        let models = format!("{server}/v1/models");
+        let openai = OpenAi::new(OpenAiOptions::new("http://a", models));
+        openai.read_models(list.as_bytes()).unwrap()
+    };
+    assert_eq!(
+        offered("https://api.openai.com"),
+        ["gpt-4o", "gpt-5", "gpt-5-mini", "o3"]
+    );
+    assert_eq!(offered("https://openrouter.ai/api"), all);
+}
