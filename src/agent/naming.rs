@@ -5,15 +5,24 @@ use super::Registry;
 use super::context;
 use super::live::Agent;
 use crate::conversation::{Message, Role};
-use crate::provider::{Ask, ModelConfig, Purpose, Unheard};
+use crate::provider::{Ask, Listener, Purpose};
+use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
 /// How much of what was said is looked at, in bytes.
 const DIGEST: usize = 4_000;
 /// The longest name, in characters.
 const LONGEST: usize = 80;
-/// How many tokens a name may cost.
-const TOKENS: u64 = 200;
+/// How much a model may say, thoughts included, before the request for a name is cancelled, in bytes. A
+/// limit in tokens would cut off a model that thinks before it answers.
+const MOST_SAID: usize = 64 << 10;
+/// What encloses thoughts that come as text.
+const THOUGHTS: [(&str, &str); 4] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("[THINK]", "[/THINK]"),
+];
 
 const SYSTEM: &str = "You name chats. Answer with a name for the session that you are shown, four words at \
 most, in the language of the user, and with nothing else: no quotes, no explanation.";
@@ -48,18 +57,16 @@ impl Registry {
             let digest = context::digest(shown, DIGEST);
             let question = format!("Name this session:\n\n<conversation>\n{digest}</conversation>");
             let question = Message::text(Role::User, question);
-            let config = ModelConfig {
-                max_tokens: Some(TOKENS),
-                ..model.config.clone()
-            };
             let ask = Ask {
-                model: &config,
+                model: &model.config,
                 system: SYSTEM,
                 messages: &[&question],
                 tools: &[],
                 purpose: Purpose::Name,
             };
-            let name = match model.provider.ask(&ask, &cancel, &mut Unheard) {
+            let mut bound = Bound::new(cancel.child());
+            let asked = bound.cancel.clone();
+            let name = match model.provider.ask(&ask, &asked, &mut bound) {
                 Ok(answer) => tidy(&Message::new(Role::Assistant, answer.content).concat_text()),
                 Err(error) => {
                     log::debug!("session not named by its model session={id} reason={error}");
@@ -87,16 +94,53 @@ impl Registry {
     }
 }
 
+/// Cancels a model that says too much for a name.
+struct Bound {
+    cancel: Cancel,
+    said: usize,
+}
+
+impl Bound {
+    fn new(cancel: Cancel) -> Self {
+        Bound { cancel, said: 0 }
+    }
+}
+
+impl Listener for Bound {
+    fn text(&mut self, text: &str) {
+        self.said += text.len();
+        if self.said > MOST_SAID {
+            self.cancel.cancel();
+        }
+    }
+
+    fn reasoning(&mut self, text: &str) {
+        self.text(text);
+    }
+}
+
 /// Whether the message says what the session is about: the user's words, but no command.
 pub(super) fn tells(message: &Message) -> bool {
     let metadata = message.metadata;
     message.role == Role::User && metadata.user_visible && metadata.agent_visible
 }
 
+/// What follows the thoughts that some models write into their text; nothing if a thought has no end.
+fn without_thoughts(text: &str) -> &str {
+    for (open, close) in THOUGHTS {
+        if let Some((_, answer)) = text.rsplit_once(close) {
+            return answer;
+        }
+        if text.trim_start().starts_with(open) {
+            return "";
+        }
+    }
+    text
+}
+
 /// The first line that says something, as a name.
 fn tidy(text: &str) -> String {
-    // Some models think aloud before they answer.
-    let text = text.rsplit("</think>").next().unwrap_or_default();
+    let text = without_thoughts(text);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
     let bare = line.trim_matches(['"', '\'', '`', '*', '#', '.', ' ', '“', '”']);
@@ -122,6 +166,9 @@ mod tests {
             "Adding two numbers"
         );
         assert_eq!(tidy("<think>hm\nhm</think>\nSums"), "Sums");
+        assert_eq!(tidy("hm</think>Sums"), "Sums");
+        assert_eq!(tidy("[THINK]hm[/THINK]Sums"), "Sums");
+        assert_eq!(tidy("\n<think>\nOkay, the user"), "");
         assert_eq!(tidy("a\u{1b}[31mb"), "a[31mb");
         assert_eq!(tidy(&"é".repeat(200)).chars().count(), LONGEST + 1);
         assert_eq!(tidy(" \n "), "");

@@ -352,9 +352,18 @@ impl Turn<'_> {
         self.mark(&mut message);
         self.answered = true;
         self.speaker.used(answer.usage);
-        if message.content.is_empty() {
-            let empty = "The model answered with nothing.";
-            self.speaker.notify(NotificationType::InlineMessage, empty);
+        let thought = |part: &Content| {
+            matches!(
+                part,
+                Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
+            )
+        };
+        if message.content.iter().all(thought) {
+            if !message.content.is_empty() {
+                self.keep(message)?;
+            }
+            let why = empty_answer(answer.stop);
+            self.speaker.notify(NotificationType::InlineMessage, why);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
@@ -563,6 +572,21 @@ impl Turn<'_> {
         let setting = self.registry.setting("GOOSE_MAX_TURNS");
         let limit = number(setting.as_ref()).map(|limit| limit as u64);
         (limit.unwrap_or(MAX_TURNS).max(1), "GOOSE_MAX_TURNS")
+    }
+}
+
+/// What the user is told of an answer without text and calls.
+fn empty_answer(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Complete => "The model answered with nothing.",
+        Stop::Length => {
+            "The model answered with nothing: it met its limit on output (`length`) before it said \
+             anything. Allow it more with GOOSE_MAX_TOKENS, or choose another model."
+        }
+        Stop::Filtered => {
+            "The model answered with nothing: the provider held back the whole answer \
+             (`content_filter`)."
+        }
     }
 }
 

@@ -84,6 +84,30 @@ fn an_answer_without_words_ends_the_turn() {
 }
 
 #[test]
+fn an_empty_answer_says_why() {
+    let thought = json!({"reasoning": "hm"});
+    let script = json!({"turns": [
+        {"when": {"user": "one"}, "steps": [], "stop": "length"},
+        {"when": {"user": "two"}, "steps": [], "stop": "filtered"},
+        {"when": {"user": "three"}, "steps": [thought], "stop": "length"},
+        {"when": {"user": "four"}, "steps": [thought]},
+    ]});
+    let server = Server::scripted(script).start();
+    let session = server.session([]);
+    for (text, why) in [
+        ("one", "`length`"),
+        ("two", "`content_filter`"),
+        ("three", "`length`"),
+        ("four", "nothing"),
+    ] {
+        let turn = session.say(text).finishes();
+        let notices = turn.notices("inlineMessage");
+        assert_eq!(notices.len(), 1, "{notices:?}");
+        assert!(notices[0].contains(why), "{notices:?}");
+    }
+}
+
+#[test]
 fn an_answer_that_is_cut_off_says_so() {
     let script = json!({"turns": [
         {"steps": [{"text": "And then"}], "stop": "length"},

@@ -21,6 +21,7 @@ mod hidden;
 mod lead;
 mod models;
 mod modes;
+mod naming;
 mod notifications;
 mod prompts;
 mod resources;
