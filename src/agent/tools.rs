@@ -12,7 +12,7 @@ use crate::conversation::{
     ToolCall, ToolRequest, ToolResponse,
 };
 use crate::extension::{ListedTool, resources};
-use crate::mcp::jsonrpc::RawJson;
+use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::pending::Call;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
@@ -40,8 +40,8 @@ const LARGE: usize = 200_000;
 /// How much of it the model sees, in characters.
 const HEAD: usize = 4_000;
 
-const DECLINED: &str = "The user does not want this tool to be called. Do not call it again for this; go \
-                        another way, or say what cannot be done without it and stop.";
+const DECLINED: &str = "The user does not want this tool to be called, so it was not run. Do not call it \
+                        again for this; go another way, or say what cannot be done without it and stop.";
 const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call it; go another way, or say \
                          what cannot be done without it and stop.";
 const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
@@ -50,6 +50,7 @@ const UNKNOWN_LEAVE: &str =
     "What the user has allowed could not be read, so nothing was called. Tell the user:";
 const CHATTING: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
                         the user what you would have done and what they can do themselves.";
+const NOT_RUN: &str = "The call was cancelled before it began, so the tool was not run.";
 const CANCELLED: &str = "The call was cancelled before it gave an answer; whether it had an effect is not \
                          known.";
 const UNANSWERED: &str = "The client did not say in time what its tool gave.";
@@ -57,7 +58,7 @@ const UNANSWERED: &str = "The client did not say in time what its tool gave.";
 /// What is to be done about one call.
 enum Plan<'d> {
     /// Nothing: this is the answer.
-    Said(CallToolResult),
+    Said(Outcome<CallToolResult>),
     /// A tool of a server.
     Run(Box<Run<'d>>),
     /// A tool of the client.
@@ -101,7 +102,7 @@ impl Turn<'_> {
             sessions: &registry.stores().sessions,
             cancel: &cancel,
         };
-        let work = &|done: Sender<(usize, Option<CallToolResult>)>| {
+        let work = &|done: Sender<(usize, Option<Outcome<CallToolResult>>)>| {
             loop {
                 let n = next.fetch_add(1, Ordering::Relaxed);
                 let Some((request, plan)) = plans.get(n) else {
@@ -132,9 +133,9 @@ impl Turn<'_> {
                         self.pass_on(&mut notes);
                         let Ok((n, result)) = result else { return };
                         let id = requests[n].id.clone();
-                        answers[n] = Some(result.map(|value| ToolResponse {
+                        answers[n] = Some(result.map(|tool_result| ToolResponse {
                             id,
-                            tool_result: Outcome::Success { value },
+                            tool_result,
                             metadata: None,
                         }));
                         while let Some(Some(answer)) = answers.get(said) {
@@ -172,17 +173,22 @@ impl Turn<'_> {
 
     /// Decides about a call. A question is opened here, before it is told.
     fn plan<'d>(&self, agent: &'d Agent, request: &ToolRequest) -> Plan<'d> {
+        let refuse = |why: &str| {
+            let value = refusal(why);
+            Plan::Said(Outcome::Success { value })
+        };
         let call = match &request.tool_call {
             Outcome::Success { value } => value,
-            Outcome::Error { error } => return Plan::Said(refusal(error)),
+            Outcome::Error { error } => return refuse(error),
         };
         if self.mode == Mode::Chat {
-            return Plan::Said(refusal(CHATTING));
+            return refuse(CHATTING);
         }
         let tool = agent.extensions.find(&call.name);
         let own = tool.is_none() && resources::owns(&call.name);
         if tool.is_none() && !own {
-            return Plan::Said(refusal(&self.unknown(&call.name)));
+            let error = self.unknown(&call.name);
+            return Plan::Said(Outcome::Error { error });
         }
         let level = self.registry.stores().permissions.level(&call.name);
         let level = match level {
@@ -190,7 +196,7 @@ impl Turn<'_> {
             Err(error) => {
                 log::warn!("permissions not read tool={:?} reason={error}", call.name);
                 if !self.mode.asks() {
-                    return Plan::Said(refusal(&format!("{UNKNOWN_LEAVE} {error}")));
+                    return refuse(&format!("{UNKNOWN_LEAVE} {error}"));
                 }
                 Some(Level::AskBefore)
             }
@@ -205,7 +211,7 @@ impl Turn<'_> {
         };
         let frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
         let question = match self.mode.judge(level, annotations) {
-            Verdict::Deny => return Plan::Said(refusal(FORBIDDEN)),
+            Verdict::Deny => return refuse(FORBIDDEN),
             // The client that runs it can ask by itself.
             Verdict::Run | Verdict::Ask if frontend => {
                 return Plan::Frontend(agent.floor.results.ask(&request.id));
@@ -213,9 +219,7 @@ impl Turn<'_> {
             Verdict::Run => None,
             Verdict::Ask => match agent.floor.confirmations.ask(&request.id) {
                 Some(question) => Some(question),
-                None => {
-                    return Plan::Said(refusal("Another call with this id is being asked about."));
-                }
+                None => return refuse("Another call with this id is being asked about."),
             },
         };
         Plan::Run(Box::new(Run {
@@ -265,20 +269,20 @@ impl Turn<'_> {
         }
     }
 
+    /// The error for a tool that does not exist, in the words of Goose. If an extension has a tool of this
+    /// name, the error says how to call it.
     fn unknown(&self, name: &str) -> String {
-        let name = printable(name, 200);
-        let wanted = name.rsplit("__").next().unwrap_or_default().to_owned();
+        let bare = name.rsplit("__").next().unwrap_or_default();
         let known = self.agent.extensions.tools(None, &self.cancel);
         let alike: Vec<&str> = (known.iter().map(|tool| tool.name.as_str()))
-            .filter(|known| !wanted.is_empty() && known.contains(&wanted))
+            .filter(|known| known.rsplit("__").next() == Some(bare))
             .take(5)
             .collect();
+        let code = jsonrpc::RESOURCE_NOT_FOUND;
+        let error = format!("{code}: Tool '{}' not found", printable(name, 200));
         match alike.is_empty() {
-            true => format!("There is no tool {name:?}; call only the tools that are listed."),
-            false => format!(
-                "There is no tool {name:?}. Did you mean {}?",
-                alike.join(" or ")
-            ),
+            true => error,
+            false => format!("{error}. Did you mean {}?", alike.join(" or ")),
         }
     }
 }
@@ -293,9 +297,9 @@ struct Doer<'t> {
 
 impl Doer<'_> {
     /// The answer to one call; `None` if it may still come later, from the client.
-    fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<CallToolResult> {
+    fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<Outcome<CallToolResult>> {
         let result = match plan {
-            Plan::Said(result) => result.clone(),
+            Plan::Said(result) => return Some(result.clone()),
             Plan::Run(run) => self.run(&request.id, run),
             Plan::Frontend(None) => {
                 refusal("Another call with this id is with the client already.")
@@ -309,7 +313,8 @@ impl Doer<'_> {
             },
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
-        Some(self.shortened(name, result))
+        let value = self.shortened(name, result);
+        Some(Outcome::Success { value })
     }
 
     fn run(&self, id: &str, run: &Run<'_>) -> CallToolResult {
@@ -327,8 +332,11 @@ impl Doer<'_> {
                     }
                 }
                 Err(desk::Silence::TimedOut) => return refusal(UNDECIDED),
-                Err(desk::Silence::Cancelled) => return refusal(CANCELLED),
+                Err(desk::Silence::Cancelled) => return refusal(NOT_RUN),
             }
+        }
+        if self.cancel.is_cancelled() {
+            return refusal(NOT_RUN);
         }
         let Some(listed) = &run.tool else {
             let arguments = &run.call.arguments;

@@ -95,23 +95,25 @@ fn calls_of_one_answer_run_side_by_side_and_keep_their_order() {
 }
 
 #[test]
-fn an_unknown_tool_is_told_to_the_model_with_one_that_is_alike() {
+fn an_unknown_tool_is_not_found() {
     let calls =
-        json!([{"name": "echo"}, {"name": "one__nothing"}, {"name": ""}, {"name": "ü\u{7}\n__☃"}]);
+        json!([{"name": "absent__tool"}, {"name": "echo"}, {"name": ""}, {"name": "ü\u{7}__☃"}]);
     let server = Server::scripted(calling(calls)).start();
-    let session = server.session([one(&Script::new())]);
+    let session = server.session([Extension::scripted("onetool", &Script::new())]);
     let turn = session.say("go").finishes();
-    let results = turn.results();
-    assert!(
-        results[0].contains("Did you mean one__echo?"),
-        "{results:?}"
-    );
-    for result in &results[1..] {
-        assert!(result.contains("There is no tool"), "{results:?}");
-    }
     let response = turn.parts_of("toolResponse")[0];
-    assert_eq!(response["toolResult"]["value"]["isError"], true);
-    session.echoes("one");
+    let recorded = json!({"status": "error", "error": "-32002: Tool 'absent__tool' not found"});
+    assert_eq!(response["toolResult"], recorded);
+    let results = turn.results();
+    let wanted = [
+        "-32002: Tool 'echo' not found. Did you mean onetool__echo?",
+        "-32002: Tool '' not found",
+        "-32002: Tool 'ü\\u{7}__☃' not found",
+    ];
+    assert_eq!(results[1..], wanted);
+    let stored = &session.conversation()[2]["content"][0]["toolResult"];
+    assert_eq!(*stored, recorded);
+    session.echoes("onetool");
 }
 
 #[test]

@@ -111,7 +111,12 @@ fn hanging_up_takes_a_question_back() {
     drop(turn);
     server.returns_to(rest);
     session.confirm(&id, "always_allow");
-    assert!(free(&session, "then").contains("cancelled"));
+    let said = free(&session, "then");
+    assert!(
+        said.contains("cancelled") && said.contains("was not run"),
+        "{said}"
+    );
+    assert!(!session.stored().to_string().contains("is not known"));
     assert!(record.all("tools/call").is_empty());
     assert!(!server.root().join("config/permission.yaml").exists());
 }
