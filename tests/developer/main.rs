@@ -11,6 +11,7 @@ mod image;
 mod on_stdio;
 mod programs;
 mod prompts;
+mod refusals;
 mod repair;
 mod screen;
 mod shell;

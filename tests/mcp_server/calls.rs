@@ -64,7 +64,7 @@ fn a_tool_that_breaks_off_does_not_take_the_server_with_it() {
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"picky"}}"#,
-            error(1, -32602, "Not like this"),
+            failed(1, "Not like this"),
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"array"}}"#,

@@ -53,7 +53,7 @@ pub fn lab() -> Lab {
         )
         .tool(
             Tool::new("picky", "", |_: IgnoredAny, _: &Context| {
-                Err(ToolError::InvalidParams("Not like this".to_owned()))
+                Err(ToolError::Refused("Not like this".to_owned()))
             })
             .quick(),
         )

@@ -126,7 +126,7 @@ impl Developer {
                 "there is no command {other:?}, only view, write, str_replace, insert and undo_edit"
             )),
         });
-        done.map_err(ToolError::InvalidParams)
+        done.map_err(ToolError::Refused)
     }
 
     fn view(&self, path: &Path, range: Option<&[i64]>) -> Result<CallToolResult, String> {

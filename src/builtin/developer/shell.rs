@@ -77,17 +77,17 @@ impl Developer {
     fn shell(&self, args: &Shell, context: &Context) -> Result<CallToolResult, ToolError> {
         if args.command.trim().is_empty() {
             let text = "`command` is empty; say what to run";
-            return Err(ToolError::InvalidParams(text.to_owned()));
+            return Err(ToolError::Refused(text.to_owned()));
         }
         if args.command.contains('\0') {
             let text =
                 "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`";
-            return Err(ToolError::InvalidParams(text.to_owned()));
+            return Err(ToolError::Refused(text.to_owned()));
         }
         let dir = working_dir(context);
         let guard = self.guard(&dir);
         let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir));
-        allowed.map_err(ToolError::InvalidParams)?;
+        allowed.map_err(ToolError::Refused)?;
         let limit = match args.timeout_secs {
             Some(seconds) => Some(
                 Duration::try_from_secs_f64(seconds)
@@ -95,7 +95,7 @@ impl Developer {
                     .filter(|limit| !limit.is_zero())
                     .ok_or_else(|| {
                         let text = "`timeout_secs` is a number of seconds, more than 0";
-                        ToolError::InvalidParams(text.to_owned())
+                        ToolError::Refused(text.to_owned())
                     })?,
             ),
             None => None,

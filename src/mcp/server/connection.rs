@@ -33,6 +33,7 @@ pub struct Connection {
     level: Option<Arc<Mutex<Level>>>,
     calls: Arc<Calls>,
     overtaking: bool,
+    refusing: bool,
 }
 
 /// The methods of requests that this server answers.
@@ -61,6 +62,7 @@ impl Connection {
             level,
             calls: Arc::new(Calls::new(cancel)),
             overtaking: false,
+            refusing: false,
         }
     }
 
@@ -68,6 +70,13 @@ impl Connection {
     /// over HTTP: what it cancels may come later than that.
     pub fn overtaking(mut self) -> Self {
         self.overtaking = true;
+        self
+    }
+
+    /// The same for a client that expects error -32602, and no result with `isError`, where a tool refuses
+    /// a call: Goose answers `/agent/call_tool` with 500 then, and `/reply` with `"status": "error"`.
+    pub fn refusing(mut self) -> Self {
+        self.refusing = true;
         self
     }
 
@@ -343,7 +352,7 @@ impl Connection {
             let text = "`arguments` must be an object";
             return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
         }
-        let tool = tool.clone();
+        let (tool, refusing) = (tool.clone(), self.refusing);
         self.run(
             exchange,
             &call.name,
@@ -351,7 +360,7 @@ impl Connection {
             tool.quick,
             Box::new(move |context| {
                 let arguments = arguments.as_deref().map_or("{}", RawValue::get);
-                tool.call(arguments, context).map(Produced::Call)
+                tool.call(arguments, context, refusing).map(Produced::Call)
             }),
         );
     }

@@ -29,8 +29,9 @@ impl InProcess {
                 receiver.message(&message, Stream::Shared);
             }
         });
+        let connection = Connection::new(server, &Cancel::new()).refusing();
         InProcess {
-            connection: Mutex::new(Some(Arc::new(Connection::new(server, &Cancel::new())))),
+            connection: Mutex::new(Some(Arc::new(connection))),
             receiver,
             sink,
         }

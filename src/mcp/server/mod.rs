@@ -32,9 +32,10 @@
 //! - Before `initialize` only `ping` is answered; other methods of the server are -32600. After it
 //!   everything is, also before `notifications/initialized` has come: over HTTP the two may
 //!   overtake each other.
-//! - Arguments that do not fit a tool are a result with `isError`, so that a model can correct
-//!   itself (MCP 2025-11-25, server/tools, error handling); an unknown tool, or arguments that are
-//!   no object, are -32602.
+//! - Whatever a tool says against a call is a result with `isError`, so that a model can correct
+//!   itself (MCP 2025-11-25, server/tools, error handling): arguments that do not fit, a file that is
+//!   missing. Misuse of the protocol is -32602: an unknown tool, or arguments that are not an object.
+//!   See [`Connection::refusing`] for the exception.
 //! - A cancelled request is not answered and its id is free again at once.
 
 mod calls;

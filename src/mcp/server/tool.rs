@@ -24,9 +24,12 @@ pub struct Tool {
 /// Why a tool gives no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolError {
-    /// The call itself was wrong, in a way that a model cannot mend: -32602.
-    InvalidParams(String),
-    /// The tool failed. The model reads the text, so it should say what to do instead.
+    /// The tool did nothing: what the call names is not there, does not fit or may not be touched. The
+    /// client gets it like [`Failed`](ToolError::Failed); a session in this process gets error -32602
+    /// (see [`Connection::refusing`](super::Connection::refusing)).
+    Refused(String),
+    /// The tool failed: a result with `isError`. The model reads the text, so it should say what to do
+    /// instead.
     Failed(String),
 }
 
@@ -92,11 +95,12 @@ impl Tool {
         self
     }
 
-    /// `arguments` is the text of a JSON object.
+    /// `arguments` is the text of a JSON object. `refusing`: what the tool refuses is an error.
     pub(super) fn call(
         &self,
         arguments: &str,
         context: &Context,
+        refusing: bool,
     ) -> Result<CallToolResult, ErrorObject> {
         let whole;
         let (arguments, done) = match (self.handler)(arguments, context) {
@@ -112,8 +116,12 @@ impl Tool {
         };
         match done {
             Ok(Ok(result)) => Ok(result),
-            Ok(Err(ToolError::Failed(text))) => Ok(CallToolResult::text(text).failed()),
-            Ok(Err(ToolError::InvalidParams(text))) => Err(ErrorObject::new(INVALID_PARAMS, text)),
+            Ok(Err(ToolError::Refused(text))) if refusing => {
+                Err(ErrorObject::new(INVALID_PARAMS, text))
+            }
+            Ok(Err(ToolError::Refused(text) | ToolError::Failed(text))) => {
+                Ok(CallToolResult::text(text).failed())
+            }
             Err(error) => {
                 let why = self.misfit(arguments, &error);
                 Ok(CallToolResult::text(format!("The arguments do not fit: {why}.")).failed())
@@ -191,7 +199,7 @@ impl CallToolResult {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ToolError::InvalidParams(text) | ToolError::Failed(text) => f.write_str(text),
+            ToolError::Refused(text) | ToolError::Failed(text) => f.write_str(text),
         }
     }
 }

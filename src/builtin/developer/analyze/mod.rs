@@ -164,7 +164,7 @@ impl Developer {
             Some(true) => MAX_FORCED,
             _ => MAX_TEXT,
         };
-        let text = text.map_err(ToolError::InvalidParams)?;
+        let text = text.map_err(ToolError::Refused)?;
         Ok(editor::for_both(&capped(text, most), 0.0))
     }
 }

@@ -77,7 +77,7 @@ impl Developer {
             let file = files::open_regular(&path)?;
             Ok((path, file))
         });
-        let (path, (file, len)) = found.map_err(ToolError::InvalidParams)?;
+        let (path, (file, len)) = found.map_err(ToolError::Refused)?;
         let programs = Programs::new(self, context)?;
         let name = printable(&path.to_string_lossy(), MAX_NAME);
         Picture::of(file, len, &name, &programs).map(|picture| picture.result(&name))

@@ -155,7 +155,7 @@ impl Developer {
         if args.display.is_some() && title.is_some() {
             let text =
                 "`display` and `window_title` are both given; say which of the two to capture";
-            return Err(ToolError::InvalidParams(text.to_owned()));
+            return Err(ToolError::Refused(text.to_owned()));
         }
         let screen = Screen::here()?;
         let programs = Programs::new(self, context)?;
