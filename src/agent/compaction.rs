@@ -133,6 +133,7 @@ impl Turn<'_> {
                 messages: &[&question],
                 tools: &[],
                 purpose: Purpose::Summary,
+                input: self.work.ratio.tokens(SYSTEM.len() + digest.len()),
             };
             let answer = self.model.provider.ask(&ask, &self.cancel, &mut Unheard);
             match answer {

@@ -46,7 +46,15 @@ impl Registry {
         let stored = session.model_config.clone();
         let stored = stored.and_then(|config| crate::json::from_value(&config).ok());
         let mut config = match stored {
-            Some(config) => config,
+            Some(config) => {
+                let config: ModelConfig = config;
+                // It is the setting that counts, not what it was when the session began.
+                let now = self.catalog().model_config(&name, &config.model_name);
+                ModelConfig {
+                    max_tokens: now.max_tokens,
+                    ..config
+                }
+            }
             None => {
                 let model = match wanted("goose_model") {
                     None => setting("GOOSE_MODEL")?,

@@ -312,6 +312,7 @@ impl Turn<'_> {
                 messages: &messages,
                 tools: &tools,
                 purpose: Purpose::Turn,
+                input: self.work.ratio.tokens(size),
             };
             let mut hearing = Hearing::new(&mut self.speaker);
             let provider = &self.model.provider;

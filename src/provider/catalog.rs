@@ -15,7 +15,7 @@ use crate::outbound::is_local;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use custom::{Custom, Folder};
-use data::{MAKERS, Maker};
+use data::{Engine, MAKERS, Maker};
 use models::Known;
 use serde::Serialize;
 use settings::{Look, Settings};
@@ -285,6 +285,9 @@ impl Catalog {
             _ => context,
         };
         let output = known.and_then(|known| known.max_output_tokens);
+        // Where a number may be left out, the server knows better: it may run the model with another
+        // context, or count what could be written as if it were.
+        let output = output.filter(|_| self.states_output(provider));
         ModelConfig {
             model_name: model.to_owned(),
             context_limit: count("GOOSE_CONTEXT_LIMIT").or(Some(context)),
@@ -294,24 +297,31 @@ impl Catalog {
         }
     }
 
-    /// What is known of a model. A dated or otherwise extended name counts as the longest known one
-    /// that it begins with, and a model of a provider that has those of others as theirs.
+    /// Whether a limit on output goes into every request: the wire protocol demands it, or the user's own
+    /// file names it.
+    fn states_output(&self, provider: &str) -> bool {
+        match self.find(provider) {
+            Ok(Found::Builtin(maker)) => maker.engine == Engine::Anthropic,
+            Ok(Found::Custom(_)) => true,
+            Ok(Found::Own(_)) | Err(_) => false,
+        }
+    }
+
+    /// What the provider's own list says of a model. A dated or otherwise extended name counts as the
+    /// longest known one that it begins with. What other providers say of a model of that name is not
+    /// asked: they run it with limits and prices of their own.
     pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
-        let found = match self.find(provider).ok()? {
+        let known = match self.find(provider).ok()? {
             Found::Custom(custom) => {
                 let mut models = custom.models.into_iter();
-                if let Some(own) = models.find(|own| own.name == model) {
-                    let mut info = ModelInfo::new(provider, model, own.context_limit);
-                    info.max_output_tokens = own.max_tokens;
-                    return Some(info);
-                }
-                None
+                let own = models.find(|own| own.name == model)?;
+                let mut info = ModelInfo::new(provider, model, own.context_limit);
+                info.max_output_tokens = own.max_tokens;
+                return Some(info);
             }
-            Found::Builtin(maker) => best(maker.models.iter(), model),
+            Found::Builtin(maker) => best(maker.models.iter(), model)?,
             Found::Own(_) => return None,
         };
-        let everywhere = MAKERS.iter().flat_map(|maker| maker.models);
-        let known = found.or_else(|| best(everywhere, model))?;
         Some(ModelInfo {
             max_output_tokens: known.output,
             input_token_cost: known.input_price,

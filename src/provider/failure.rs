@@ -5,10 +5,11 @@ use super::error::{Class, Error};
 use serde_json::Value;
 
 /// Words that say that the conversation is too long, in lower case.
-const TOO_LONG: [&str; 15] = [
+const TOO_LONG: [&str; 16] = [
     "context_length_exceeded",
     "context length",
     "context window",
+    "exceed context limit",
     "context size",
     "maximum context",
     "maximum model length",
@@ -79,10 +80,11 @@ pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
         402 => Class::Credits,
         _ if says(&EMPTY) => Class::Credits,
         429 => Class::RateLimit { after: None },
+        // Some say so with 413, or about "too many tokens" for the minute: a summary would not help.
+        0 | 400..=499 if says(&BUSY) => Class::RateLimit { after: None },
         413 => Class::ContextExceeded,
         0 | 400..=499 if says(&TOO_LONG) => Class::ContextExceeded,
         408 | 500..=599 => Class::Server,
-        0 if says(&BUSY) => Class::RateLimit { after: None },
         0 if says(&["authentication", "invalid_api_key", "permission"]) => Class::Authentication,
         0 if says(&BROKEN) => Class::Server,
         0 if says(&["invalid_request", "not_found"]) => Class::Refused,
@@ -158,6 +160,16 @@ mod tests {
                 Class::ContextExceeded,
             ),
             (413, "", Class::ContextExceeded),
+            (
+                413,
+                r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}"#,
+                rate,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"}}"#,
+                Class::ContextExceeded,
+            ),
             (400, r#"{"message":"bad tool"}"#, Class::Refused),
             (404, "no such model", Class::Refused),
             (422, r#"{"detail":"x"}"#, Class::Refused),
@@ -215,6 +227,10 @@ mod tests {
                 Class::Server,
             ),
             (r#"{"error":"who knows"}"#, Class::Server),
+            (
+                r#"{"error":{"type":"rate_limit_error","message":"too many tokens per minute"}}"#,
+                Class::RateLimit { after: None },
+            ),
         ] {
             assert_eq!(
                 in_stream(&serde_json::from_str(json).unwrap()).class,

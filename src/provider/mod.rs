@@ -17,6 +17,7 @@ mod lenient;
 mod names;
 mod ollama;
 mod openai;
+mod output_limit;
 mod parts;
 mod protocol;
 mod remote;
@@ -54,6 +55,9 @@ pub struct Ask<'a> {
     pub tools: &'a [ToolSpec],
     /// What for.
     pub purpose: Purpose,
+    /// About how many tokens the model is to read. The limit on its output leaves them their room in the
+    /// context.
+    pub input: u64,
 }
 
 /// What a model is asked for.
@@ -90,7 +94,8 @@ pub struct ModelConfig {
     pub context_limit: Option<u64>,
     /// How freely it chooses; the provider's default if absent.
     pub temperature: Option<f64>,
-    /// How many tokens it may give; the provider's default if absent.
+    /// How many tokens it may give, if the user says so or the wire protocol demands a number; the
+    /// provider's default if absent.
     pub max_tokens: Option<u64>,
     /// Not supported; always false.
     pub toolshim: bool,

@@ -9,7 +9,7 @@ use super::calls::reject_cut_off;
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Answer, Ask, Class, Error, Listener, Provider, retry};
+use super::{Answer, Ask, Class, Error, Listener, ModelConfig, Provider, output_limit, retry};
 use crate::outbound::said::shown;
 use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type, retry_after};
 use crate::sys::cancel::{Cancel, HookGuard};
@@ -84,6 +84,8 @@ struct Failure {
     after: Option<Duration>,
     /// Nothing speaks for a better end of another try, whatever the class.
     final_word: bool,
+    /// What the provider says about the limit on output, if that is what it refuses.
+    output: Option<output_limit::Said>,
 }
 
 impl From<Error> for Failure {
@@ -92,6 +94,7 @@ impl From<Error> for Failure {
             error,
             after: None,
             final_word: false,
+            output: None,
         }
     }
 }
@@ -122,6 +125,37 @@ impl Remote {
         }
     }
 
+    /// The question with a lower limit on output, after the provider refused the one before; none if there
+    /// was no limit that could be lower.
+    fn with_less_output(
+        &self,
+        ask: &Ask<'_>,
+        output: output_limit::Said,
+    ) -> Option<Result<Outgoing, Error>> {
+        let max_tokens = match output {
+            output_limit::Said::Most(most) => Some(most),
+            output_limit::Said::TooLarge => None,
+        };
+        if max_tokens.is_none() && ask.model.max_tokens.is_none() {
+            return None;
+        }
+        log::info!(
+            "limit on output lowered provider={} from={:?} to={max_tokens:?}",
+            self.name,
+            ask.model.max_tokens
+        );
+        let model = ModelConfig {
+            max_tokens,
+            ..ask.model.clone()
+        };
+        let ask = Ask {
+            model: &model,
+            ..*ask
+        };
+        let outgoing = self.protocol.request(&ask);
+        Some(outgoing.map_err(|error| self.titled(error)))
+    }
+
     fn target(&self, outgoing: &Outgoing) -> Result<Target, Error> {
         let place = Place {
             uri: &outgoing.url,
@@ -150,13 +184,14 @@ impl Provider for Remote {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Answer, Error> {
-        let outgoing = (self.protocol.request(ask)).map_err(|error| self.titled(error))?;
+        let mut outgoing = (self.protocol.request(ask)).map_err(|error| self.titled(error))?;
         let target = self.target(&outgoing)?;
         let mut listener = Heard {
             listener,
             heard: false,
         };
         let mut attempt = 0;
+        let mut lowered = false;
         loop {
             let outcome = Exchange::begin(self, &target, cancel).and_then(|exchange| {
                 exchange.ask(&outgoing, self.protocol.decoder(ask), &mut listener)
@@ -165,6 +200,13 @@ impl Provider for Remote {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
+            if let Some(output) = failure.output
+                && !std::mem::replace(&mut lowered, true)
+                && let Some(lower) = self.with_less_output(ask, output)
+            {
+                outgoing = lower?;
+                continue;
+            }
             attempt += 1;
             let wait = match listener.heard || failure.final_word {
                 true => None,
@@ -385,11 +427,24 @@ impl<'a> Exchange<'a> {
             after = after.or(*said);
             *said = after;
         }
+        let mut output = match class {
+            Class::ContextExceeded | Class::Refused => output_limit::said(&words),
+            _ => None,
+        };
+        if let Some(output_limit::Said::Most(most)) = output {
+            let is_full = most < output_limit::LEAST;
+            class = match is_full {
+                true => Class::ContextExceeded,
+                false => Class::Refused,
+            };
+            output = output.filter(|_| !is_full);
+        }
         let error = Error::new(class, words);
         Failure {
             error: self.remote.worded(self.target, error, Some(head.status)),
             after,
             final_word: false,
+            output,
         }
     }
 

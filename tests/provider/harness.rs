@@ -73,6 +73,8 @@ pub struct Question {
     pub system: String,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
+    /// About how many tokens that is.
+    pub input: u64,
 }
 
 impl Default for Question {
@@ -85,6 +87,7 @@ impl Default for Question {
             system: "be brief".into(),
             messages: vec![Message::text(Role::User, "hello")],
             tools: Vec::new(),
+            input: 0,
         }
     }
 }
@@ -106,6 +109,7 @@ impl Question {
             messages: &messages,
             tools: &self.tools,
             purpose: Purpose::Turn,
+            input: self.input,
         };
         let mut heard = Heard::default();
         let answer = provider.ask(&ask, cancel, &mut heard);

@@ -10,6 +10,11 @@ use std::sync::Arc;
 
 /// The provider of this name, with these variables and no files.
 pub fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provider> {
+    catalog(variables).provider(name).unwrap()
+}
+
+/// All providers, with these variables and no files.
+pub fn catalog(variables: &[(&'static str, &str)]) -> Catalog {
     let lookup = || {
         let variables: Vec<(&'static str, String)> = variables
             .iter()
@@ -23,8 +28,7 @@ pub fn provider(name: &str, variables: &[(&'static str, &str)]) -> Arc<dyn Provi
     let nowhere = PathBuf::from("/no/such/folder");
     let config = Config::with_env(nowhere.join("config.yaml"), lookup());
     let secrets = Secrets::with_env(nowhere.join("secrets.yaml"), lookup());
-    let catalog = Catalog::new(config, Arc::new(secrets), false);
-    catalog.provider(name).unwrap()
+    Catalog::new(config, Arc::new(secrets), false)
 }
 
 pub fn anthropic(server: &ModelServer) -> Arc<dyn Provider> {

@@ -3,6 +3,7 @@
 use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
+use crate::provider::output_limit::capped;
 use crate::provider::parts::{for_model, told};
 use crate::provider::{Ask, ToolSpec, schema};
 use serde::Serialize;
@@ -116,7 +117,10 @@ pub(super) fn body<'a>(ask: &Ask<'a>, stream: bool) -> Body<'a> {
     }
     Body {
         model: &model.model_name,
-        max_tokens: (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
+        max_tokens: capped(
+            ask,
+            (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
+        ),
         system,
         messages: turns(ask.messages),
         tools,

@@ -47,6 +47,7 @@ fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [Tool
         messages,
         tools,
         purpose: Purpose::Turn,
+        input: 0,
     }
 }
 

@@ -313,11 +313,11 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
     assert_eq!(
         serde_json::to_value(&config).unwrap(),
         json!({"model_name": "gpt-4o", "context_limit": 128000, "temperature": null,
-            "max_tokens": 16384, "toolshim": false, "toolshim_model": null})
+            "max_tokens": null, "toolshim": false, "toolshim_model": null})
     );
     for (provider, model, context, output) in [
-        ("openai", "gpt-4o-mini-2024-07-18", 128_000, Some(16_384)),
-        ("openai", "gpt-4-0613", 8_192, Some(4_096)),
+        ("openai", "gpt-4o-mini-2024-07-18", 128_000, None),
+        ("openai", "gpt-4-0613", 8_192, None),
         (
             "anthropic",
             "claude-sonnet-4-5-20250929",
@@ -325,18 +325,12 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
             Some(64_000),
         ),
         ("anthropic", "claude-opus-4-20250514", 200_000, Some(32_000)),
-        (
-            "databricks",
-            "databricks-claude-3-7-sonnet",
-            200_000,
-            Some(64_000),
-        ),
-        (
-            "openrouter",
-            "anthropic/claude-opus-4.1",
-            200_000,
-            Some(32_000),
-        ),
+        ("databricks", "databricks-claude-3-7-sonnet", 200_000, None),
+        ("openrouter", "anthropic/claude-sonnet-4.5", 200_000, None),
+        // What another provider says of a model of this name.
+        ("vllm", "llama-3.3-70b-versatile", 128_000, None),
+        ("litellm", "gpt-4", 128_000, None),
+        ("google", "gemini-2.5-pro", 1_048_576, None),
         ("ollama", "qwen3:8b", 32_768, None),
         ("ollama", "unheard-of", 32_768, None),
         ("vllm", "gpt-4onward", 128_000, None),
@@ -366,7 +360,7 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
     file(
         "a.json",
         r#"{"name": "mine", "engine": "openai", "display_name": "Mine", "api_key_env": "MINE_KEY",
-        "base_url": "https://mine.example/v1", "models": [{"name": "m1", "context_limit": 77}],
+        "base_url": "https://mine.example/v1", "models": [{"name": "m1", "context_limit": 77, "max_tokens": 7}],
         "headers": {"X-A": "b"}, "timeout_seconds": 3}"#,
     );
     file(
@@ -403,10 +397,9 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
         "http://localhost:11434"
     );
     assert_eq!(catalog.model_config("mine", "m1").context_limit, Some(77));
-    assert_eq!(
-        catalog.model_config("mine", "gpt-4o-mini").max_tokens,
-        Some(16_384)
-    );
+    assert_eq!(catalog.model_config("mine", "m1").max_tokens, Some(7));
+    assert_eq!(catalog.model_config("mine", "gpt-4o-mini").max_tokens, None);
+    assert_eq!(catalog.model_info("mine", "gpt-4o-mini"), None);
 
     let settings = resolved(&place.catalog(&[("MINE_KEY", "k")]), "mine").unwrap();
     assert_eq!(settings.url, "https://mine.example/v1/chat/completions");

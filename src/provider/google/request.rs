@@ -5,6 +5,7 @@ use crate::conversation::{Content, Image, Message, Role, ToolRequest, ToolRespon
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
+use crate::provider::output_limit::capped;
 use crate::provider::parts::{for_model, told};
 use crate::provider::{Ask, ToolSpec};
 use serde::Serialize;
@@ -138,7 +139,7 @@ pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
         tools,
         generation_config: Generation {
             temperature: model.temperature,
-            max_output_tokens: model.max_tokens,
+            max_output_tokens: model.max_tokens.map(|wanted| capped(ask, wanted)),
         },
     }
 }

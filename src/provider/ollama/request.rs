@@ -2,8 +2,9 @@
 
 use crate::conversation::{Content, Message, Role};
 use crate::provider::calls::retold;
+use crate::provider::output_limit::capped;
 use crate::provider::parts::{for_model, told};
-use crate::provider::{Ask, ModelConfig, ToolSpec, schema};
+use crate::provider::{Ask, ToolSpec, schema};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -36,7 +37,7 @@ impl Serialize for Body<'_> {
         if is_ours("stream") {
             map.serialize_entry("stream", &true)?;
         }
-        map.serialize_entry("options", &Options(ask.model))?;
+        map.serialize_entry("options", &Options(ask))?;
         for (key, value) in params.into_iter().flatten() {
             if key != "options" {
                 map.serialize_entry(key, value)?;
@@ -47,16 +48,20 @@ impl Serialize for Body<'_> {
 }
 
 /// What the model is told of its limits, and what the user's parameters say besides.
-struct Options<'a>(&'a ModelConfig);
+struct Options<'a>(&'a Ask<'a>);
 
 impl Serialize for Options<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Options(model) = self;
+        let Options(ask) = self;
+        let model = ask.model;
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
         let ours = [
             ("num_ctx", model.context_limit.map(Value::from)),
-            ("num_predict", model.max_tokens.map(Value::from)),
+            (
+                "num_predict",
+                model.max_tokens.map(|wanted| capped(ask, wanted).into()),
+            ),
             ("temperature", model.temperature.map(Value::from)),
         ];
         let mut map = s.serialize_map(None)?;

@@ -409,6 +409,7 @@ fn body(
         messages: &messages,
         tools,
         purpose: Purpose::Turn,
+        input: 0,
     };
     let outgoing = OpenAi::new(options).request(&ask).unwrap();
     serde_json::from_slice(&outgoing.body.unwrap()).unwrap()

@@ -64,6 +64,7 @@ fn ask(
         messages: &messages,
         tools: &[],
         purpose,
+        input: 0,
     };
     provider.ask(&ask, &Cancel::new(), listener)
 }
@@ -291,6 +292,7 @@ fn a_wait_ends_when_nobody_listens() {
         messages: &[&message],
         tools: &[],
         purpose: Purpose::Turn,
+        input: 0,
     };
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,0 +1,168 @@
+//! How many tokens a model may write: what fits beside the input, and what a provider says when it was
+//! asked for more. No I/O and no clock.
+
+use super::Ask;
+
+/// An answer gets at least so much room, in tokens. With less a summary helps more than a short answer.
+pub(super) const LEAST: u64 = 1_024;
+
+/// As many tokens as wanted, unless the context has no room for them beside the input.
+pub(super) fn capped(ask: &Ask<'_>, wanted: u64) -> u64 {
+    let Some(context) = ask.model.context_limit else {
+        return wanted;
+    };
+    // The input is an estimate: it must not take all.
+    let room = context.saturating_sub(ask.input).max(LEAST);
+    wanted.min(room)
+}
+
+/// What the words of an error say about the limit on output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// That it may be this at most.
+    Most(u64),
+    /// That it is too large.
+    TooLarge,
+}
+
+/// What an error says about the limit on output, if that is what it is about.
+pub(super) fn said(words: &str) -> Option<Said> {
+    let words = words.to_lowercase().replace(['`', '\'', '"'], "");
+    // Anthropic: "… exceed context limit: 178959 + 64000 > 200000, …".
+    if let Some((_, sum)) = words.split_once("exceed context limit:") {
+        let mut numbers = sum.split(['+', '>']).map(first_number);
+        let (input, context) = (numbers.next()??, numbers.nth(1)??);
+        return Some(Said::Most(context.saturating_sub(input)));
+    }
+    if let Some(context) = number_after(&words, "maximum context length is ") {
+        return Some(Said::Most(context.saturating_sub(input_of(&words)?)));
+    }
+    if !SIGNS.iter().any(|sign| words.contains(sign)) {
+        return None;
+    }
+    let most = LIMITS.iter().find_map(|limit| number_after(&words, limit));
+    Some(most.map_or(Said::TooLarge, Said::Most))
+}
+
+/// What the limit on output is called.
+const SIGNS: [&str; 4] = [
+    "max_tokens",
+    "max_completion_tokens",
+    "max_new_tokens",
+    "maxoutputtokens",
+];
+/// What stands before the number that is allowed.
+const LIMITS: [&str; 6] = [
+    "supports at most ",
+    "less than or equal to ",
+    "max_tokens is [1, ",
+    "max_tokens must be at most ",
+    "maximum value is ",
+    " > ",
+];
+
+/// The tokens of the input, where an error tells them apart from those of the output.
+fn input_of(words: &str) -> Option<u64> {
+    if words.contains("max_tokens") || words.contains("max_completion_tokens") {
+        // vLLM: "… and your request has 26 input tokens (32768 > 32768 - 26)".
+        if let Some(input) = number_before(words, " input tokens") {
+            return Some(input);
+        }
+    }
+    // "… you requested 65562 tokens (26 in the messages, 65536 in the completion)", also "about".
+    let all = number_after(words, "you requested ").or(number_after(words, "you requested about "));
+    let outputs = [" in the completion", " in the output"];
+    let output = outputs.iter().find_map(|sign| number_before(words, sign));
+    Some(all?.saturating_sub(output?))
+}
+
+fn number_after(words: &str, sign: &str) -> Option<u64> {
+    first_number(words.split_once(sign)?.1)
+}
+
+fn number_before(words: &str, sign: &str) -> Option<u64> {
+    let before = words.split_once(sign)?.0;
+    let start = before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    before[start..].parse().ok()
+}
+
+/// The number at the beginning.
+fn first_number(words: &str) -> Option<u64> {
+    let words = words.trim_start();
+    let end = words.find(|c: char| !c.is_ascii_digit());
+    words[..end.unwrap_or(words.len())].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Said::{Most, TooLarge};
+
+    #[test]
+    fn what_providers_say_about_the_limit_on_output_is_read() {
+        for (words, what) in [
+            (
+                "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease \
+                 input length or `max_tokens` and try again",
+                Some(Most(21_041)),
+            ),
+            (
+                "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for \
+                 claude-3-5-sonnet-20241022",
+                Some(Most(8_192)),
+            ),
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 32768. This model's maximum context \
+                 length is 32768 tokens and your request has 26 input tokens (32768 > 32768 - 26).",
+                Some(Most(32_742)),
+            ),
+            (
+                "This model's maximum context length is 2048 tokens. However, your request has 8 input \
+                 tokens plus 2045 'max_tokens'.",
+                Some(Most(2_040)),
+            ),
+            (
+                "This model's maximum context length is 6048 tokens. However, you requested 6616 tokens \
+                 (568 in the messages, 6048 in the completion). Please reduce the length of the messages or \
+                 completion.",
+                Some(Most(5_480)),
+            ),
+            (
+                "This model's maximum context length is 4096 tokens. However, you requested 5060 tokens \
+                 (5060 in the messages, 0 in the completion).",
+                Some(Most(0)),
+            ),
+            (
+                "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 \
+                 tokens (99000 of text input, 1000 of tool input, 40000 in the output).",
+                Some(Most(31_072)),
+            ),
+            (
+                "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas \
+                 you provided 128000.",
+                Some(Most(16_384)),
+            ),
+            (
+                "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is \
+                 less than the `context_window` for this model",
+                Some(Most(8_192)),
+            ),
+            (
+                "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+                Some(Most(8_192)),
+            ),
+            ("max_tokens is too large", Some(TooLarge)),
+            ("prompt is too long: 210000 tokens > 200000 maximum", None),
+            (
+                "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 \
+                 tokens.",
+                None,
+            ),
+            ("exceed context limit: much", None),
+            ("99999999999999999999 > 9", None),
+            ("", None),
+        ] {
+            assert_eq!(said(words), what, "{words}");
+        }
+    }
+}
