@@ -1,7 +1,7 @@
 //! What MCP servers ask of a session: an answer of its model, or of its user. SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
-use super::context::{self, Ratio};
+use super::context::{self, Estimate};
 use super::desk::Silence;
 use super::floor::{Floor, Note, SAMPLES};
 use super::voice::random_id;
@@ -123,13 +123,14 @@ impl Callbacks for Answers {
         config.max_tokens = Some(params.max_tokens.clamp(1, most));
         config.temperature = params.temperature.or(config.temperature);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
+        let size = system.len() + messages.iter().map(context::size_of).sum::<usize>();
         let ask = Ask {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
             tools: &[],
             purpose: Purpose::Sampling,
-            input: Ratio::default().tokens(context::size(&system, &messages, &[])),
+            input: Estimate::default().tokens(size),
         };
         let answer = model.provider.ask(&ask, cancel, &mut Unheard);
         let answer = answer.map_err(|error| refused(error.message))?;

@@ -32,9 +32,8 @@ impl Turn<'_> {
             "compact" => self.compact("You asked for it").map(|()| None),
             "clear" => {
                 self.work.journal.replace(Vec::new())?;
-                self.speaker.tokens.input_tokens = 0;
-                self.speaker.tokens.output_tokens = 0;
-                self.speaker.tokens.total_tokens = 0;
+                self.work.estimate.forget();
+                self.speaker.tokens.clear();
                 self.tell_conversation();
                 Ok(None)
             }

@@ -1,12 +1,13 @@
 //! Making room: when a conversation fills the model's context, a summary takes its place. The messages
 //! stay in the journal and on the screen; the model no longer sees them.
 
-use super::context;
-use super::turn::{Turn, number};
+use super::context::{self, Request};
+use super::turn::{Turn, Work, number};
 use super::voice::random_id;
 use super::{Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
-use crate::provider::{Ask, Class, Purpose, ToolSpec, Unheard};
+use crate::provider::{Ask, Class, Purpose, Unheard, Usage};
+use std::sync::Arc;
 
 /// How full the context may be, where nothing else is set.
 const THRESHOLD: f64 = 0.8;
@@ -44,26 +45,30 @@ impl Turn<'_> {
         limit.filter(|limit| *limit > 0).unwrap_or(CONTEXT)
     }
 
-    /// Compacts the conversation if it fills more of the model's context than the setting
-    /// `GOOSE_AUTO_COMPACT_THRESHOLD` allows.
-    pub(super) fn make_room(&mut self, system: &str, tools: &[ToolSpec]) -> Result<(), Error> {
+    /// Compacts the conversation if it, with `beside` it so many characters of prompt and tools, fills more
+    /// of the model's context than the setting `GOOSE_AUTO_COMPACT_THRESHOLD` allows. Gives the size of
+    /// the request that is left.
+    pub(super) fn make_room(&mut self, beside: usize) -> Result<Request, Error> {
         let setting = self.registry.setting("GOOSE_AUTO_COMPACT_THRESHOLD");
         let threshold = number(setting.as_ref()).unwrap_or(THRESHOLD);
         let is_on = threshold > 0.0 && threshold < 1.0;
-        if !is_on || !self.may_compact() {
-            return Ok(());
-        }
-        let limit = self.context_limit();
-        let visible = self.work.journal.messages().iter();
-        let visible = visible.filter(|m| m.metadata.agent_visible);
-        let size = context::size(system, visible.map(AsRef::as_ref), tools);
-        if (self.work.ratio.tokens(size) as f64) < limit as f64 * threshold {
-            return Ok(());
+        let request = self.request_size(beside);
+        let limit = self.context_limit() as f64 * threshold;
+        if !is_on || !self.may_compact() || (request.tokens as f64) < limit {
+            return Ok(request);
         }
         let percent = threshold * 100.0;
         self.compact(&format!(
             "The conversation fills more than {percent:.0} % of the model's context"
-        ))
+        ))?;
+        Ok(self.request_size(beside))
+    }
+
+    fn request_size(&mut self, beside: usize) -> Request {
+        let Work {
+            journal, estimate, ..
+        } = &mut *self.work;
+        estimate.request(journal.messages(), beside)
     }
 
     /// Replaces what the model sees of the conversation by a summary, and by what the user asked last.
@@ -89,7 +94,7 @@ impl Turn<'_> {
             Some(at) if pending => &visible[..at],
             _ => &visible[..],
         };
-        let summary = self.summarize(told)?;
+        let (summary, usage) = self.summarize(told)?;
         let text = format!("{summary}\n\n{GO_ON}");
         let mut messages = vec![agents(Message::text(Role::User, text))];
         if let Some(question) = question {
@@ -99,7 +104,9 @@ impl Turn<'_> {
             messages.push(agents(question));
         }
         self.work.journal.hide_all_then(messages)?;
+        self.work.estimate.forget();
         self.compacted = self.work.journal.messages().len();
+        self.speaker.summarized(usage);
         self.tell_conversation();
         self.speaker.notify(say, "The conversation was summed up.");
         Ok(())
@@ -115,12 +122,17 @@ impl Turn<'_> {
         self.speaker.flush();
     }
 
-    fn summarize(&mut self, told: &[std::sync::Arc<Message>]) -> Result<String, Error> {
+    /// The summary of these messages, and what it cost.
+    fn summarize(&mut self, told: &[Arc<Message>]) -> Result<(String, Usage), Error> {
+        let mut usage = Usage::default();
         if told.is_empty() {
-            return Ok("Nothing was said before.".to_owned());
+            return Ok(("Nothing was said before.".to_owned(), usage));
         }
         let limit = self.context_limit();
-        let mut budget = self.work.ratio.size((limit as f64 * DIGEST) as u64);
+        let mut budget = self
+            .work
+            .estimate
+            .characters((limit as f64 * DIGEST) as u64);
         for tries in 1.. {
             let digest = context::digest(told.iter().map(AsRef::as_ref), budget);
             let question = Message::text(
@@ -133,15 +145,15 @@ impl Turn<'_> {
                 messages: &[&question],
                 tools: &[],
                 purpose: Purpose::Summary,
-                input: self.work.ratio.tokens(SYSTEM.len() + digest.len()),
+                input: self.work.estimate.tokens(SYSTEM.len() + digest.len()),
             };
             let answer = self.model.provider.ask(&ask, &self.cancel, &mut Unheard);
             match answer {
                 Ok(answer) => {
-                    self.speaker.used(answer.usage);
+                    usage = answer.usage;
                     let text = Message::new(Role::Assistant, answer.content).concat_text();
                     if !text.trim().is_empty() {
-                        return Ok(text);
+                        return Ok((text, usage));
                     }
                     break;
                 }
@@ -150,7 +162,8 @@ impl Turn<'_> {
             }
         }
         // A digest in the place of a summary that the model does not give: shorter, and nothing invented.
-        Ok(context::digest(told.iter().map(AsRef::as_ref), budget / 8))
+        let digest = context::digest(told.iter().map(AsRef::as_ref), budget / 8);
+        Ok((digest, usage))
     }
 }
 

@@ -1,14 +1,17 @@
 //! How much of a model's context a conversation fills, and the digest that a summary is made from.
 
-use crate::conversation::{Content, Message, Outcome, Role};
-use crate::mcp::types::CallToolResult;
-use crate::provider::{ToolSpec, text_of};
+use super::history;
+use crate::conversation::{Content, Message, Outcome, Role, Session};
+use crate::provider::{ToolSpec, Usage, is_shown_to_model, size_of_response, text_of};
+use std::sync::Arc;
 
 /// Characters of a token, until a model has said how many it counts. English prose has four, code and
 /// JSON three.
 const USUAL: f64 = 3.6;
-/// What a provider's count may make of it.
-const SANE: std::ops::RangeInclusive<f64> = 1.0..=8.0;
+/// What a provider's count may make of it. More characters than that are not counted as one token: the
+/// count is then not one of the whole request, but for example of what the provider did not have in its
+/// cache.
+const MOST: f64 = 64.0;
 /// Requests shorter than this tell little about the ratio, in characters.
 const TELLING: usize = 4_000;
 /// What an image counts for, in characters.
@@ -21,9 +24,162 @@ const PART: usize = 4_000;
 /// The longest answer of a tool in a digest, in characters.
 const ANSWER: usize = 1_500;
 
+/// How many tokens a model will count, estimated from what it has counted: the count of the last
+/// exchange, and in characters what came since.
+#[derive(Default)]
+pub(super) struct Estimate {
+    ratio: Ratio,
+    counted: Option<Counted>,
+}
+
+/// What the provider counted of the last exchange.
+#[derive(Clone, Copy)]
+struct Counted {
+    /// How many messages it covers; the last of them is the answer.
+    messages: usize,
+    input: u64,
+    output: u64,
+    /// The request, unless another process made it or this one before it forgot it.
+    request: Option<Request>,
+}
+
+/// The size of a request to the model.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Request {
+    /// In tokens.
+    pub(super) tokens: u64,
+    /// In characters, or what counts like them.
+    characters: usize,
+    /// How many of them are not of the conversation, but of the prompt and the tools.
+    beside: usize,
+}
+
+impl Estimate {
+    /// Starts from the counts that are stored with the session, if they are not those that were taken here.
+    pub(super) fn resume(&mut self, session: &Session, messages: &[Arc<Message>]) {
+        let count = |tokens: Option<i64>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
+        let (input, output) = (count(session.input_tokens), count(session.output_tokens));
+        let (input, output) = (input.unwrap_or(0), output.unwrap_or(0));
+        let messages = session.counted_messages.unwrap_or_else(|| {
+            let last = messages.iter().rposition(|message| is_answer(message));
+            last.map_or(0, |last| last + 1)
+        });
+        let known = |counted: Counted| {
+            (counted.messages, counted.input, counted.output) == (messages, input, output)
+        };
+        if !self.counted.is_some_and(known) {
+            self.counted = (messages > 0 && input > 0).then_some(Counted {
+                messages,
+                input,
+                output,
+                request: None,
+            });
+        }
+    }
+
+    /// The counts of the last exchange say nothing about the conversation that follows.
+    pub(super) fn forget(&mut self) {
+        self.counted = None;
+    }
+
+    /// How many messages the provider's count covers; 0 if there is none.
+    pub(super) fn counted_messages(&self) -> usize {
+        self.counted.map_or(0, |counted| counted.messages)
+    }
+
+    /// The size of a request with these messages, and `beside` them a prompt and tools of so many
+    /// characters.
+    pub(super) fn request(&mut self, messages: &[Arc<Message>], beside: usize) -> Request {
+        self.since_counted(messages, beside).unwrap_or_else(|| {
+            self.counted = None;
+            let characters = size_of_all(messages) + beside;
+            Request {
+                tokens: self.ratio.tokens(characters),
+                characters,
+                beside,
+            }
+        })
+    }
+
+    /// The same from what the provider counted last, if that is a part of this conversation.
+    fn since_counted(&mut self, messages: &[Arc<Message>], beside: usize) -> Option<Request> {
+        let counted = self.counted?;
+        let at = counted.messages.checked_sub(1)?;
+        let answer = messages.get(at).filter(|message| is_answer(message))?;
+        let before = match counted.request {
+            Some(request) => request,
+            // The prompt and the tools are taken to be what they were.
+            None => {
+                let characters = size_of_all(&messages[..at]) + beside;
+                if !self.ratio.learn(characters, counted.input) {
+                    return None;
+                }
+                let request = Request {
+                    tokens: counted.input,
+                    characters,
+                    beside,
+                };
+                self.counted = Some(Counted {
+                    request: Some(request),
+                    ..counted
+                });
+                request
+            }
+        };
+        let answer = size_of(answer);
+        let since = size_of_all(&messages[at..]);
+        // Some models count thoughts that they do not get back.
+        let mut tokens = match counted.output {
+            0 => self.ratio.tokens(answer),
+            output => self.ratio.tokens(answer).min(output),
+        };
+        tokens += self.ratio.tokens(since.saturating_sub(answer));
+        tokens += counted.input + self.ratio.tokens(beside.saturating_sub(before.beside));
+        let gone = self.ratio.tokens(before.beside.saturating_sub(beside));
+        Some(Request {
+            tokens: tokens.saturating_sub(gone),
+            characters: (before.characters + since + beside).saturating_sub(before.beside),
+            beside,
+        })
+    }
+
+    /// The provider counted this for a request and its answer, which is the last of these messages, unless
+    /// there was none to store.
+    pub(super) fn learn(&mut self, request: Request, usage: Usage, messages: &[Arc<Message>]) {
+        let Some(input) = usage.input.filter(|input| *input > 0) else {
+            return;
+        };
+        if !messages.last().is_some_and(|last| is_answer(last)) {
+            return;
+        }
+        if self.ratio.learn(request.characters, input) {
+            self.counted = Some(Counted {
+                messages: messages.len(),
+                input,
+                output: usage.output.unwrap_or(0),
+                request: Some(request),
+            });
+        }
+    }
+
+    /// The tokens in `characters`.
+    pub(super) fn tokens(&self, characters: usize) -> u64 {
+        self.ratio.tokens(characters)
+    }
+
+    /// The characters in `tokens`.
+    pub(super) fn characters(&self, tokens: u64) -> usize {
+        self.ratio.characters(tokens)
+    }
+}
+
+fn is_answer(message: &Message) -> bool {
+    message.role == Role::Assistant && message.metadata.agent_visible
+}
+
 /// How many characters a model counts as a token, learned from what providers report.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ratio(f64);
+struct Ratio(f64);
 
 impl Default for Ratio {
     fn default() -> Self {
@@ -32,67 +188,59 @@ impl Default for Ratio {
 }
 
 impl Ratio {
-    /// A request of `size` characters was counted as `tokens`.
-    pub(super) fn learn(&mut self, size: usize, tokens: u64) {
-        if size >= TELLING && tokens > 0 {
-            let ratio = size as f64 / tokens as f64;
-            if SANE.contains(&ratio) {
-                self.0 = ratio;
-            }
+    /// A request of `size` characters was counted as `tokens`; false if that cannot be.
+    fn learn(&mut self, size: usize, tokens: u64) -> bool {
+        let ratio = size as f64 / tokens as f64;
+        if ratio > MOST {
+            return false;
         }
+        if size >= TELLING {
+            self.0 = ratio.max(1.0);
+        }
+        true
     }
 
     /// The tokens in `size` characters.
-    pub(super) fn tokens(self, size: usize) -> u64 {
+    fn tokens(self, size: usize) -> u64 {
         (size as f64 / self.0).ceil() as u64
     }
 
     /// The characters in `tokens`.
-    pub(super) fn size(self, tokens: u64) -> usize {
+    fn characters(self, tokens: u64) -> usize {
         (tokens as f64 * self.0) as usize
     }
 }
 
-/// The size of a request, in characters or what counts like them.
-pub(super) fn size<'m>(
-    system: &str,
-    messages: impl IntoIterator<Item = &'m Message>,
-    tools: &[ToolSpec],
-) -> usize {
+/// The size of what is sent besides the conversation: the prompt and the tools, in characters.
+pub(super) fn size_beside(system: &str, tools: &[ToolSpec]) -> usize {
     let tools = tools.iter().map(|tool| {
         AROUND + tool.name.len() + tool.description.len() + tool.input_schema.get().len()
     });
-    let messages = messages.into_iter().map(size_of);
-    system.len() + messages.sum::<usize>() + tools.sum::<usize>()
+    system.len() + tools.sum::<usize>()
 }
 
-fn size_of(message: &Message) -> usize {
+/// The size of the messages as the model sees them.
+fn size_of_all(messages: &[Arc<Message>]) -> usize {
+    let shown = history::repaired(messages);
+    shown.iter().map(|message| size_of(message)).sum()
+}
+
+/// The size of what a model sees of a message, in characters or what counts like them.
+pub(super) fn size_of(message: &Message) -> usize {
     let part = |part: &Content| match part {
-        Content::Text(text) => text.text.len(),
-        Content::Image(_) => IMAGE,
+        Content::Text(text) if is_shown_to_model(text.annotations.as_ref()) => text.text.len(),
+        Content::Image(image) if is_shown_to_model(image.annotations.as_ref()) => IMAGE,
         Content::ToolRequest(request) => request.tool_call.value().map_or(AROUND, |call| {
             AROUND + call.name.len() + call.arguments.get().len()
         }),
-        Content::ToolResponse(response) => match &response.tool_result {
-            Outcome::Success { value } => AROUND + size_of_result(value),
-            Outcome::Error { error } => AROUND + error.len(),
-        },
+        Content::ToolResponse(response) => {
+            let (text, images) = size_of_response(&response.tool_result);
+            AROUND + text + images * IMAGE
+        }
         Content::Thinking(thinking) => thinking.thinking.len(),
         _ => 0,
     };
     AROUND + message.content.iter().map(part).sum::<usize>()
-}
-
-fn size_of_result(result: &CallToolResult) -> usize {
-    if let ([], Some(data)) = (&result.content[..], &result.structured_content) {
-        return data.get().len();
-    }
-    let part = |json: &str| match json.contains(r#""image""#) || json.contains(r#""audio""#) {
-        true => json.len().min(IMAGE),
-        false => json.len(),
-    };
-    let parts = result.content.iter().map(|part_| part(part_.as_json()));
-    parts.sum()
 }
 
 /// The conversation as text of at most about `budget` bytes, for somebody who is to sum it up. What
@@ -102,6 +250,7 @@ pub(super) fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget
     for message in messages {
         for part in &message.content {
             let (who, text) = match part {
+                Content::Text(text) if !is_shown_to_model(text.annotations.as_ref()) => continue,
                 Content::Text(text) if message.role == Role::User => ("User", text.text.clone()),
                 Content::Text(text) => ("Assistant", text.text.clone()),
                 Content::Image(_) => ("User", "(an image)".to_owned()),
@@ -146,16 +295,91 @@ fn shortened(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
+    fn said(role: Role, text: &str) -> Arc<Message> {
+        Arc::new(Message::text(role, text))
+    }
+
+    fn usage(input: u64, output: u64) -> Usage {
+        Usage {
+            input: Some(input),
+            output: Some(output),
+            total: None,
+        }
+    }
+
     #[test]
     fn a_provider_corrects_the_estimate_within_reason() {
         let mut ratio = Ratio::default();
         assert_eq!(ratio.tokens(3_600), 1_000);
-        ratio.learn(8_000, 4_000);
-        assert_eq!((ratio.tokens(3_600), ratio.size(100)), (1_800, 200));
-        ratio.learn(8_000, 1);
-        ratio.learn(100, 1);
-        ratio.learn(8_000, 0);
+        assert!(ratio.learn(8_000, 4_000));
+        assert_eq!((ratio.tokens(3_600), ratio.characters(100)), (1_800, 200));
+        assert!(!ratio.learn(8_000, 1) && !ratio.learn(8_000, 0));
+        assert!(ratio.learn(100, 2), "too short to learn from");
         assert_eq!(ratio.tokens(3_600), 1_800);
+        assert!(ratio.learn(12_000, 1_000));
+        assert_eq!(ratio.tokens(3_600), 300);
+    }
+
+    #[test]
+    fn only_what_came_since_the_count_is_estimated() {
+        let mut messages = vec![said(Role::User, &"x".repeat(10_000))];
+        let mut estimate = Estimate::default();
+        let first = estimate.request(&messages, 2_000);
+        assert_eq!(first.tokens, (12_016_f64 / USUAL).ceil() as u64);
+        messages.push(said(Role::Assistant, &"y".repeat(984)));
+        estimate.learn(first, usage(1_502, 100), &messages);
+        // Eight characters a token.
+        messages.push(said(Role::User, &"z".repeat(784)));
+        let next = estimate.request(&messages, 2_000);
+        assert!((1_702..1_715).contains(&next.tokens), "{next:?}");
+        // The prompt grew by 100 tokens.
+        let grown = estimate.request(&messages, 2_800);
+        assert_eq!(grown.tokens, next.tokens + 100);
+        // Thoughts that the model does not get back are not counted.
+        estimate.learn(first, usage(1_502, 50_000), &messages[..2]);
+        let next = estimate.request(&messages, 2_000);
+        assert!(next.tokens < 1_800, "{next:?}");
+    }
+
+    #[test]
+    fn the_count_of_another_process_is_taken_over() {
+        let messages = [
+            said(Role::User, &"x".repeat(10_000)),
+            said(Role::Assistant, "yes"),
+            said(Role::User, "and"),
+        ];
+        let session = |counted_messages| Session {
+            input_tokens: Some(1_000),
+            output_tokens: Some(1),
+            counted_messages,
+            ..Session::default()
+        };
+        for counted in [Some(2), None] {
+            let mut estimate = Estimate::default();
+            estimate.resume(&session(counted), &messages);
+            let request = estimate.request(&messages, 0);
+            assert!((1_001..1_020).contains(&request.tokens), "{request:?}");
+            assert_eq!(estimate.counted_messages(), 2);
+        }
+        // It covers nothing, or something else than this conversation.
+        for counted in [Some(0), Some(1), Some(9)] {
+            let mut estimate = Estimate::default();
+            estimate.resume(&session(counted), &messages);
+            assert!(estimate.request(&messages, 0).tokens > 2_700);
+            assert_eq!(estimate.counted_messages(), 0);
+        }
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_one_of_the_whole_request_is_left_alone() {
+        let messages = [
+            said(Role::User, &"x".repeat(10_000)),
+            said(Role::Assistant, "yes"),
+        ];
+        let mut estimate = Estimate::default();
+        let request = estimate.request(&messages[..1], 0);
+        estimate.learn(request, usage(10, 10), &messages);
+        assert!(estimate.request(&messages, 0).tokens > 2_700);
     }
 
     #[test]
@@ -165,6 +389,7 @@ mod tests {
                 {"type": "text", "text": "open"},
                 {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
             ]}}},
+            {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
         ]});
         let message: Message = serde_json::from_value(message).unwrap();
         assert_eq!(digest([&message], usize::MAX), "Result: open\n\n");

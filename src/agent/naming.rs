@@ -2,7 +2,7 @@
 //! after the first turn, so that no answer waits for it.
 
 use super::Registry;
-use super::context::{self, Ratio};
+use super::context::{self, Estimate};
 use super::live::Agent;
 use crate::conversation::{Message, Role};
 use crate::provider::{Ask, Listener, Purpose};
@@ -63,7 +63,7 @@ impl Registry {
                 messages: &[&question],
                 tools: &[],
                 purpose: Purpose::Name,
-                input: Ratio::default().tokens(digest.len()),
+                input: Estimate::default().tokens(digest.len()),
             };
             let mut bound = Bound::new(cancel.child());
             let asked = bound.cancel.clone();

@@ -123,6 +123,7 @@ impl Registry {
                 messages.truncate(kept);
                 // They were counted with what is left out.
                 (copy.total_tokens, copy.input_tokens, copy.output_tokens) = (None, None, None);
+                copy.counted_messages = None;
             }
             return Ok(sessions.add(copy, messages)?.id);
         }
@@ -131,7 +132,8 @@ impl Registry {
         if let Some(kept) = kept(all.iter().map(AsRef::as_ref), fork.until) {
             let messages = all[..kept].iter().map(|message| (**message).clone());
             journal.replace(messages.collect())?;
-            sessions.end_turn(&mut journal, |_| ())?;
+            // The tokens were counted with what is left out.
+            sessions.end_turn(&mut journal, |session| session.counted_messages = Some(0))?;
         }
         Ok(id.to_owned())
     }

@@ -4,7 +4,7 @@
 //! The turn runs in the thread of whoever asked. Everything it says goes out as an [`Event`], and is
 //! in the session's journal before the next request to the model.
 
-use super::context::{self, Ratio};
+use super::context::{self, Estimate};
 use super::floor::{Floor, Model};
 use super::live::Agent;
 use super::mode::Mode;
@@ -36,7 +36,7 @@ const MAX_BAD: usize = 3;
 /// What an agent keeps from turn to turn. The turn that runs has it.
 pub(super) struct Work {
     pub(super) journal: Journal,
-    pub(super) ratio: Ratio,
+    pub(super) estimate: Estimate,
     /// How the turns went, where two models share them.
     progress: Progress,
     /// Which of the two answered last.
@@ -51,7 +51,7 @@ impl Work {
         let turns = journal.messages().iter().filter(is_turn).count();
         Work {
             journal,
-            ratio: Ratio::default(),
+            estimate: Estimate::default(),
             progress: Progress::of_turns(turns),
             part: None,
         }
@@ -70,6 +70,8 @@ pub(super) struct Turn<'t> {
     pub(super) model: Model,
     /// The session's own model, where another one answers this turn.
     own: Model,
+    /// The tokens when the turn began.
+    before: TokenState,
     /// How many calls there were in this turn.
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
@@ -156,6 +158,9 @@ impl Registry {
             && !is_same(&so_far, work.journal.messages())
         {
             work.journal.replace(so_far)?;
+            work.estimate.forget();
+        } else {
+            work.estimate.resume(&session, work.journal.messages());
         }
         if history::is_stray(&user, work.journal.messages()) {
             let token_state = speaker.tokens;
@@ -175,6 +180,7 @@ impl Registry {
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
         agent.floor.begin(&model, mode);
         let mut turn = Turn {
+            before: speaker.tokens,
             registry: self,
             agent: &agent,
             session,
@@ -301,18 +307,18 @@ impl Turn<'_> {
     fn ask(&mut self) -> Result<Option<Message>, Error> {
         let tools = self.tools()?;
         let system = self.system();
+        let beside = context::size_beside(&system, &tools);
         let (answer, heard, size) = loop {
-            self.make_room(&system, &tools)?;
+            let size = self.make_room(beside)?;
             let history = history::repaired(self.work.journal.messages());
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
-            let size = context::size(&system, messages.iter().copied(), &tools);
             let ask = Ask {
                 model: &self.model.config,
                 system: &system,
                 messages: &messages,
                 tools: &tools,
                 purpose: Purpose::Turn,
-                input: self.work.ratio.tokens(size),
+                input: size.tokens,
             };
             let mut hearing = Hearing::new(&mut self.speaker);
             let provider = &self.model.provider;
@@ -327,10 +333,13 @@ impl Turn<'_> {
         };
         match answer {
             Ok(answer) => {
-                if let Some(input) = answer.usage.input {
-                    self.work.ratio.learn(size, input);
-                }
-                self.take(answer, heard)
+                let usage = answer.usage;
+                let message = self.take(answer, heard)?;
+                let Work {
+                    journal, estimate, ..
+                } = &mut *self.work;
+                estimate.learn(size, usage, journal.messages());
+                Ok(message)
             }
             Err(error) => {
                 if !heard.content.is_empty() {
@@ -456,11 +465,13 @@ impl Turn<'_> {
 
     /// Makes everything durable, and says how the turn ended.
     fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
-        let (tokens, model) = (self.speaker.tokens, &self.own);
+        let (before, tokens, model) = (self.before, self.speaker.tokens, &self.own);
+        let counted_messages = self.work.estimate.counted_messages();
         let stored = self.registry.stores().sessions.end_turn(
             &mut self.work.journal,
             |session: &mut Session| {
-                tokens.keep(session);
+                tokens.store(&before, session);
+                session.counted_messages = Some(counted_messages);
                 if session.provider_name.is_none() {
                     session.provider_name = Some(model.provider.name().to_owned());
                     session.model_config = crate::json::to_value(&model.config).ok();
@@ -468,7 +479,7 @@ impl Turn<'_> {
             },
         );
         let end = end?;
-        stored?;
+        self.speaker.tokens = TokenState::of(&stored?);
         if self.answered
             && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
         {

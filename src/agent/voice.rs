@@ -54,6 +54,12 @@ impl Speaker<'_> {
         }
     }
 
+    /// The summary that takes the place of the conversation has cost this.
+    pub(super) fn summarized(&mut self, usage: Usage) {
+        let [input, output, total] = counts(usage);
+        self.tokens.summarize(input, output, total);
+    }
+
     /// An exchange with the model that is no part of the conversation has cost this.
     pub(super) fn spent(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);

@@ -54,6 +54,11 @@ pub struct Session {
     pub provider_name: Option<String>,
     /// The model in use, with its limits.
     pub model_config: Option<Value>,
+    /// How many messages the tokens of the last exchange cover, its answer included; 0 if they cover
+    /// no part of the conversation as it is now, absent where another program stored them. It is stored
+    /// with the session, but not part of Goose's API.
+    #[serde(skip_serializing)]
+    pub counted_messages: Option<usize>,
 }
 
 /// Who started a session.

@@ -35,14 +35,47 @@ impl TokenState {
         }
     }
 
-    /// Stores it with the session.
-    pub fn keep(&self, session: &mut Session) {
+    /// Stores it with the session, which was at `before` when the counting began. The sums of all exchanges
+    /// grow by what was spent since, because another process may have stored its own meanwhile.
+    pub fn store(&self, before: &TokenState, session: &mut Session) {
         session.input_tokens = Some(self.input_tokens);
         session.output_tokens = Some(self.output_tokens);
         session.total_tokens = Some(self.total_tokens);
-        session.accumulated_input_tokens = Some(self.accumulated_input_tokens);
-        session.accumulated_output_tokens = Some(self.accumulated_output_tokens);
-        session.accumulated_total_tokens = Some(self.accumulated_total_tokens);
+        let grow = |sum: &mut Option<i64>, before: i64, now: i64| {
+            let spent = now.saturating_sub(before);
+            *sum = Some(sum.unwrap_or(0).saturating_add(spent));
+        };
+        grow(
+            &mut session.accumulated_input_tokens,
+            before.accumulated_input_tokens,
+            self.accumulated_input_tokens,
+        );
+        grow(
+            &mut session.accumulated_output_tokens,
+            before.accumulated_output_tokens,
+            self.accumulated_output_tokens,
+        );
+        grow(
+            &mut session.accumulated_total_tokens,
+            before.accumulated_total_tokens,
+            self.accumulated_total_tokens,
+        );
+    }
+
+    /// A summary takes the place of the conversation: it cost this, and what it says is all that the
+    /// context holds.
+    pub fn summarize(&mut self, input: i64, output: i64, total: i64) {
+        self.spend(input, output, total);
+        self.input_tokens = output;
+        self.output_tokens = 0;
+        self.total_tokens = output;
+    }
+
+    /// The context holds nothing of the conversation any more. What it cost stays counted.
+    pub fn clear(&mut self) {
+        self.input_tokens = 0;
+        self.output_tokens = 0;
+        self.total_tokens = 0;
     }
 
     /// One more exchange with the model.
@@ -59,5 +92,49 @@ impl TokenState {
         sum(&mut self.accumulated_input_tokens, input);
         sum(&mut self.accumulated_output_tokens, output);
         sum(&mut self.accumulated_total_tokens, total);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_grow_by_what_was_spent_here() {
+        let before = TokenState {
+            accumulated_input_tokens: 100,
+            accumulated_output_tokens: 10,
+            accumulated_total_tokens: 110,
+            ..TokenState::default()
+        };
+        let mut tokens = before;
+        tokens.add(50, 5, 55);
+        tokens.spend(1, 2, 3);
+        // Another process has stored 1,000 more.
+        let mut session = Session {
+            accumulated_input_tokens: Some(1_100),
+            ..Session::default()
+        };
+        tokens.store(&before, &mut session);
+        assert_eq!(session.accumulated_input_tokens, Some(1_151));
+        assert_eq!(session.accumulated_output_tokens, Some(7));
+        assert_eq!(session.accumulated_total_tokens, Some(58));
+        assert_eq!(
+            (session.input_tokens, session.total_tokens),
+            (Some(50), Some(55))
+        );
+    }
+
+    #[test]
+    fn a_summary_is_all_that_the_context_holds() {
+        let mut tokens = TokenState::default();
+        tokens.add(1_000, 100, 1_100);
+        tokens.summarize(1_200, 50, 1_250);
+        assert_eq!((tokens.input_tokens, tokens.output_tokens), (50, 0));
+        assert_eq!(tokens.total_tokens, 50);
+        assert_eq!(tokens.accumulated_total_tokens, 2_350);
+        tokens.clear();
+        assert_eq!(tokens.total_tokens, 0);
+        assert_eq!(tokens.accumulated_total_tokens, 2_350);
     }
 }

@@ -76,7 +76,7 @@ impl Annotations<'_> {
 }
 
 /// Whether content with these annotations is meant for the model. MCP: without an audience it is.
-pub(super) fn for_model(annotations: Option<&RawJson>) -> bool {
+pub(crate) fn for_model(annotations: Option<&RawJson>) -> bool {
     let read = |raw: &RawJson| match crate::json::from_str::<Annotations>(raw.get()) {
         Ok(annotations) => annotations.let_through(),
         // What cannot be read restricts nothing.
@@ -100,6 +100,12 @@ pub(super) fn told(outcome: &Outcome<CallToolResult>) -> Told<'_> {
 /// The text in what a model is told of a tool's result.
 pub(crate) fn text_of(result: &CallToolResult) -> String {
     result_told(result).text
+}
+
+/// The bytes of text and the number of images in what a model is told of a tool's answer.
+pub(crate) fn size_of_response(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
+    let told = told(outcome);
+    (told.text.len(), told.images.len())
 }
 
 /// Whether a part of a tool's result is meant for the model.

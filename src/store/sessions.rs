@@ -34,6 +34,9 @@ const MAX_SIZE: u64 = 64 << 20;
 /// Fields that are not stored: they follow from `messages.jsonl`.
 const DERIVED: [&str; 2] = ["conversation", "message_count"];
 
+/// The field of [`Session::counted_messages`], which is stored but not shown.
+const COUNTED: &str = "counted_messages";
+
 /// The sessions of one folder, shared by threads and with other processes.
 ///
 /// Ids that are not of the form `YYYYMMDD_N` are those of no session, whatever lies there.
@@ -495,6 +498,9 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     stored.extend(fields);
     for name in DERIVED {
         stored.shift_remove(name);
+    }
+    if let Some(messages) = session.counted_messages {
+        stored.insert(COUNTED.to_owned(), messages.into());
     }
     serde_json::to_vec_pretty(&stored).map_err(unwritable)
 }

@@ -224,3 +224,102 @@ fn a_turn_that_outgrows_the_context_goes_on_after_a_summary() {
     }
     session.say("hello").finishes();
 }
+
+/// Long answers of a model that counts ten characters as a token, as some do with what repeats.
+fn thrifty() -> Value {
+    let turn = |user: &str, input: u64| {
+        json!({"when": {"user": user}, "usage": {"input": input, "output": 1_200},
+            "steps": [{"text": "x".repeat(12_000)}]})
+    };
+    json!({"summary": "They talked.", "turns": [
+        turn("one", 300), turn("two", 1_500), turn("three", 2_700), turn("four", 3_900),
+        turn("five", 6_000), turn("six", 500),
+    ]})
+}
+
+#[test]
+fn what_the_model_counts_is_believed_also_after_a_restart() {
+    let server = Server::scripted(thrifty()).start();
+    let session = server.session([]);
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    let id = session.id.clone();
+    let undisturbed = |server: &crate::support::server::Live, text: &str| {
+        let turn = server.known(&id).say(text).finishes();
+        assert_eq!(turn.notices("inlineMessage"), [""; 0], "{text}");
+    };
+    undisturbed(&server, "one");
+    undisturbed(&server, "two");
+    server.known(&id).stop();
+    undisturbed(&server, "three");
+    let server = server.restart();
+    undisturbed(&server, "four");
+    let server = server.restart();
+    undisturbed(&server, "five");
+    // Now 7,200 tokens of 8,000 are used.
+    let server = server.restart();
+    let turn = server.known(&id).say("six").finishes();
+    let notices = turn.notices("inlineMessage");
+    assert!(notices[0].contains("more than 80 %"), "{notices:?}");
+    assert_eq!(turn.tokens()["totalTokens"], 1_700);
+}
+
+#[test]
+fn what_came_since_the_model_counted_is_estimated() {
+    let server = Server::scripted(thrifty()).start();
+    let session = server.session([]);
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    session.say("one").finishes();
+    let id = session.id.clone();
+    let server = server.restart();
+    let session = server.known(&id);
+    let turn = session
+        .say(&format!("two {}", "word ".repeat(20_000)))
+        .finishes();
+    let notices = turn.notices("inlineMessage");
+    assert!(notices[0].contains("more than 80 %"), "{notices:?}");
+}
+
+#[test]
+fn the_counts_say_how_full_the_context_is_after_a_summary() {
+    let server = Server::scripted(thrifty()).start();
+    let session = server.session([]);
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    let before = session.say("five").finishes().tokens();
+    assert_eq!(before["totalTokens"], 7_200);
+    session.say("/compact").finishes();
+    let id = session.id.clone();
+    let server = server.restart();
+    let session = server.known(&id);
+    assert_eq!(
+        session.stored()["total_tokens"],
+        0,
+        "the script counts none"
+    );
+    assert_eq!(session.stored()["accumulated_total_tokens"], 7_200);
+    let turn = session.say("one").finishes();
+    assert_eq!(turn.notices("inlineMessage"), [""; 0]);
+}
+
+#[test]
+fn what_only_the_user_sees_does_not_fill_the_context() {
+    let for_user = json!({"audience": ["user"]});
+    let result = json!({"content": [
+        {"type": "text", "text": "done"},
+        {"type": "text", "text": "x".repeat(60_000), "annotations": for_user},
+    ]});
+    let script = Script::new().tool("draw", [Action::Result(result)]);
+    let calls = json!({"repeat": true, "turns": [
+        {"steps": [{"call": {"name": "one__draw"}}, {"text": "There it is."}]},
+    ]});
+    let server = Server::scripted(calls).start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    for _ in 0..2 {
+        let turn = session.say("draw").finishes().says("There it is.");
+        assert_eq!(turn.notices("inlineMessage"), [""; 0]);
+    }
+}

@@ -283,3 +283,33 @@ fn what_does_not_start_is_missing_and_the_rest_is_there() {
     let session = server.begin_session([broken, fine]);
     session.say("what?").finishes().says("I have one__echo.");
 }
+
+#[test]
+fn what_another_process_spends_meanwhile_is_counted_too() {
+    let script = json!({"repeat": true, "turns": [{
+        "steps": [{"call": {"name": "one__echo", "arguments": {"message": "m"}}}, {"text": "done"}],
+        "usage": {"input": 10, "output": 5},
+    }]});
+    let server = Server::scripted(script)
+        .setting("GOOSE_MODE", "approve")
+        .start();
+    let session = server.session([Extension::scripted("one", &Script::new())]);
+    let mut turn = session.begin_turn("go");
+    let id = turn.asks();
+    // As a second server on the same folder stores its turn.
+    let path = format!("data/sessions/{}/session.json", session.id);
+    let path = server.root().join(path);
+    let mut stored: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for (name, tokens) in [("input", 700), ("output", 300), ("total", 1_000)] {
+        stored[format!("accumulated_{name}_tokens")] = tokens.into();
+    }
+    std::fs::write(&path, stored.to_string()).unwrap();
+    session.confirm(&id, "allow_once");
+    let turn = turn.rest().finishes().says("done");
+    assert_eq!(turn.tokens()["accumulatedTotalTokens"], 1_030);
+    let stored = session.stored();
+    assert_eq!(stored["accumulated_input_tokens"], 720);
+    assert_eq!(stored["accumulated_output_tokens"], 310);
+    assert_eq!(stored["accumulated_total_tokens"], 1_030);
+    assert_eq!(stored["total_tokens"], 15);
+}
