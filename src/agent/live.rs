@@ -5,6 +5,7 @@ use super::Error;
 use super::callbacks::Answers;
 use super::floor::Floor;
 use super::turn::Work;
+use crate::conversation::{Imported, SwitchedOff};
 use crate::extension::{
     self, Context, ExtensionConfig, ListedTool, Manager, State, Status, absent, config, platform,
 };
@@ -134,7 +135,8 @@ impl Drop for Working<'_> {
 
 impl Agent {
     /// Begins to activate the extensions and returns at once. `before` is the agent that this one
-    /// replaces: it is ended first, so that the two never hold the same thing. `patience` is how long
+    /// replaces: it is ended first, so that the two never hold the same thing. Of `off`, the extensions
+    /// that are switched off count as failed. `patience` is how long
     /// the user has to answer what a server asks.
     ///
     /// # Errors
@@ -142,6 +144,7 @@ impl Agent {
     pub(super) fn launch(
         mut context: Context,
         configs: Vec<Value>,
+        off: Imported,
         before: Option<Arc<Agent>>,
         patience: Duration,
         server: &Cancel,
@@ -174,7 +177,9 @@ impl Agent {
             if let Some(before) = before {
                 before.close();
             }
-            let results = this.activate(&configs);
+            let mut results = this.activate(&configs);
+            let not_begun = |it: &SwitchedOff| failed(&it.name, off.reason(it));
+            results.extend(off.switched_off.iter().map(not_begun));
             this.extensions.begun();
             let _ = this.results.set(results);
             drop(working);

@@ -31,5 +31,5 @@ pub use event::{Event, Events};
 pub use live::{Agent, ExtensionResult};
 pub use mode::{Confirmation, Mode};
 pub use models::ModelChoice;
-pub use registry::{Registry, Start, Stores};
+pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use sessions::Fork;

@@ -7,8 +7,8 @@ use super::kept::Kept;
 use super::recent::Recent;
 use super::table::{Running, Table};
 use super::{Agent, Error, ExtensionResult, settings};
-use crate::conversation::Session;
-use crate::extension::{Context, ExtensionConfig, Status, config};
+use crate::conversation::{Imported, Session};
+use crate::extension::{self, Context, ExtensionConfig, Status, config, platform};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
@@ -59,8 +59,39 @@ pub struct Start {
     pub working_dir: PathBuf,
     /// The recipe, if there is one.
     pub recipe: Option<Recipe>,
+    /// Who has chosen what the recipe does.
+    pub recipe_source: RecipeSource,
     /// The extensions to use, unless the recipe says; the enabled ones of the configuration if absent.
     pub extension_overrides: Option<Vec<Value>>,
+}
+
+/// Where a recipe comes from, and so whether its extensions run.
+///
+/// A client that sends a recipe has read it, and shows it to the user before it does: Goose Desktop
+/// scans it and asks whether to trust it. So does who keeps a recipe in a folder of the configuration.
+/// A link goes from the address that was clicked to the server without anyone having looked, and a
+/// recipe in the working directory may have come with a checkout: of these only those extensions run
+/// that the user has configured, see [`extension::divide`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecipeSource {
+    /// The client sends it, or the user keeps it in a folder of the configuration.
+    #[default]
+    User,
+    /// A recipe link.
+    Link,
+    /// A folder in the working directory.
+    Project,
+}
+
+impl RecipeSource {
+    /// What it is called, if it is from outside.
+    fn outside(self) -> Option<&'static str> {
+        match self {
+            RecipeSource::User => None,
+            RecipeSource::Link => Some("a recipe link"),
+            RecipeSource::Project => Some("a recipe of the working directory"),
+        }
+    }
 }
 
 /// All live agents.
@@ -121,9 +152,16 @@ impl Registry {
         if let Some(recipe) = &start.recipe {
             recipe.check()?;
         }
-        let wanted = match start.recipe.as_ref().and_then(Recipe::extensions) {
-            Some(extensions) => extensions.to_vec(),
-            None => match start.extension_overrides {
+        let mut imported = Imported::default();
+        let asked = start.recipe.as_ref().and_then(Recipe::extensions);
+        let wanted = match (asked, start.recipe_source.outside()) {
+            (Some(extensions), Some(from)) => {
+                let more = start.extension_overrides.unwrap_or_default();
+                imported.from = from.to_owned();
+                self.take_over(extensions, more, &mut imported)?
+            }
+            (Some(extensions), None) => extensions.to_vec(),
+            (None, _) => match start.extension_overrides {
                 Some(extensions) => extensions,
                 None => self.enabled()?,
             },
@@ -140,6 +178,7 @@ impl Registry {
         let session = self.stores.sessions.create(NewSession {
             working_dir,
             extensions,
+            imported,
             recipe: start.recipe.map(Recipe::into_value),
             ..NewSession::default()
         })?;
@@ -167,6 +206,37 @@ impl Registry {
             }
         }
         Ok(enabled)
+    }
+
+    /// Those of the extensions `wanted` by an import that the user has configured, enabled or not, or
+    /// named in `more`. The others go to `imported`.
+    pub(super) fn take_over(
+        &self,
+        wanted: &[Value],
+        more: Vec<Value>,
+        imported: &mut Imported,
+    ) -> Result<Vec<Value>, Error> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut own = self.stores.config.extensions()?.entries;
+        own.extend(platform::absent(|key| {
+            own.iter().any(|(own, _)| own == key)
+        }));
+        let own = own.into_iter().map(|(_, mut entry)| {
+            if let Some(entry) = entry.as_object_mut() {
+                entry.shift_remove("enabled");
+            }
+            entry
+        });
+        let own = own.chain(more);
+        let own: Vec<_> = own
+            .filter_map(|entry| ExtensionConfig::from_value(entry).ok())
+            .collect();
+        let divided = extension::divide(wanted, &own);
+        imported.switched_off = divided.switched_off;
+        imported.left_out.extend(divided.invalid);
+        Ok(divided.active)
     }
 
     /// The session and, where `load` says so, what became of its extensions; activates them if the
@@ -270,7 +340,7 @@ impl Registry {
         let key = extension.key();
         self.with_agent(id, |agent| {
             agent.extensions.add(extension, cancel)?;
-            self.change_extensions(id, |enabled| {
+            self.change_extensions(id, &key, |enabled| {
                 let value = extension.to_value();
                 match enabled.iter_mut().find(|other| has_key(other, &key)) {
                     Some(other) => *other = value,
@@ -288,7 +358,8 @@ impl Registry {
         let key = config::key(name);
         self.with_agent(id, |agent| {
             agent.extensions.remove(name);
-            self.change_extensions(id, |enabled| enabled.retain(|other| !has_key(other, &key)))
+            let forget = |enabled: &mut Vec<Value>| enabled.retain(|other| !has_key(other, &key));
+            self.change_extensions(id, &key, forget)
         })
     }
 
@@ -309,15 +380,23 @@ impl Registry {
         }
     }
 
+    /// Changes the enabled extensions; that with this key is no longer one that is switched off.
     fn change_extensions(
         &self,
         id: &str,
+        key: &str,
         change: impl FnOnce(&mut Vec<Value>),
     ) -> Result<(), Error> {
         self.stores.sessions.update(id, |session| {
             let mut enabled = session.enabled_extensions().to_vec();
             change(&mut enabled);
             session.set_enabled_extensions(enabled);
+            if let Some(mut imported) = session.extension_data.imported() {
+                imported
+                    .switched_off
+                    .retain(|off| config::key(&off.name) != key);
+                session.extension_data.set_imported(&imported);
+            }
         })?;
         Ok(())
     }
@@ -406,9 +485,10 @@ impl Registry {
             callbacks: None,
         };
         let configs = session.enabled_extensions().to_vec();
+        let off = session.extension_data.imported().unwrap_or_default();
         let patience = self.patience();
         let (agent, new) = self.live.enter(&session.id, running, |before| {
-            Agent::launch(context, configs, before, patience, &self.cancel)
+            Agent::launch(context, configs, off, before, patience, &self.cancel)
         })?;
         match new {
             true => self.keep_house(),

@@ -1,13 +1,15 @@
 //! Changes to stored sessions that a running agent must not miss: names, copies, recipe values.
 
+use super::voice::random_id;
 use super::{Error, Registry};
-use crate::conversation::{MAX_NAME, Message, Session};
-use crate::extension::{Container, ExtensionConfig};
-use crate::recipe;
+use crate::conversation::{Export, Imported, MAX_NAME, Message, Metadata, Role, Session};
+use crate::extension::Container;
+use crate::recipe::{self, Recipe};
 use crate::sys::cancel::Cancel;
+use crate::text::printable;
 use serde_json::{Map, Value};
 use std::env;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 
 /// What a fork is to be.
 #[derive(Clone, Copy, Debug)]
@@ -140,24 +142,64 @@ impl Registry {
 
     /// Makes a session of what [`Session::from_export`] reads, with its messages.
     ///
+    /// What comes from outside runs nothing: its extensions are active only if the user has configured
+    /// ones that do the same, and its recipe is there only if it passes [`Recipe::check`]. What was not
+    /// taken over is kept with the session ([`Imported`]), and a last message tells the user.
+    ///
     /// # Errors
-    /// When the text is no exported session, or the session cannot be stored.
+    /// When the text is no exported session, the configuration cannot be read, or the session cannot be
+    /// stored.
     pub fn import(&self, text: &str) -> Result<Session, Error> {
-        let (mut session, messages) = Session::from_export(text).map_err(refused)?;
+        let Export {
+            mut session,
+            mut messages,
+            left_out,
+        } = Session::from_export(text).map_err(refused)?;
         if session.working_dir.as_os_str().is_empty() {
             session.working_dir = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
         }
-        let mut extensions = session.enabled_extensions().to_vec();
-        extensions.truncate(super::registry::MAX_EXTENSIONS);
-        extensions.retain(|config| {
-            let read = ExtensionConfig::from_value(config.clone());
-            read.inspect_err(|reason| log::warn!("left out of an import reason={reason:?}"))
-                .is_ok()
-        });
+        session.working_dir = path::absolute(&session.working_dir).unwrap_or(session.working_dir);
+        let mut imported = Imported {
+            from: "an imported session".to_owned(),
+            left_out,
+            ..Imported::default()
+        };
+        if let Some(recipe) = session.recipe.take() {
+            match check(&recipe) {
+                Ok(()) => session.recipe = Some(recipe),
+                Err(error) => {
+                    let reason = printable(&error.to_string(), 500);
+                    imported.left_out.push(format!("the recipe: {reason}"));
+                }
+            }
+        }
+        let wanted = session.enabled_extensions();
+        let (wanted, more) = wanted.split_at(wanted.len().min(super::registry::MAX_EXTENSIONS));
+        if !more.is_empty() {
+            let more = format!("the extensions after the first {}", wanted.len());
+            imported.left_out.push(more);
+        }
+        let extensions = self.take_over(wanted, Vec::new(), &mut imported)?;
         session.set_enabled_extensions(extensions);
+        session.extension_data.set_imported(&imported);
+        if !imported.is_empty() {
+            messages.push(notice(&imported));
+        }
         let made = self.stores().sessions.add(session, messages)?;
         self.session_with_messages(&made.id)
     }
+}
+
+fn check(recipe: &Value) -> Result<(), recipe::Error> {
+    let given = recipe.as_object().cloned().unwrap_or_default();
+    Recipe::from_object(given)?.check()
+}
+
+/// What was not taken over of an import, as a message to the user.
+pub(super) fn notice(imported: &Imported) -> Message {
+    Message::text(Role::Assistant, imported.notice())
+        .with_id(random_id("msg_"))
+        .seen_by(Metadata::USER_ONLY)
 }
 
 /// How many messages come before the moment `until`; `None` if all do.

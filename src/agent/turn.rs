@@ -9,7 +9,7 @@ use super::floor::{Floor, Model};
 use super::live::Agent;
 use super::mode::Mode;
 use super::voice::{Hearing, Speaker, random_id};
-use super::{Error, Event, Events, Registry, history, naming, prompt};
+use super::{Error, Event, Events, Registry, history, naming, prompt, sessions};
 use crate::builtin::todo;
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
@@ -254,8 +254,12 @@ impl Turn<'_> {
         let Some(user) = self.obey(user)? else {
             return Ok(End::Finished);
         };
+        let is_first = self.work.journal.messages().is_empty();
         if !user.content.is_empty() {
             self.keep(user)?;
+        }
+        if is_first && let Some(imported) = self.session.extension_data.imported() {
+            self.tell(sessions::notice(&imported))?;
         }
         let (limit, who) = self.max_turns();
         let (mut count, mut bad) = (0, 0);
@@ -447,9 +451,11 @@ impl Turn<'_> {
 
     /// Says something in the place of the model; the model is not told.
     pub(super) fn stop_short(&mut self, text: impl Into<String>) -> Result<(), Error> {
-        let message = Message::text(Role::Assistant, text)
-            .with_id(random_id("msg_"))
-            .seen_by(Metadata::USER_ONLY);
+        let message = Message::text(Role::Assistant, text).with_id(random_id("msg_"));
+        self.tell(message.seen_by(Metadata::USER_ONLY))
+    }
+
+    fn tell(&mut self, message: Message) -> Result<(), Error> {
         self.speaker.say(&message);
         self.speaker.flush();
         self.keep(message)

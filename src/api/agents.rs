@@ -1,7 +1,8 @@
 //! `/agent`: the life of a session's agent, its tools and resources. CORE §7.2, §7.3.
 
+use super::sessions::with_warnings;
 use super::{cancel_of, with};
-use crate::agent::{self, ExtensionResult, ModelChoice, Registry, Start};
+use crate::agent::{self, ExtensionResult, ModelChoice, RecipeSource, Registry, Start};
 use crate::conversation::Session;
 use crate::extension::{ExtensionConfig, ListedTool};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
@@ -160,27 +161,43 @@ struct ToolInfo {
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: StartRequest = request.json()?;
-    let recipe = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
-        (Some(recipe), _, _) => Some(recipe),
-        (None, Some(id), _) => Some(saved_recipe(registry, &id, &body.working_dir)?),
-        (None, None, Some(link)) => Some(Recipe::from_link(&link).map_err(agent::Error::from)?),
-        (None, None, None) => None,
+    let (recipe, recipe_source) = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
+        (Some(recipe), _, _) => (Some(recipe), RecipeSource::User),
+        (None, Some(id), _) => {
+            let (recipe, source) = saved_recipe(registry, &id, &body.working_dir)?;
+            (Some(recipe), source)
+        }
+        (None, None, Some(link)) => {
+            let recipe = Recipe::from_link(&link).map_err(agent::Error::from)?;
+            (Some(recipe), RecipeSource::Link)
+        }
+        (None, None, None) => (None, RecipeSource::User),
     };
     let overrides = body.extension_overrides;
     let session = registry.start(Start {
         working_dir: body.working_dir,
         recipe,
+        recipe_source,
         extension_overrides: overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
     })?;
-    Ok(Response::json(&session))
+    Ok(with_warnings(&session))
 }
 
-fn saved_recipe(registry: &Registry, id: &str, working_dir: &Path) -> Result<Recipe, Error> {
+fn saved_recipe(
+    registry: &Registry,
+    id: &str,
+    working_dir: &Path,
+) -> Result<(Recipe, RecipeSource), Error> {
     let config = store::files::parent(registry.stores().config.path());
-    let found = Library::new(config, working_dir).find(id);
+    let users = Library::of_user(config).find(id);
+    if let Some(recipe) = users.map_err(agent::Error::from)? {
+        return Ok((recipe, RecipeSource::User));
+    }
+    let found = Library::of_project(working_dir).find(id);
     let unknown = || Error::not_found(format!("Recipe not found: {id}"));
-    found.map_err(agent::Error::from)?.ok_or_else(unknown)
+    let recipe = found.map_err(agent::Error::from)?.ok_or_else(unknown)?;
+    Ok((recipe, RecipeSource::Project))
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -111,7 +111,25 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
         json: String,
     }
     let Import { json } = request.json()?;
-    Ok(Response::json(&registry.import(&json)?))
+    Ok(with_warnings(&registry.import(&json)?))
+}
+
+/// The session, and beside its fields, in `warnings`, what was not taken over of an import. Goose's
+/// clients pass over fields that they do not know.
+pub(super) fn with_warnings(session: &Session) -> Response {
+    #[derive(serde::Serialize)]
+    struct WithWarnings<'a> {
+        #[serde(flatten)]
+        session: &'a Session,
+        warnings: Vec<String>,
+    }
+    match session.extension_data.imported() {
+        None => Response::json(session),
+        Some(imported) => Response::json(&WithWarnings {
+            session,
+            warnings: imported.warnings(),
+        }),
+    }
 }
 
 fn get(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -1,6 +1,7 @@
 //! Exported sessions, as this program and Goose write them.
 
-use super::{Message, Session};
+use super::{ExtensionData, Message, Session};
+use crate::text::printable;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -19,16 +20,30 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
+/// An exported session.
+#[derive(Clone, Debug)]
+pub struct Export {
+    /// The session; its extensions and its recipe are those of the file.
+    pub session: Session,
+    /// The messages that the user sees.
+    pub messages: Vec<Message>,
+    /// What was left out because the user would not notice it, a phrase each.
+    pub left_out: Vec<String>,
+}
+
 impl Session {
     /// Reads an exported session: a JSON object with its messages in `conversation`, or, as Goose
     /// once wrote it, an object on the first line and a message on each other.
     ///
     /// What belongs to the place that it comes from is left behind: its id, its schedule, its provider
-    /// and its model. All that is known stays as it was.
+    /// and its model. So is what acts without being seen: the container, the values of the recipe's
+    /// parameters, which may name files, what extensions keep, and messages that are hidden from the
+    /// user. Where messages before a hidden one were kept from the model, because the hidden one was
+    /// their summary, the model sees them again.
     ///
     /// # Errors
     /// When it is neither, or a message is none.
-    pub fn from_export(text: &str) -> Result<(Self, Vec<Message>), ImportError> {
+    pub fn from_export(text: &str) -> Result<Export, ImportError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         let (mut fields, messages) = match crate::json::from_str::<Value>(text) {
             Ok(Value::Object(mut fields)) => {
@@ -59,6 +74,15 @@ impl Session {
                 crate::json::from_value(message).map_err(refused)
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let mut left_out = Vec::new();
+        let extension_data = extensions_alone(like.extension_data, &mut left_out);
+        if like
+            .user_recipe_values
+            .is_some_and(|values| !values.is_empty())
+        {
+            left_out.push("the values of the recipe's parameters".to_owned());
+        }
+        let messages = visible(messages, &mut left_out);
         let session = Session {
             id: String::new(),
             name: match like.name.trim() {
@@ -69,10 +93,47 @@ impl Session {
             schedule_id: None,
             provider_name: None,
             model_config: None,
+            extension_data,
+            user_recipe_values: None,
             ..like
         };
-        Ok((session, messages))
+        Ok(Export {
+            session,
+            messages,
+            left_out,
+        })
     }
+}
+
+/// The list of enabled extensions, and nothing else of `data`.
+fn extensions_alone(data: ExtensionData, left_out: &mut Vec<String>) -> ExtensionData {
+    let mut alone = ExtensionData::default();
+    alone.set_enabled(data.enabled().to_vec());
+    if let Some(container) = data.container() {
+        left_out.push(format!("the container {}", printable(&container, 100)));
+    }
+    let kept = data.kept().map(|key| printable(key, 50));
+    let kept: Vec<String> = kept.take(10).collect();
+    if !kept.is_empty() {
+        left_out.push(format!("what extensions keep: {}", kept.join(", ")));
+    }
+    alone
+}
+
+/// The messages that the user sees.
+fn visible(mut messages: Vec<Message>, left_out: &mut Vec<String>) -> Vec<Message> {
+    let is_hidden = |message: &Message| !message.metadata.user_visible;
+    let Some(last) = messages.iter().rposition(is_hidden) else {
+        return messages;
+    };
+    let all = messages.len();
+    for message in &mut messages[..last] {
+        message.metadata.agent_visible = true;
+    }
+    messages.retain(|message| !is_hidden(message));
+    let hidden = all - messages.len();
+    left_out.push(format!("messages that are hidden from the user: {hidden}"));
+    messages
 }
 
 /// The first line's object and the other lines' values, if that is what there is.
@@ -112,11 +173,16 @@ mod tests {
             "conversation": [message("a"), message("b")], "message_count": 9,
             "provider_name": "p", "from_the_future": [],
         });
-        let (session, messages) = Session::from_export(&text.to_string()).unwrap();
+        let Export {
+            session,
+            messages,
+            left_out,
+        } = Session::from_export(&text.to_string()).unwrap();
         assert_eq!((session.id.as_str(), session.name.as_str()), ("", "n"));
         assert_eq!(session.accumulated_total_tokens, Some(5));
         assert_eq!(session.recipe, Some(json!({"title": "T"})));
-        assert_eq!(session.extension_data.0["todo.v0"]["content"], "x");
+        assert_eq!(session.extension_data, ExtensionData::default());
+        assert_eq!(left_out, ["what extensions keep: todo.v0"]);
         assert!(session.user_set_name && session.schedule_id.is_none());
         assert!(session.provider_name.is_none() && session.conversation.is_none());
         let texts: Vec<_> = messages.iter().map(Message::concat_text).collect();
@@ -127,8 +193,8 @@ mod tests {
     fn the_older_form_with_a_message_a_line_is_read() {
         let header = json!({"working_dir": "/w", "description": "d", "message_count": 2});
         let text = format!("{header}\n{}\n\n{}\n", message("a"), message("b"));
-        let (session, messages) = Session::from_export(&text).unwrap();
-        assert_eq!((session.name.as_str(), messages.len()), ("d", 2));
+        let read = Session::from_export(&text).unwrap();
+        assert_eq!((read.session.name.as_str(), read.messages.len()), ("d", 2));
     }
 
     #[test]
@@ -144,18 +210,71 @@ mod tests {
         let text = json!({"working_dir": "/w", "conversation": [
             {"role": "assistant", "created": 1, "content": content},
         ]});
-        let (_, messages) = Session::from_export(&text.to_string()).unwrap();
-        let back = serde_json::to_value(&messages[0]).unwrap();
+        let read = Session::from_export(&text.to_string()).unwrap();
+        let back = serde_json::to_value(&read.messages[0]).unwrap();
         assert_eq!(back["content"], content);
     }
 
     #[test]
     fn what_is_missing_takes_its_default_and_long_names_are_cut() {
-        let (session, messages) = Session::from_export(r#"{"working_dir":"/w"}"#).unwrap();
-        assert_eq!((session.name.as_str(), messages.len()), ("New Chat", 0));
+        let read = Session::from_export(r#"{"working_dir":"/w"}"#).unwrap();
+        assert_eq!(
+            (read.session.name.as_str(), read.messages.len()),
+            ("New Chat", 0)
+        );
+        assert!(read.left_out.is_empty());
         let text = json!({"working_dir": "/w", "name": "é".repeat(300)});
-        let (session, _) = Session::from_export(&text.to_string()).unwrap();
+        let session = Session::from_export(&text.to_string()).unwrap().session;
         assert_eq!(session.name.chars().count(), MAX_NAME);
+    }
+
+    #[test]
+    fn what_acts_unseen_is_left_out() {
+        let mut messages: Vec<Value> = ["a", "b", "summary", "c", "d", "never"].map(message).into();
+        for (n, user, agent) in [
+            (0, true, false),
+            (1, true, false),
+            (2, false, true),
+            (4, true, false),
+            (5, false, false),
+        ] {
+            messages[n]["metadata"] = json!({"userVisible": user, "agentVisible": agent});
+        }
+        messages.push(messages[4].clone());
+        let list = json!([{"type": "builtin", "name": "developer"}]);
+        let text = json!({
+            "working_dir": "/w", "conversation": messages,
+            "user_recipe_values": {"key": "/home/u/.ssh/id_rsa"},
+            "extension_data": {
+                "enabled_extensions.v0": {"extensions": list, "more": 1},
+                "container.v0": {"container_id": "prod\u{202e}"}, "a": {}, "imported.v0": {},
+            },
+        });
+        let read = Session::from_export(&text.to_string()).unwrap();
+        let said = read.messages.iter();
+        let said: Vec<_> = said
+            .map(|it| (it.concat_text(), it.metadata.agent_visible))
+            .collect();
+        let expected = [
+            ("a", true),
+            ("b", true),
+            ("c", true),
+            ("d", true),
+            ("d", false),
+        ];
+        assert_eq!(said, expected.map(|(text, seen)| (text.to_owned(), seen)));
+        assert_eq!(read.session.enabled_extensions(), list.as_array().unwrap());
+        assert_eq!(read.session.extension_data.0.len(), 1);
+        assert_eq!(read.session.user_recipe_values, None);
+        assert_eq!(
+            read.left_out,
+            [
+                "the container prod\\u{202e}",
+                "what extensions keep: a, imported.v0",
+                "the values of the recipe's parameters",
+                "messages that are hidden from the user: 2",
+            ]
+        );
     }
 
     #[test]

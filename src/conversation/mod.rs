@@ -1,11 +1,13 @@
 //! The types that the API, the store and the providers share.
 
 mod import;
+mod imported;
 mod message;
 mod session;
 mod tokens;
 
-pub use import::{ImportError, MAX_NAME};
+pub use import::{Export, ImportError, MAX_NAME};
+pub use imported::{Imported, SwitchedOff};
 pub use message::{
     Action, ActionRequired, Content, FrontendToolRequest, Image, Message, Metadata,
     NotificationType, Outcome, Reasoning, RedactedThinking, Role, SystemNotification, Text,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Message;
+use super::{Imported, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -88,6 +88,7 @@ impl ExtensionData {
     const LIST: &'static str = "extensions";
     const CONTAINER: &'static str = "container.v0";
     const ID: &'static str = "container_id";
+    const IMPORTED: &'static str = "imported.v0";
 }
 
 /// Nothing enabled, said explicitly, as Goose does.
@@ -145,6 +146,28 @@ impl ExtensionData {
                 self.0.insert(Self::CONTAINER.to_owned(), state.into());
             }
             None => drop(self.0.shift_remove(Self::CONTAINER)),
+        }
+    }
+
+    /// The keys under which extensions keep something.
+    pub fn kept(&self) -> impl Iterator<Item = &str> {
+        let known = [Self::ENABLED, Self::CONTAINER];
+        let keys = self.0.keys().map(String::as_str);
+        keys.filter(move |key| !known.contains(key))
+    }
+
+    /// What was not taken over of the import that the session comes from.
+    pub fn imported(&self) -> Option<Imported> {
+        crate::json::from_value(self.0.get(Self::IMPORTED)?).ok()
+    }
+
+    /// Replaces what was not taken over of an import.
+    pub fn set_imported(&mut self, imported: &Imported) {
+        match crate::json::to_value(imported) {
+            Ok(value) if !imported.is_empty() => {
+                self.0.insert(Self::IMPORTED.to_owned(), value);
+            }
+            _ => drop(self.0.shift_remove(Self::IMPORTED)),
         }
     }
 }

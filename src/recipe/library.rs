@@ -35,17 +35,21 @@ pub struct Entry {
 }
 
 impl Library {
-    /// `recipes` in the configuration folder, `.goose/recipes` in the working directory, and the
-    /// folders that the variable `GOOSE_RECIPE_PATH` lists.
-    pub fn new(config: &Path, working_dir: &Path) -> Self {
+    /// What the user keeps: `recipes` in the configuration folder, and the folders that the variable
+    /// `GOOSE_RECIPE_PATH` lists.
+    pub fn of_user(config: &Path) -> Self {
         let listed = std::env::var_os("GOOSE_RECIPE_PATH").unwrap_or_default();
         let more: Vec<PathBuf> = std::env::split_paths(&listed).collect();
-        let mut folders = vec![
-            config.join("recipes"),
-            working_dir.join(".goose").join("recipes"),
-        ];
+        let mut folders = vec![config.join("recipes")];
         folders.extend(more.into_iter().filter(|path| !path.as_os_str().is_empty()));
         Library { folders }
+    }
+
+    /// What comes with the files that a session works on: `.goose/recipes` in the working directory.
+    pub fn of_project(working_dir: &Path) -> Self {
+        Library {
+            folders: vec![working_dir.join(".goose").join("recipes")],
+        }
     }
 
     /// These folders and no others.

@@ -89,8 +89,9 @@ fn texts(
         let given = values.get(&parameter.key).filter(|it| !it.is_null());
         let text = match (given, &parameter.default) {
             (Some(value), _) => scalar(value).ok_or_else(|| wrong(parameter, "it is no text"))?,
-            (None, Some(default)) => default.clone(),
-            (None, None) => {
+            // A recipe reads no file that the user has not named.
+            (None, Some(default)) if parameter.input_type != InputType::File => default.clone(),
+            (None, _) => {
                 missing.push(parameter.key.clone());
                 continue;
             }
@@ -329,6 +330,14 @@ mod tests {
             assert!(error.contains(reason), "{error}");
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_default_of_a_file_parameter_is_not_read() {
+        let recipe = recipe("file", json!({"default": "/etc/passwd"}));
+        let keys = vec!["v".to_owned()];
+        let rendered = recipe.render(&Map::new(), Path::new("/"));
+        assert_eq!(rendered, Err(Error::Missing { keys }));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::journal::{self, Count, Journal};
 use super::known::Known;
 use super::{Error, Paths, Result, files};
-use crate::conversation::{ExtensionData, Message, Session, SessionType};
+use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
 use crate::sys::fs::{Stamp, private_dir};
 use crate::sys::{clock, lock};
 
@@ -68,6 +68,8 @@ pub struct NewSession {
     pub session_type: SessionType,
     /// The configurations of its extensions.
     pub extensions: Vec<Value>,
+    /// What was not taken over of its recipe.
+    pub imported: Imported,
     /// The recipe it starts from.
     pub recipe: Option<Value>,
     /// The values for the recipe's parameters.
@@ -103,6 +105,7 @@ impl Sessions {
     pub fn create(&self, new: NewSession) -> Result<Session> {
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
+        extension_data.set_imported(&new.imported);
         let session = Session {
             working_dir: new.working_dir,
             name: new.name.unwrap_or_else(|| "New Chat".to_owned()),

@@ -12,6 +12,7 @@ mod config;
 mod environment;
 mod frontends;
 mod history;
+mod imports;
 mod offers;
 mod sessions;
 mod status;

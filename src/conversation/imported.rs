@@ -1,0 +1,72 @@
+//! What a session keeps of an import: the extensions that came with it and are switched off, and what
+//! was left out.
+
+use crate::text::printable;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The most entries that a notice lists.
+const LISTED: usize = 20;
+
+/// What was not taken over of something that came from outside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Imported {
+    /// What it was, for example `an exported session`.
+    pub from: String,
+    /// The extensions that do not run.
+    pub switched_off: Vec<SwitchedOff>,
+    /// What else was left out, a phrase each.
+    pub left_out: Vec<String>,
+}
+
+/// An extension that came from outside and does not run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SwitchedOff {
+    /// Its name.
+    pub name: String,
+    /// What it would do, for example ``run `npx server` ``.
+    pub effect: String,
+    /// Its configuration, for a client that adds it to the session.
+    pub config: Value,
+}
+
+impl Imported {
+    /// Whether everything was taken over.
+    pub fn is_empty(&self) -> bool {
+        self.switched_off.is_empty() && self.left_out.is_empty()
+    }
+
+    /// Why the extension `off` does not run, and what to do.
+    pub fn reason(&self, off: &SwitchedOff) -> String {
+        format!(
+            "it came with {} and is switched off, as no extension of the configuration does the \
+             same: it would {}; add it to this session if you trust it",
+            self.from, off.effect
+        )
+    }
+
+    /// A sentence for each thing that was not taken over.
+    pub fn warnings(&self) -> Vec<String> {
+        let name = |off: &SwitchedOff| printable(&off.name, 100);
+        let off = self.switched_off.iter();
+        let off = off.map(|off| format!("extension \"{}\": {}", name(off), self.reason(off)));
+        let left_out = self.left_out.iter();
+        let left_out = left_out.map(|what| format!("left out of {}: {what}", self.from));
+        off.chain(left_out).collect()
+    }
+
+    /// What the user is told in the conversation.
+    pub fn notice(&self) -> String {
+        let mut text = format!("Not everything of {} was taken over:\n", self.from);
+        let warnings = self.warnings();
+        for warning in warnings.iter().take(LISTED) {
+            text += &format!("\n- {warning}");
+        }
+        if let Some(more @ 1..) = warnings.len().checked_sub(LISTED) {
+            text += &format!("\n- and {more} more");
+        }
+        text
+    }
+}

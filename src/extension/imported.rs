@@ -1,0 +1,256 @@
+//! Extensions that come from outside, with an exported session or a recipe link. What comes from outside
+//! starts nothing and connects to nothing: an extension is taken over only if the user has configured
+//! one that does the same, and then it is the user's own entry that runs.
+
+use super::ExtensionConfig;
+use super::platform;
+use crate::conversation::SwitchedOff;
+use crate::text::printable;
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+/// The fields that do not change what an extension does. `name` is compared by its key, and
+/// `available_tools` may only get fewer.
+const WITHOUT_EFFECT: [&str; 6] = [
+    "name",
+    "description",
+    "display_name",
+    "timeout",
+    "bundled",
+    "available_tools",
+];
+
+/// The longest description of an effect, in characters. The configuration beside it is complete.
+const LONGEST: usize = 1_000;
+
+/// The extensions of an import.
+#[derive(Debug, Default)]
+pub struct Divided {
+    /// Those that the user has too: the user's own entries.
+    pub active: Vec<Value>,
+    /// The others.
+    pub switched_off: Vec<SwitchedOff>,
+    /// Why entries are not an extension's configuration, a phrase each.
+    pub invalid: Vec<String>,
+}
+
+/// Divides the extensions that an import asks for by whether `own` has one that does the same.
+pub fn divide(wanted: &[Value], own: &[ExtensionConfig]) -> Divided {
+    let mut divided = Divided::default();
+    for value in wanted {
+        let config = match ExtensionConfig::from_value(value.clone()) {
+            Ok(config) => config,
+            Err(reason) => {
+                let name = printable(value["name"].as_str().unwrap_or("?"), 100);
+                let reason = printable(&reason, 200);
+                divided
+                    .invalid
+                    .push(format!("the extension \"{name}\": {reason}"));
+                continue;
+            }
+        };
+        match own.iter().find_map(|own| narrowed(own, &config)) {
+            Some(own) => divided.active.push(own),
+            None => divided.switched_off.push(SwitchedOff {
+                name: config.name().to_owned(),
+                effect: printable(&effect(&config), LONGEST),
+                config: config.to_value(),
+            }),
+        }
+    }
+    divided
+}
+
+/// The entry `own` with no more tools than `wanted` has; `None` if the two do not do the same, or no
+/// tool is left.
+fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
+    if own.key() != wanted.key() {
+        return None;
+    }
+    let (mut value, wanted) = (own.to_value(), wanted.to_value());
+    if essence(&value) != essence(&wanted) {
+        return None;
+    }
+    let tools = |value: &Value| {
+        value["available_tools"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default()
+    };
+    let (ours, theirs) = (tools(&value), tools(&wanted));
+    // An empty list stands for all tools.
+    if !theirs.is_empty() {
+        let both = theirs
+            .into_iter()
+            .filter(|tool| ours.is_empty() || ours.contains(tool));
+        let both: Vec<Value> = both.collect();
+        if both.is_empty() {
+            return None;
+        }
+        value["available_tools"] = both.into();
+    }
+    Some(value)
+}
+
+/// The fields that decide what an extension does.
+fn essence(config: &Value) -> Map<String, Value> {
+    let mut fields = config.as_object().cloned().unwrap_or_default();
+    fields.retain(|name, _| !WITHOUT_EFFECT.contains(&name.as_str()));
+    fields
+}
+
+/// What the extension does when it is activated, to follow "it would".
+fn effect(config: &ExtensionConfig) -> String {
+    let name = config.name();
+    let mut text = String::new();
+    match config {
+        ExtensionConfig::Stdio(c) => {
+            let _ = write!(text, "run `{}", c.cmd);
+            for arg in &c.args {
+                let _ = write!(text, " {arg}");
+            }
+            text.push('`');
+            list(
+                &mut text,
+                " with the variables ",
+                c.envs.iter().map(|it| it.0),
+            );
+            list(&mut text, " with the secrets ", c.env_keys.iter());
+        }
+        ExtensionConfig::StreamableHttp(c) => {
+            let _ = write!(text, "connect to {}", c.uri);
+            list(
+                &mut text,
+                " with the headers ",
+                c.headers.iter().map(|it| it.0),
+            );
+            list(&mut text, " with the secrets ", c.env_keys.iter());
+        }
+        ExtensionConfig::Sse(c) => {
+            let _ = write!(
+                text,
+                "connect to {}",
+                c.uri.as_deref().unwrap_or("a server")
+            );
+        }
+        ExtensionConfig::Builtin(_) => {
+            let _ = write!(text, "start the builtin server \"{name}\"");
+        }
+        ExtensionConfig::Platform(_) if platform::is_ours(&config.key()) => {
+            let _ = write!(text, "start the builtin server \"{name}\"");
+        }
+        ExtensionConfig::Platform(_) => {
+            let _ = write!(text, "start \"{name}\", which is part of Goose's own agent");
+        }
+        ExtensionConfig::Frontend(c) => {
+            let names = c.tools.iter().filter_map(|tool| tool["name"].as_str());
+            text.push_str("offer tools of the client");
+            list(&mut text, ": ", names);
+        }
+        ExtensionConfig::InlinePython(c) => {
+            let lines = c.code.lines().count();
+            let _ = write!(text, "run a Python program of {lines} lines");
+            list(
+                &mut text,
+                " with the packages ",
+                c.dependencies.iter().flatten(),
+            );
+        }
+    }
+    if let Some(container) = config.container() {
+        let _ = write!(text, " in the container {container}");
+    }
+    text
+}
+
+/// Adds the names, if there are any.
+fn list(text: &mut String, before: &str, names: impl Iterator<Item = impl AsRef<str>>) {
+    for (n, name) in names.enumerate() {
+        text.push_str(if n == 0 { before } else { ", " });
+        text.push_str(name.as_ref());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn config(value: &Value) -> ExtensionConfig {
+        ExtensionConfig::from_value(value.clone()).unwrap()
+    }
+
+    #[test]
+    fn the_order_of_fields_and_what_is_for_people_make_no_difference() {
+        let own = json!({"type": "stdio", "name": "My Tools", "cmd": "c", "args": ["a"],
+            "envs": {"A": "1", "B": "2"}, "timeout": 9, "description": "mine"});
+        let wanted = json!({"bundled": true, "envs": {"B": "2", "A": "1"}, "args": ["a"],
+            "cmd": "c", "name": "mytools", "type": "stdio"});
+        let divided = divide(&[wanted], &[config(&own)]);
+        assert_eq!(divided.active, [config(&own).to_value()]);
+        assert!(divided.switched_off.is_empty() && divided.invalid.is_empty());
+    }
+
+    #[test]
+    fn tools_are_those_that_both_allow() {
+        let with = |tools: Value| json!({"type": "builtin", "name": "developer", "available_tools": tools});
+        for (own, wanted, active) in [
+            (json!([]), json!([]), Some(json!([]))),
+            (json!(["a", "b"]), json!([]), Some(json!(["a", "b"]))),
+            (json!([]), json!(["a"]), Some(json!(["a"]))),
+            (json!(["a", "b"]), json!(["b", "c"]), Some(json!(["b"]))),
+            (json!(["a"]), json!(["b"]), None),
+        ] {
+            let divided = divide(&[with(wanted)], &[config(&with(own))]);
+            let tools = divided
+                .active
+                .first()
+                .map(|it| it["available_tools"].clone());
+            assert_eq!(tools, active);
+            assert_eq!(divided.switched_off.len(), usize::from(active.is_none()));
+        }
+    }
+
+    #[test]
+    fn the_effect_names_all_that_matters() {
+        for (value, said) in [
+            (
+                json!({"type": "stdio", "name": "x", "cmd": "sh", "args": ["-c", "a\u{202e}b"],
+                    "envs": {"A": "1", "B": "2"}, "env_keys": ["K"], "container": "c"}),
+                "run `sh -c a\\u{202e}b` with the variables A, B with the secrets K in the \
+                 container \"c\"",
+            ),
+            (
+                json!({"type": "streamable_http", "name": "x", "uri": "http://h/",
+                    "headers": {"X-Key": "$K"}, "env_keys": ["K"]}),
+                "connect to http://h/ with the headers X-Key with the secrets K",
+            ),
+            (
+                json!({"type": "sse", "name": "x", "uri": "u"}),
+                "connect to u",
+            ),
+            (
+                json!({"type": "builtin", "name": "developer"}),
+                "start the builtin server \"developer\"",
+            ),
+            (
+                json!({"type": "platform", "name": "tom"}),
+                "start \"tom\", which is part of Goose's own agent",
+            ),
+            (
+                json!({"type": "frontend", "name": "x", "tools": [{"name": "t"}]}),
+                "offer tools of the client: t",
+            ),
+            (
+                json!({"type": "inline_python", "name": "x", "code": "a\nb", "dependencies": ["p"]}),
+                "run a Python program of 2 lines with the packages p",
+            ),
+        ] {
+            let divided = divide(&[value], &[]);
+            assert_eq!(divided.switched_off[0].effect, said);
+        }
+        let divided = divide(&[json!({"type": "stdio", "name": "x"}), json!(5)], &[]);
+        assert!(divided.invalid[0].contains("\"x\": missing field `cmd`"));
+        assert_eq!(divided.invalid.len(), 2);
+    }
+}
