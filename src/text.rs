@@ -19,6 +19,26 @@ pub fn printable(text: &str, limit: usize) -> String {
     out
 }
 
+/// Fit for a person who decides about the line: all of it, with everything written out that cannot be seen
+/// or that looks like a blank without being one. Tabs stay.
+pub fn explicit(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        match c != '\t' && (is_invisible(c) || is_filler(c)) {
+            true => out.extend(c.escape_unicode()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Letters and marks that nothing is drawn for.
+fn is_filler(c: char) -> bool {
+    matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}')
+}
+
 /// Fit for a terminal: the text on the lines that it has, without what [`printable`] would write out.
 /// Escapes lose their beginning, and with it their power.
 pub fn legible(text: &str) -> String {
@@ -186,6 +206,13 @@ mod tests {
             legible("a\tb\r\n\x1b]0;t\x07\u{9b}é\u{202e}"),
             "a\tb\n]0;té"
         );
+    }
+
+    #[test]
+    fn who_decides_sees_every_character() {
+        let line = "a\tb\u{34f}\u{3164}\u{fe0f}\u{2800}\u{202e}\u{1b}\u{e0041}é 中";
+        let shown = r"b\u{34f}\u{3164}\u{fe0f}\u{2800}\u{202e}\u{1b}\u{e0041}é 中";
+        assert_eq!(explicit(line), format!("a\t{shown}"));
     }
 
     #[test]

@@ -88,7 +88,8 @@ impl Mode {
 }
 
 impl Confirmation {
-    pub(super) fn allows(self) -> bool {
+    /// Whether the tool may be called.
+    pub fn allows(self) -> bool {
         matches!(self, Confirmation::AlwaysAllow | Confirmation::AllowOnce)
     }
 

@@ -1,5 +1,6 @@
 //! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
 
+mod details;
 mod extensions;
 mod form;
 mod input;

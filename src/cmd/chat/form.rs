@@ -1,10 +1,7 @@
 //! A flat JSON Schema as questions, one field at a time. No I/O.
 
-use crate::text::printable;
+use crate::text::explicit;
 use serde_json::{Map, Number, Value};
-
-/// The longest name, description or choice that is shown, in characters.
-const SHOWN: usize = 300;
 
 /// One field of a form.
 #[derive(Debug)]
@@ -34,8 +31,8 @@ pub(super) fn fields(schema: &str) -> Vec<Field> {
 impl Field {
     /// What the user is asked, in one line.
     pub(super) fn question(&self) -> String {
-        let text = |key: &str| self.schema[key].as_str().map(|text| printable(text, SHOWN));
-        let mut question = text("title").unwrap_or_else(|| printable(&self.name, SHOWN));
+        let text = |key: &str| self.schema[key].as_str().map(explicit);
+        let mut question = text("title").unwrap_or_else(|| explicit(&self.name));
         let choices = match &self.schema["items"] {
             Value::Object(_) => choices(&self.schema["items"]),
             _ => choices(&self.schema),
@@ -43,7 +40,7 @@ impl Field {
         let mut notes: Vec<String> = text("description").into_iter().collect();
         if !choices.is_empty() {
             let shown: Vec<_> = choices.iter().map(|(_, shown)| shown.as_str()).collect();
-            notes.push(printable(&shown.join(" | "), SHOWN));
+            notes.push(explicit(&shown.join(" | ")));
         } else if self.kind() == "boolean" {
             notes.push("y or n".to_owned());
         }
@@ -58,7 +55,7 @@ impl Field {
         }
         if let Some(default) = self.default() {
             let shown = default.as_str().map_or(default.to_string(), str::to_owned);
-            question += &format!(" [{}]", printable(&shown, SHOWN));
+            question += &format!(" [{}]", explicit(&shown));
         }
         question + ": "
     }

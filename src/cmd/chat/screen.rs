@@ -1,13 +1,13 @@
 //! What a turn says, as text in a terminal or a pipe, and the questions that it asks.
 
-use super::form;
 use super::input::Input;
+use super::{details, form};
 use crate::agent::{Confirmation, Event, Events, Registry};
 use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
 use crate::sys::cancel::Cancel;
-use crate::text::{legible, printable};
+use crate::text::{explicit, legible, printable};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
@@ -15,8 +15,8 @@ use std::io::{self, Write};
 const WIDTH: usize = 100;
 /// The longest sentence of a server or a provider that is shown, in characters.
 const SENTENCE: usize = 1_000;
-/// The longest arguments that are shown with the question whether a tool may be called, likewise.
-const ARGUMENTS: usize = 10_000;
+/// How much of what the user is asked to agree to is shown at once, in rows and in characters.
+const PAGE: (usize, usize) = (100, 10_000);
 
 const DIM: &str = "\x1b[2m";
 const PLAIN: &str = "\x1b[0m";
@@ -63,6 +63,9 @@ pub(super) struct Screen<'a> {
     pub(super) cancel: &'a Cancel,
     pub(super) state: State,
 }
+
+/// The user did not want to see more; what was said instead, if anything.
+struct Left<T>(Option<T>);
 
 /// What is on the screen already.
 #[derive(Default)]
@@ -186,16 +189,8 @@ impl Screen<'_> {
                 arguments,
                 prompt,
             } => {
-                if let Some(prompt) = prompt {
-                    self.note(&printable(prompt, SENTENCE));
-                }
-                let tool = printable(tool_name, WIDTH);
-                // Nobody should agree to what they could not see.
-                if self.input.is_terminal() && arguments.get().len() > WIDTH / 2 {
-                    self.note(&printable(arguments.get(), ARGUMENTS));
-                }
                 // A turn that was cancelled waits for no answer.
-                if let Some(answer) = self.approve(&tool) {
+                if let Some(answer) = self.approve(tool_name, arguments.get(), prompt.as_deref()) {
                     if !self.desk.confirm(id, answer) {
                         self.note("the answer came too late");
                     }
@@ -209,8 +204,7 @@ impl Screen<'_> {
                 message,
                 requested_schema,
             } => {
-                self.note(&format!("asked: {}", printable(message, SENTENCE)));
-                let data = self.fill_in(requested_schema.get());
+                let data = self.fill_in(message, requested_schema.get());
                 if data.is_none() && !self.cancel.is_cancelled() {
                     self.note("declined");
                 }
@@ -222,13 +216,27 @@ impl Screen<'_> {
         }
     }
 
-    fn approve(&mut self, tool: &str) -> Option<Confirmation> {
+    /// Shows all of a call and asks whether it may be made. None if the turn was cancelled.
+    fn approve(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        prompt: Option<&str>,
+    ) -> Option<Confirmation> {
+        let tool = explicit(tool);
         if !self.input.is_terminal() {
             self.note(&format!(
                 "denied {tool}: it needs approval and there is no terminal to ask at; \
                  GOOSE_MODE=auto asks for none"
             ));
             return Some(Confirmation::DenyOnce);
+        }
+        let mut rows = prompt.map(details::text).unwrap_or_default();
+        rows.extend(details::arguments(arguments));
+        let refusal = |answer: &str| confirmation(answer).filter(|answer| !answer.allows());
+        if let Err(Left(answer)) = self.show_all(&rows, "[n]o, [N]ever, [c]ancel", refusal) {
+            let cancelled = self.cancel.is_cancelled();
+            return answer.or((!cancelled).then_some(Confirmation::Cancel));
         }
         loop {
             let question = "[y]es once, [a]lways, [n]o, [N]ever, [c]ancel";
@@ -245,7 +253,14 @@ impl Screen<'_> {
     }
 
     /// The filled form; none if the user does not want to.
-    fn fill_in(&mut self, schema: &str) -> Option<Value> {
+    fn fill_in(&mut self, message: &str, schema: &str) -> Option<Value> {
+        match message.contains('\n') || message.len() > SENTENCE {
+            false => self.note(&format!("asked: {}", explicit(message))),
+            true => {
+                self.note("asked:");
+                self.show(&details::text(message)).ok()?;
+            }
+        }
         if !self.input.is_terminal() {
             self.note("there is no terminal to ask at");
             return None;
@@ -259,7 +274,14 @@ impl Screen<'_> {
         let mut data = Map::new();
         for field in fields {
             loop {
-                let answer = self.ask(&field.question())?;
+                let question = field.question();
+                if question.len() > SENTENCE {
+                    self.show(&details::text(&question)).ok()?;
+                }
+                let answer = match question.len() > SENTENCE {
+                    true => self.ask("answer: ")?,
+                    false => self.ask(&question)?,
+                };
                 if answer.trim() == "!" {
                     return None;
                 }
@@ -273,6 +295,55 @@ impl Screen<'_> {
             }
         }
         Some(Value::Object(data))
+    }
+
+    /// Shows all rows of what a server asks.
+    fn show(&mut self, rows: &[String]) -> Result<(), Left<()>> {
+        if !self.input.is_terminal() {
+            // Nobody is asked.
+            return Ok(());
+        }
+        self.show_all(rows, "! declines", |answer| (answer == "!").then_some(()))
+    }
+
+    /// Shows all rows, a page at a time. Between pages the user may answer what `refusal` takes, which
+    /// `choices` names.
+    ///
+    /// # Errors
+    /// When that is the answer, or there is none.
+    fn show_all<T>(
+        &mut self,
+        rows: &[String],
+        choices: &str,
+        refusal: impl Fn(&str) -> Option<T>,
+    ) -> Result<(), Left<T>> {
+        let (mut on_page, mut size, mut paged) = (0, 0, true);
+        for (n, row) in rows.iter().enumerate() {
+            let length = row.chars().count();
+            if paged && on_page > 0 && (on_page == PAGE.0 || size + length > PAGE.1) {
+                let shown = format!("{n} of {} rows", rows.len());
+                let question = format!("{shown}: Enter shows more, [w]hole the rest; {choices}: ");
+                loop {
+                    let answer = self.ask(&question).ok_or(Left(None))?;
+                    match answer.trim() {
+                        "" => break,
+                        "w" | "W" | "whole" => {
+                            paged = false;
+                            break;
+                        }
+                        answer => match refusal(answer) {
+                            Some(answer) => return Err(Left(Some(answer))),
+                            None => self.note("the rest has not been shown yet"),
+                        },
+                    }
+                }
+                (on_page, size) = (0, 0);
+            }
+            self.note(row);
+            on_page += 1;
+            size += length;
+        }
+        Ok(())
     }
 
     /// Text or thoughts as they arrive.

@@ -195,12 +195,97 @@ fn an_approval_is_asked_for_until_the_answer_makes_sense() {
     }
 }
 
+/// What is shown of a call of these arguments, and how the user answered.
+fn asked(arguments: &str, typed: &'static str) -> (String, Vec<Confirmation>) {
+    let desk = Answers::default();
+    let turn = confirm_with(RawValue::from_string(arguments.to_owned()).unwrap());
+    let (_, err) = shown(turn, true, Input::typed(typed), &desk);
+    let confirmed = desk.confirmed.borrow();
+    (err, confirmed.iter().map(|(_, answer)| *answer).collect())
+}
+
 #[test]
 fn who_is_asked_sees_all_of_what_is_asked() {
-    let long = json!({"command": format!("echo {} && rm -rf /", "x".repeat(200))}).to_string();
-    let turn = confirm_with(RawValue::from_string(long.clone()).unwrap());
+    let command = format!("echo {} && rm -rf /", "x".repeat(200));
+    let (err, answers) = asked(&json!({"command": command}).to_string(), "n\n");
+    assert!(err.contains(&command), "{err}");
+    assert_eq!(answers, [Confirmation::DenyOnce]);
+    // Also where the line of the call has all of it, which may have gone to another place.
+    let (err, _) = asked(r#"{"a":1}"#, "n\n");
+    assert!(err.contains("a: 1"), "{err}");
+    // The second one counts for most servers.
+    let (err, _) = asked(r#"{"command":"ls","command":"rm"}"#, "n\n");
+    assert!(err.contains("| ls") && err.contains("| rm"), "{err}");
+    let (err, _) = asked(r#"{"command":"ls\n\u001b[8mrm\u202e\u3164"}"#, "n\n");
+    assert!(
+        err.contains("command | ls\n") && err.contains(r"| \u{1b}[8mrm\u{202e}\u{3164}"),
+        "{err}"
+    );
+}
+
+#[test]
+fn nothing_can_be_agreed_to_before_all_of_it_was_shown() {
+    let text: String = (0..3_000).map(|n| format!("line {n}\n")).collect();
+    let long = json!({"text": text, "last": "rm -rf /"}).to_string();
+    let (err, answers) = asked(&long, "y\na\n\nw\ny\n");
+    assert_eq!(answers, [Confirmation::AllowOnce]);
+    for line in [0, 99, 1_234, 2_999] {
+        assert!(err.contains(&format!("| line {line}\n")), "{line}");
+    }
+    let call = err.find("[y]es once").unwrap();
+    assert!(err.find("| rm -rf /").unwrap() < call);
+    assert!(err.contains("the rest has not been shown"), "{err}");
+    for (typed, answer) in [
+        ("\nn\n", Confirmation::DenyOnce),
+        ("c\n", Confirmation::Cancel),
+    ] {
+        let (err, answers) = asked(&long, typed);
+        assert_eq!(answers, [answer]);
+        assert!(!err.contains("[y]es once"));
+    }
+    let (_, answers) = asked(&long, "\n");
+    assert_eq!(answers, [Confirmation::Cancel], "the user has left");
+    // One line can be as long as many.
+    let long = json!({"text": "x".repeat(30_000) + " rm -rf /"}).to_string();
+    let (err, answers) = asked(&long, "w\ny\n");
+    assert_eq!(answers, [Confirmation::AllowOnce]);
+    assert!(err.contains(" rm -rf /\n"), "{err}");
+}
+
+#[test]
+fn what_is_called_and_why_is_shown_whole() {
+    let name = format!("demo__{}_end", "n".repeat(300));
+    let prompt = format!("{} the end", "why ".repeat(1_000));
+    let data = Action::ToolConfirmation {
+        id: "call_1".to_owned(),
+        tool_name: name.clone(),
+        arguments: RawJson::default(),
+        prompt: Some(prompt.clone()),
+    };
+    let turn = said([Content::ActionRequired(ActionRequired { data })]);
     let (_, err) = shown(turn, true, Input::typed("n\n"), &Answers::default());
-    assert!(err.contains(&long), "{err}");
+    assert!(
+        err.contains(&format!("call {name}?")) && err.contains("the end"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_a_server_asks_is_shown_whole() {
+    let message = format!("{}\nThen \u{1b}[2Jpay\u{2063} 5 €.", "word ".repeat(400));
+    let description = format!("{}or not", "d ".repeat(400));
+    let schema = json!({"properties": {"f": {"type": "string", "description": description}}});
+    let data = Action::Elicitation {
+        id: "e".to_owned(),
+        message,
+        requested_schema: RawValue::from_string(schema.to_string()).unwrap(),
+    };
+    let desk = Answers::default();
+    let turn = said([Content::ActionRequired(ActionRequired { data })]);
+    let (_, err) = shown(turn, true, Input::typed("v\n"), &desk);
+    assert!(err.contains(r"| Then \u{1b}[2Jpay\u{2063} 5 €."), "{err}");
+    assert!(err.contains("or not"), "{err}");
+    assert_eq!(*desk.filled.borrow(), [Some(json!({"f": "v"}))]);
 }
 
 #[test]
