@@ -18,10 +18,10 @@ use gosling::mcp::types::{
     ElicitParams, ElicitResult,
 };
 use gosling::sys::cancel::Cancel;
+use gosling::sys::process::Command;
 use http_peer::{Peer, Then, accepted, answer, begin_events, chunk};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -565,9 +565,11 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     let options = StdioOptions {
         name: "peer".into(),
         max_line: MAX_LINE,
+        start: Duration::from_secs(60),
         secrets: Vec::new(),
     };
-    let transport: Arc<dyn Transport> = Arc::new(StdioTransport::spawn(command, options).unwrap());
+    let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
+    let transport: Arc<dyn Transport> = Arc::new(transport);
     let host = Arc::new(Host::default());
     let client = Client::connect(transport, with(&host), Arc::new(Deaf), &Cancel::new()).unwrap();
     let (observer, heard) = observer();

@@ -4,8 +4,8 @@ use gosling::mcp::client::{Call, Client, Listener, Options};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
+use gosling::sys::process::Command;
 use serde_json::value::RawValue;
-use std::process::Command;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -32,9 +32,10 @@ fn demo_with(options: &[&str]) -> (Client, Receiver<(String, Option<i64>)>, i32)
     let options = StdioOptions {
         name: "demo".into(),
         max_line: MAX_LINE,
+        start: Duration::from_secs(60),
         secrets: Vec::new(),
     };
-    let transport = StdioTransport::spawn(command, options).unwrap();
+    let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let pid = transport.pid();
     let (sender, heard) = channel();
     let listener = Arc::new(Heard(Mutex::new(sender)));
@@ -203,7 +204,9 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
             echo(&client, "busy");
         }
         let kill = || {
-            let status = Command::new("kill").args(["-9", &pid.to_string()]).status();
+            let status = std::process::Command::new("kill")
+                .args(["-9", &pid.to_string()])
+                .status();
             assert!(status.unwrap().success());
         };
         if calls_before == 0 {

@@ -2,11 +2,12 @@
 
 use crate::outbound::sse::Decoder;
 use crate::sys;
-use crate::sys::process::{Grace, Pipes, Process};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Command, Grace, Pipes, Process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::time::Duration;
 use std::{env, fs, io};
 use ureq::http::{Request, Response};
@@ -53,7 +54,8 @@ impl OwnServer {
             .env("GOOSE_MODE", "auto")
             .env_remove("GOOSE_LEAD_MODEL")
             .env("GOOSE_LOG", "error");
-        let started = Process::spawn(command).and_then(|(process, pipes)| {
+        let started = Process::spawn(command, Some(TIMEOUT), &Cancel::new());
+        let started = started.and_then(|(process, pipes)| {
             let (base, stdin) = listening(pipes)?;
             Ok((process, base, stdin))
         });

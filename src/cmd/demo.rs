@@ -6,17 +6,17 @@ use super::client::OwnServer;
 use super::{Failure, failed, print, rest, text};
 use crate::extension::command;
 use crate::mcp::Client;
-use crate::mcp::client::{Deaf, Options};
+use crate::mcp::client::{DEFAULT_TIMEOUT, Deaf, Options};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
+use crate::sys::process::Command;
 use crate::text::printable;
 use lexopt::prelude::*;
 use serde_json::{Value as Json, json};
 use std::env;
 use std::io::{IsTerminal, stdout};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -175,10 +175,11 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let options = StdioOptions {
         name: "demo".to_owned(),
         max_line: MAX_LINE,
+        start: DEFAULT_TIMEOUT,
         secrets: Vec::new(),
     };
-    let transport = StdioTransport::spawn(command, options).map_err(|e| e.to_string())?;
     let cancel = Cancel::new();
+    let transport = StdioTransport::spawn(command, options, &cancel).map_err(|e| e.to_string())?;
     let client = Client::connect(
         Arc::new(transport),
         Options::new("demo"),

@@ -73,6 +73,7 @@ fn paths() -> Result<Paths, Failure> {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     sys::be_small();
+    sys::signal::settle();
     let mut arguments = std::env::args_os().skip(1);
     if arguments
         .next()

@@ -21,11 +21,12 @@ use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
 use crate::sys::cancel::Cancel;
+use crate::sys::process::Command;
 use crate::text::{printable, redact};
 use serde_json::value::RawValue;
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -146,8 +147,8 @@ impl Context {
         let (transport, place, environment): (Arc<dyn Transport>, _, _) = match config {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                let (cmd, args) = (stdio.cmd.as_str(), &stdio.args);
-                let transport = self.stdio(name, cmd, args, &environment, inside.as_ref())?;
+                let line = (stdio.cmd.as_str(), &*stdio.args);
+                let transport = self.stdio(config, line, &environment, inside.as_ref(), cancel)?;
                 let place = Some(Place::Pid(transport.pid()));
                 (Arc::new(transport), place, environment)
             }
@@ -176,7 +177,9 @@ impl Context {
                     None => (Arc::new(InProcess::new(server)), None, environment),
                     Some(way) => {
                         let (cmd, args) = way.builtin(&config.key());
-                        let transport = self.stdio(name, cmd, &args, &environment, Some(way))?;
+                        let line = (cmd, &*args);
+                        let transport =
+                            self.stdio(config, line, &environment, Some(way), cancel)?;
                         let place = Some(Place::Pid(transport.pid()));
                         (Arc::new(transport), place, environment)
                     }
@@ -264,23 +267,18 @@ impl Context {
     /// runtime.
     fn stdio(
         &self,
-        name: &str,
-        cmd: &str,
-        args: &[String],
+        config: &ExtensionConfig,
+        (cmd, args): (&str, &[String]),
         environment: &Environment,
         inside: Option<&Inside>,
+        cancel: &Cancel,
     ) -> Result<StdioTransport, Error> {
+        let name = config.name();
         let failed = |reason| Error::new(name, Phase::Setup, reason);
         let folders = command::search_path();
         let mut command = match inside {
             None => {
                 let program = command::find(cmd, &self.working_dir, &folders).map_err(failed)?;
-                if !self.working_dir.is_dir() {
-                    return Err(failed(format!(
-                        "the session's working directory {:?} does not exist",
-                        self.working_dir
-                    )));
-                }
                 let mut command = Command::new(program);
                 command.args(args).current_dir(&self.working_dir);
                 command
@@ -299,11 +297,15 @@ impl Context {
             .envs(command::child_path(&folders).map(|path| ("PATH", path)))
             .envs(environment.variables());
         let options = StdioOptions {
+            start: config.timeout(),
             name: key(name),
             max_line: self.bounds.message,
             secrets: environment.secrets().to_vec(),
         };
-        StdioTransport::spawn(command, options).map_err(|e| match inside {
+        StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
+            _ if e.kind() == ErrorKind::Interrupted => {
+                Error::new(name, Phase::Cancelled, e.to_string())
+            }
             None => failed(format!("{cmd:?} could not be started: {e}")),
             Some(_) => failed(format!("the container runtime could not be started: {e}")),
         })

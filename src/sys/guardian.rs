@@ -11,17 +11,21 @@
 //! A guardian that was killed is replaced, and so is one that does not listen, because somebody
 //! stopped it. [`process`](super::process) says what can be promised, and where.
 
+use super::command::Command;
 use super::mark::Mark;
 use super::{sweep, unix};
-use std::io::{self, BufRead, Write};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, PipeWriter, Write};
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The hidden command by which a program becomes a guardian, see [`run`].
 pub const COMMAND: &str = "__guardian";
+/// How long its start is waited for, so as to see that it fails: the spawner can do nothing else meanwhile.
+const STARTS: Duration = Duration::from_secs(1);
 /// How long one may take to leave when it is let go.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long a guardian fights what forks all the time. Nobody waits for it.
@@ -39,7 +43,8 @@ pub fn enable() {
 /// The server's hold on its guardian. Dropping it without [`dismiss`](Guardian::dismiss) is the
 /// alarm.
 pub(super) struct Guardian {
-    process: Child,
+    pid: i32,
+    stdin: PipeWriter,
 }
 
 impl Guardian {
@@ -48,28 +53,35 @@ impl Guardian {
             return Ok(None);
         }
         let mut command = Command::new(this_program()?);
-        command
-            .args([COMMAND, mark])
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        unix::lead_a_session(&mut command);
-        let process = command.spawn()?;
+        command.args([COMMAND, mark]).current_dir("/");
+        let (read, stdin) = io::pipe()?;
         // One that is stopped, and does not listen, must not hold up the spawner.
-        if let Some(stdin) = &process.stdin {
-            let _ = unix::set_nonblocking(stdin.as_raw_fd());
+        unix::set_nonblocking(stdin.as_raw_fd())?;
+        let null = OpenOptions::new().write(true).open("/dev/null")?;
+        let stdio = [read.into(), null.try_clone()?.into(), null.into()];
+        let (prepared, mut progress) = unix::Prepared::guardian(&command, stdio)?;
+        let pid = prepared.fork()?;
+        if let Some(Err(error)) = progress.wait(STARTS) {
+            unix::wait_exit(pid, STARTS);
+            unix::reap(pid);
+            return Err(error);
         }
-        Ok(Some(Guardian { process }))
+        Ok(Some(Guardian { pid, stdin }))
     }
 
     pub(super) fn pid(&self) -> i32 {
-        unix::pid_of(&self.process)
+        self.pid
     }
 
+    /// One that is not is reaped here.
     pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.process.try_wait(), Ok(None))
+        match unix::state_of(self.pid) {
+            unix::State::Runs => true,
+            _ => {
+                unix::reap(self.pid);
+                false
+            }
+        }
     }
 
     pub(super) fn learn(&mut self, group: i32) {
@@ -84,20 +96,20 @@ impl Guardian {
     /// made this moment.
     pub(super) fn dismiss(mut self) {
         self.tell("bye\n");
-        drop(self.process.stdin.take());
-        if !unix::wait_exit(self.pid(), FAREWELL) {
-            let _ = self.process.kill();
+        let Guardian { pid, stdin } = self;
+        drop(stdin);
+        if !unix::wait_exit(pid, FAREWELL) {
+            unix::kill_child(pid);
+            unix::wait_exit(pid, FAREWELL);
         }
-        let _ = self.process.wait();
+        unix::reap(pid);
     }
 
     /// A guardian that does not listen is dead or as good as dead; whoever watches it gets a new one.
     /// So short a text goes into the pipe whole or not at all.
     fn tell(&mut self, text: &str) {
-        if let Some(stdin) = &mut self.process.stdin
-            && stdin.write_all(text.as_bytes()).is_err()
-        {
-            let _ = self.process.kill();
+        if self.stdin.write_all(text.as_bytes()).is_err() && self.is_alive() {
+            unix::kill_child(self.pid);
         }
     }
 }
@@ -125,11 +137,15 @@ pub fn run(mark: &str) -> ExitCode {
             _ => {}
         }
     }
+    if mark.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let mark = Mark::of_server(mark);
     for group in groups {
-        unix::signal_group(group, unix::Signal::Kill);
+        if !sweep::is_of_another(group, &mark) {
+            unix::signal_group(group, unix::Signal::Kill);
+        }
     }
-    if !mark.is_empty() {
-        sweep::kill_marked(&Mark::of_server(mark), SWEEP);
-    }
+    sweep::kill_marked(&mark, SWEEP);
     ExitCode::SUCCESS
 }

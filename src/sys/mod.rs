@@ -3,6 +3,7 @@
 
 pub mod cancel;
 pub mod clock;
+mod command;
 pub mod fs;
 pub mod guardian;
 mod mark;
@@ -10,6 +11,7 @@ pub mod net;
 pub mod pipe;
 pub mod process;
 pub mod signal;
+mod spawner;
 mod sweep;
 pub(crate) mod sync;
 mod unix;

@@ -6,8 +6,11 @@
 //! left the group (`setsid`) goes too. If this process is killed, the kernel kills the direct
 //! children (Linux) and the [`guardian`](super::guardian) the rest.
 //!
-//! Children are made by one thread that lives as long as the process, because a parent-death
-//! signal fires when the *thread* that made the child ends.
+//! Children are made and reaped by one thread (`sys/spawner.rs`). Each leads a session of its own, so that it
+//! cannot open the terminal of this process.
+//!
+//! Where other code in this process reaps children, or SIGCHLD is ignored, how a child ended is not known, and
+//! its group is not signalled once it has: its id may mean another by then. What it left is found by its mark.
 //!
 //! # What can be promised
 //!
@@ -42,25 +45,24 @@
 //! closed, which happens by itself when this process ends, so there would be no guardian; a child can
 //! leave a job only if it may break away. This is not written yet: gosling does not build there.
 
-use super::guardian::Guardian;
+use super::cancel::Cancel;
+pub use super::command::Command;
 use super::mark::Mark;
 use super::pipe::PipeReader;
-use super::{lock, sweep, unix};
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use super::{lock, spawner, sweep, unix};
 use std::io;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::os::fd::OwnedFd;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
 /// A variable that no child inherits: who has the key may call us.
 const HIDDEN: &str = "GOOSE_SERVER__SECRET_KEY";
-/// How long the guardian stays when nothing is left to guard.
-const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
-/// How long it may be, in the end, until it is looked again whether what children left behind still lives.
-const LONGEST_LOOK: Duration = Duration::from_secs(60);
+/// How often a caller that waits for a program to run looks whether it is still wanted.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);
 /// How long what is left of a family may take to end once it was asked.
@@ -94,12 +96,13 @@ impl Grace {
 pub struct Process {
     pid: i32,
     mark: Mark,
-    child: Mutex<Option<std::process::Child>>,
     status: OnceLock<ExitStatus>,
     /// It ended without being sent a signal.
     by_itself: OnceLock<bool>,
-    ending: Mutex<()>,
-    spawner: Arc<Spawner>,
+    /// It is being ended, or has been.
+    ending: Mutex<bool>,
+    /// It may have been reaped, so that its id may mean another process.
+    released: AtomicBool,
 }
 
 /// The ends of a child's pipes that are ours.
@@ -116,6 +119,11 @@ pub struct Pipes {
 pub struct ExitWatch(Option<unix::PidFd>);
 
 impl ExitWatch {
+    /// None where an exit cannot be seen.
+    pub(super) fn open(pid: i32) -> Option<ExitWatch> {
+        unix::PidFd::open(pid).map(|handle| ExitWatch(Some(handle)))
+    }
+
     /// Waits until the child has exited or `output` has something to read, its end included; true
     /// when the child has exited and there is nothing to read. False at once where nothing can be seen.
     pub fn wait(&self, output: Option<&PipeReader>) -> bool {
@@ -184,20 +192,9 @@ impl Ending {
     }
 }
 
-enum Job {
-    Spawn(Box<Command>, Sender<io::Result<std::process::Child>>),
-    Ended(i32),
-    /// The guardian is gone: dismissed, or killed by somebody else.
-    Unguarded,
-}
-
-struct Spawner {
-    jobs: Sender<Job>,
-}
-
 /// What begins the mark of every child of this process: random, so that no other server's children
 /// are ever taken for ours.
-fn server_mark() -> io::Result<&'static str> {
+pub(super) fn server_mark() -> io::Result<&'static str> {
     static SERVER: OnceLock<String> = OnceLock::new();
     if let Some(mark) = SERVER.get() {
         return Ok(mark);
@@ -247,70 +244,90 @@ impl Family {
 }
 
 impl Process {
-    /// Starts `command` with piped stdin, stdout and stderr, in a process group of its own.
+    /// Starts `command` with piped stdin, stdout and stderr, in a session and process group of its own, and
+    /// waits until its program runs: at most so long, where there is a limit, and until `cancel` fires.
     ///
     /// # Errors
     /// Whatever kept the program from starting: not found, not executable, a working directory that
-    /// does not exist, no more processes.
-    pub fn spawn(command: Command) -> io::Result<(Process, Pipes)> {
-        Self::start(command, next_mark()?, false)
+    /// does not exist, no more processes; of the kind `TimedOut` when it did not come to run in time, and
+    /// `Interrupted` when it was cancelled.
+    pub fn spawn(
+        command: Command,
+        limit: Option<Duration>,
+        cancel: &Cancel,
+    ) -> io::Result<(Process, Pipes)> {
+        Self::start(command, next_mark()?, limit, cancel)
     }
 
-    /// The same for one of a family, in a session of its own, so that it cannot open the terminal of this
-    /// process.
+    /// The same for one of a family.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
-    pub fn spawn_in(family: &Family, command: Command) -> io::Result<(Process, Pipes)> {
-        Self::start(command, family.member(), true)
+    pub fn spawn_in(
+        family: &Family,
+        command: Command,
+        limit: Option<Duration>,
+        cancel: &Cancel,
+    ) -> io::Result<(Process, Pipes)> {
+        Self::start(command, family.member(), limit, cancel)
     }
 
     fn start(
         mut command: Command,
         mark: Mark,
-        without_terminal: bool,
+        limit: Option<Duration>,
+        cancel: &Cancel,
     ) -> io::Result<(Process, Pipes)> {
+        let begin = Instant::now();
         let around = std::env::var(MARK).ok();
-        if command.get_envs().all(|(name, _)| name != HIDDEN) {
+        if !command.says(HIDDEN) {
             command.env_remove(HIDDEN);
         }
-        command
-            .env(MARK, mark.variable(around.as_deref()))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        match without_terminal {
-            true => unix::lead_a_session(&mut command),
-            false => unix::lead_a_group(&mut command),
-        }
-        unix::hear_all_signals(&mut command);
-        unix::carry_and_die_with_us(&mut command, &mark);
-        let spawner = Spawner::get()?;
-        let (reply, answer) = bounded(1);
-        let gone = || io::Error::other("the thread that starts processes is gone");
-        spawner
-            .jobs
-            .send(Job::Spawn(Box::new(command), reply))
-            .map_err(|_| gone())?;
-        let mut child = answer.recv().map_err(|_| gone())??;
-        let pipes = match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
-            (Some(stdin), Some(stdout), Some(stderr)) => Pipes {
-                stdin,
-                stdout,
-                stderr,
-            },
-            _ => return Err(io::Error::other("a pipe to the child is missing")),
-        };
+        command.env(MARK, mark.variable(around.as_deref()));
+        let (stdin, to_stdin) = io::pipe()?;
+        let (from_stdout, stdout) = io::pipe()?;
+        let (from_stderr, stderr) = io::pipe()?;
+        let stdio = [stdin.into(), stdout.into(), stderr.into()];
+        let (prepared, mut progress) = unix::Prepared::child(&command, &mark, stdio)?;
         let process = Process {
-            pid: unix::pid_of(&child),
+            pid: spawner::fork(prepared)?,
             mark,
-            child: Mutex::new(Some(child)),
             status: OnceLock::new(),
             by_itself: OnceLock::new(),
-            ending: Mutex::new(()),
-            spawner,
+            ending: Mutex::new(false),
+            released: AtomicBool::new(false),
         };
-        Ok((process, pipes))
+        let why = loop {
+            let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
+            let wait = left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL));
+            match progress.wait(wait) {
+                Some(Ok(())) => {
+                    let pipes = Pipes {
+                        stdin: OwnedFd::from(to_stdin).into(),
+                        stdout: OwnedFd::from(from_stdout).into(),
+                        stderr: OwnedFd::from(from_stderr).into(),
+                    };
+                    return Ok((process, pipes));
+                }
+                Some(Err(error)) => break error,
+                None if cancel.probe() => {
+                    let text = "cancelled before the program ran";
+                    break io::Error::new(io::ErrorKind::Interrupted, text);
+                }
+                None if left.is_some_and(|left| left.is_zero()) => {
+                    let within = limit.unwrap_or_default().as_secs_f64();
+                    let text = format!(
+                        "it did not start within {within} s: the file system that has it, or the \
+                         working directory, may not answer"
+                    );
+                    break io::Error::new(io::ErrorKind::TimedOut, text);
+                }
+                None => {}
+            }
+        };
+        // It has started nothing, so there is nothing else to look for.
+        process.release(Duration::ZERO, Duration::ZERO);
+        Err(why)
     }
 
     /// The child's process id, which is its group's too.
@@ -339,48 +356,63 @@ impl Process {
     /// Waits until the child has exited by itself; false when it has not within the limit. The
     /// child is not reaped yet, so its id stays its own.
     pub fn wait_exit(&self, limit: Duration) -> bool {
-        self.status.get().is_some() || unix::wait_exit(self.pid, limit)
+        self.released.load(Ordering::SeqCst) || unix::wait_exit(self.pid, limit)
     }
 
-    /// Reaps the child, which has exited, and leaves alone what it started: its [`Family`] will see to
-    /// that. Does nothing if it has not exited.
+    /// Lets the child, which has exited, be reaped, and leaves alone what it started: its [`Family`] will
+    /// see to that. Does nothing if it has not exited.
     pub fn leave(&self) {
-        let _one_at_a_time = lock(&self.ending);
-        if !self.wait_exit(Duration::ZERO) {
+        let mut ending = lock(&self.ending);
+        if *ending || !self.wait_exit(Duration::ZERO) {
             return;
         }
-        let Some(mut child) = lock(&self.child).take() else {
-            return;
-        };
+        *ending = true;
         let _ = self.by_itself.set(true);
-        if let Ok(Some(status)) = child.try_wait() {
-            let _ = self.status.set(status);
-        }
-        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
+        self.hand_over();
     }
 
     /// Ends the child and everything it started; returns when nothing of it is left or no more can
     /// be done, at the latest after the sum of the grace and about two seconds. The caller drops
     /// its end of stdin first. A second call waits for the first.
     pub fn end(&self, grace: Grace) {
-        let _one_at_a_time = lock(&self.ending);
-        let Some(mut child) = lock(&self.child).take() else {
-            return;
-        };
-        let by_itself = self.wait_exit(grace.stdin);
-        let _ = self.by_itself.set(by_itself);
-        if !by_itself {
-            unix::signal_group(self.pid, unix::Signal::Terminate);
-            self.wait_exit(grace.term);
+        if self.release(grace.stdin, grace.term) {
+            sweep::kill_marked(&self.mark, SWEEP);
         }
-        // The leader is at most a zombie here, so the group's id cannot have been given away.
-        unix::signal_group(self.pid, unix::Signal::Kill);
+    }
+
+    /// Ends the child and its group, and lets the child be reaped. False if that was done before.
+    fn release(&self, stdin: Duration, term: Duration) -> bool {
+        let mut ending = lock(&self.ending);
+        if *ending {
+            return false;
+        }
+        *ending = true;
+        let by_itself = self.wait_exit(stdin);
+        let _ = self.by_itself.set(by_itself);
+        if !by_itself && !term.is_zero() {
+            self.signal(unix::Signal::Terminate);
+            self.wait_exit(term);
+        }
+        self.signal(unix::Signal::Kill);
         self.wait_exit(REAP);
-        let _ = self.spawner.jobs.send(Job::Ended(self.pid));
-        if let Ok(Some(status)) = child.try_wait() {
+        self.hand_over();
+        true
+    }
+
+    /// Signals the group of the child, which is at most a zombie, so that the group's id is its own.
+    fn signal(&self, signal: unix::Signal) {
+        if !matches!(unix::state_of(self.pid), unix::State::NotOurs) {
+            unix::signal_group(self.pid, signal);
+        }
+    }
+
+    /// Notes how the child ended, as far as it has, and leaves it to the spawner to reap it.
+    fn hand_over(&self) {
+        if let unix::State::Exited(status) = unix::state_of(self.pid) {
             let _ = self.status.set(status);
         }
-        sweep::kill_marked(&self.mark, SWEEP);
+        self.released.store(true, Ordering::SeqCst);
+        spawner::ended(self.pid);
     }
 }
 
@@ -391,154 +423,6 @@ impl Drop for Process {
             ..Grace::SHORT
         });
     }
-}
-
-impl Spawner {
-    /// The one spawner; where its thread could not be made, the next child tries again.
-    fn get() -> io::Result<Arc<Spawner>> {
-        static SPAWNER: Mutex<Option<Arc<Spawner>>> = Mutex::new(None);
-        let mut spawner = lock(&SPAWNER);
-        if let Some(spawner) = &*spawner {
-            return Ok(spawner.clone());
-        }
-        let (jobs, inbox) = unbounded();
-        super::spawn("spawner".into(), Some(super::SMALL_STACK), {
-            let jobs = jobs.clone();
-            move || spawn_children(&inbox, &jobs)
-        })?;
-        Ok(spawner.insert(Arc::new(Spawner { jobs })).clone())
-    }
-}
-
-/// The spawner's thread. It alone knows the guardian: started before the first child, told of each
-/// group as it is made and as it ends, replaced if it is killed, let go when there has been nothing to
-/// guard for a while: no child, and nothing that one has left behind. `own` leads back to `jobs`.
-fn spawn_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
-    let mut post = Post {
-        guardian: None,
-        watched: true,
-        own,
-    };
-    let mut groups: Vec<i32> = Vec::new();
-    // A group is not kept when its leader has gone, as its id may come to mean another. What is left
-    // behind is found by its mark: what a command left, and what one that was ended left too, if it was hidden
-    // from the search of its own or came too fast for it.
-    let mut left = false;
-    let (mut idle_since, mut pause) = (Instant::now(), GUARDIAN_LINGERS);
-    loop {
-        let looks = match groups.is_empty() {
-            true => post.guardian.is_some() || (left && !post.watched),
-            false => !post.watched,
-        };
-        let job = match looks {
-            true => match jobs.recv_deadline(idle_since + pause) {
-                Ok(job) => Some(job),
-                Err(e) if e.is_timeout() => None,
-                Err(_) => return,
-            },
-            false => match jobs.recv() {
-                Ok(job) => Some(job),
-                Err(_) => return,
-            },
-        };
-        match job {
-            None => {
-                left = left && (!groups.is_empty() || is_any_left());
-                if left || !groups.is_empty() {
-                    post.fill(&groups);
-                    pause = LONGEST_LOOK.min(pause * 2);
-                    idle_since = Instant::now();
-                } else {
-                    post.leave();
-                }
-            }
-            Some(Job::Ended(group)) => {
-                left = true;
-                groups.retain(|g| *g != group);
-                (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
-                if let Some(guardian) = &mut post.guardian {
-                    guardian.forget(group);
-                }
-            }
-            Some(Job::Unguarded) => {
-                if left || !groups.is_empty() {
-                    post.fill(&groups);
-                    (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
-                }
-            }
-            Some(Job::Spawn(mut command, reply)) => {
-                post.fill(&groups);
-                let result = command.spawn();
-                if let Ok(child) = &result {
-                    let group = unix::pid_of(child);
-                    groups.push(group);
-                    if let Some(guardian) = &mut post.guardian {
-                        guardian.learn(group);
-                    }
-                }
-                let _ = reply.send(result);
-            }
-        }
-    }
-}
-
-/// Whether anything lives that a child of this process has started.
-fn is_any_left() -> bool {
-    server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark)))
-}
-
-/// Where the guardian stands.
-struct Post<'a> {
-    guardian: Option<Guardian>,
-    /// Its end will be told, or none is wanted. Else one has to look now and then: there was none to be
-    /// had, or nothing to watch it with.
-    watched: bool,
-    own: &'a Sender<Job>,
-}
-
-impl Post<'_> {
-    /// Sees to it that a guardian watches, where this program can start one; a new one learns what is
-    /// there to guard.
-    fn fill(&mut self, groups: &[i32]) {
-        if self.guardian.as_mut().is_some_and(Guardian::is_alive) {
-            return;
-        }
-        let started = server_mark().and_then(Guardian::start);
-        self.watched = match &started {
-            Ok(guardian) => guardian.as_ref().is_none_or(|new| watch(new, self.own)),
-            Err(e) => {
-                log::warn!("no guardian: children may outlive a killed server reason={e}");
-                false
-            }
-        };
-        self.guardian = started.unwrap_or_default();
-        if let Some(guardian) = &mut self.guardian {
-            groups.iter().for_each(|group| guardian.learn(*group));
-        }
-    }
-
-    /// There is nothing to guard.
-    fn leave(&mut self) {
-        self.watched = true;
-        if let Some(guardian) = self.guardian.take() {
-            guardian.dismiss();
-        }
-    }
-}
-
-/// Tells the spawner when the guardian is gone; false where it cannot be seen, or no thread is to be had.
-fn watch(guardian: &Guardian, own: &Sender<Job>) -> bool {
-    let Some(handle) = unix::PidFd::open(guardian.pid()) else {
-        return false;
-    };
-    let (watch, own) = (ExitWatch(Some(handle)), own.clone());
-    let name = "guardian watch".into();
-    let thread = super::spawn(name, Some(super::SMALL_STACK), move || {
-        if watch.wait(None) {
-            let _ = own.send(Job::Unguarded);
-        }
-    });
-    thread.is_ok()
 }
 
 #[cfg(test)]

@@ -86,6 +86,12 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
     log::warn!("what an extension's server has left behind does not end, or more of it comes");
 }
 
+/// Whether the leader of a group runs and does not carry the mark: the id of the group means another one by
+/// now. False where that cannot be seen.
+pub(super) fn is_of_another(group: i32, mark: &Mark) -> bool {
+    cfg!(target_os = "linux") && lives(group) && !carries(group, mark)
+}
+
 /// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
 /// no descriptors to look with; false where `/proc` shows nothing.
 pub(super) fn is_any_marked(mark: &Mark) -> bool {
@@ -231,6 +237,7 @@ fn say_once(error: &io::Error) {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::super::command;
     use super::super::process::MARK;
     use super::*;
     use std::io::Read;
@@ -244,12 +251,29 @@ mod tests {
     }
 
     /// A child that carries the mark as a limit alone.
-    fn limited(mark: &Mark) -> Child {
-        let mut command = Command::new("sleep");
-        command.arg("300").env_clear().env("PATH", "/usr/bin:/bin");
-        unix::lead_a_group(&mut command);
-        unix::carry_and_die_with_us(&mut command, mark);
-        command.spawn().unwrap()
+    struct Limited(i32);
+
+    impl Limited {
+        fn new(mark: &Mark) -> Self {
+            let mut command = command::Command::new("sleep");
+            command.arg("300");
+            let null = || fs::File::open("/dev/null").unwrap().into();
+            let stdio = [null(), null(), null()];
+            let child = unix::Prepared::child(&command, mark, stdio);
+            let (prepared, mut progress) = child.unwrap();
+            let pid = prepared.fork().unwrap();
+            progress.wait(LIMIT).expect("it runs in time").unwrap();
+            Limited(pid)
+        }
+
+        fn runs(&self) -> bool {
+            matches!(unix::state_of(self.0), unix::State::Runs)
+        }
+
+        fn wait(&self) {
+            assert!(unix::wait_exit(self.0, LIMIT));
+            unix::reap(self.0);
+        }
     }
 
     fn runs(child: &mut Child) -> bool {
@@ -276,13 +300,13 @@ mod tests {
         // Others come and go all the time.
         let nobody = |_| !ask_marked(&mark, LIMIT);
         assert!((0..1000).any(nobody), "nobody is there");
-        let mut other = limited(&server().of_child(1));
+        let other = Limited::new(&server().of_child(1));
         let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
         assert!(ask_marked(&mark, LIMIT));
         assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(7));
-        assert!(runs(&mut other));
-        other.kill().unwrap();
-        other.wait().unwrap();
+        assert!(other.runs());
+        unix::kill_child(other.0);
+        other.wait();
     }
 
     #[test]
@@ -305,12 +329,14 @@ mod tests {
     fn a_limit_is_enough_and_tells_children_apart() {
         let server = server();
         let (one, two) = (server.of_child(1), server.of_child(2));
-        let (mut first, mut second) = (limited(&one), limited(&two));
+        let (first, second) = (Limited::new(&one), Limited::new(&two));
         kill_marked(&one, LIMIT);
-        first.wait().unwrap();
-        assert!(runs(&mut second));
+        first.wait();
+        assert!(second.runs());
+        assert!(is_of_another(second.0, &one) && !is_of_another(second.0, &server));
         kill_marked(&server, LIMIT);
-        second.wait().unwrap();
+        second.wait();
+        assert!(!is_of_another(second.0, &one));
     }
 
     #[test]
@@ -336,23 +362,23 @@ mod tests {
     #[test]
     fn the_dead_hold_up_nobody() {
         let mark = server().of_child(1);
-        let mut child = limited(&mark);
-        child.kill().unwrap();
-        unix::wait_exit(unix::pid_of(&child), LIMIT);
+        let child = Limited::new(&mark);
+        unix::kill_child(child.0);
+        unix::wait_exit(child.0, LIMIT);
         let begin = Instant::now();
         kill_marked(&mark, LIMIT);
         assert!(begin.elapsed() < LIMIT / 2, "{:?}", begin.elapsed());
-        child.wait().unwrap();
+        child.wait();
     }
 
     #[test]
     fn a_mark_is_asked_for_again_before_the_kill() {
-        let mut child = limited(&server().of_child(1));
-        let pid = unix::pid_of(&child);
+        let child = Limited::new(&server().of_child(1));
+        let pid = child.0;
         assert_eq!(unix::signal_if(pid, Signal::Kill, || false), Hit::Gone);
-        assert!(runs(&mut child));
+        assert!(child.runs());
         assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Signalled);
-        child.wait().unwrap();
+        child.wait();
         assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Gone);
     }
 }

@@ -3,12 +3,14 @@
 //! closure that runs between fork and exec and makes system calls only.
 #![allow(unsafe_code)]
 
-use super::mark::Mark;
+mod start;
+
+pub(super) use start::Prepared;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -25,79 +27,6 @@ impl Signal {
             Signal::Terminate => libc::SIGTERM,
             Signal::Kill => libc::SIGKILL,
         }
-    }
-}
-
-/// The child's id as the system calls want it.
-pub(super) fn pid_of(child: &Child) -> i32 {
-    child.id().cast_signed()
-}
-
-/// The child will lead a process group of its own.
-pub(super) fn lead_a_group(command: &mut Command) {
-    command.process_group(0);
-}
-
-/// The child will hear every signal: what is held back in the thread that makes it, or ignored because a
-/// script that started us in the background wanted it so, would else be so in the child and in all that it
-/// makes, and none of them could be ended by SIGTERM.
-pub(super) fn hear_all_signals(command: &mut Command) {
-    // SAFETY: these calls are async-signal-safe and touch a set on the stack alone.
-    unsafe {
-        command.pre_exec(|| {
-            for signal in ENDING {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-            let mut none = std::mem::zeroed::<libc::sigset_t>();
-            libc::sigemptyset(&raw mut none);
-            match libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) {
-                0 => Ok(()),
-                error => Err(io::Error::from_raw_os_error(error)),
-            }
-        });
-    }
-}
-
-/// The child will, on Linux, carry the mark as a limit and be killed when the thread that makes it ends.
-pub(super) fn carry_and_die_with_us(command: &mut Command, mark: &Mark) {
-    let limit = mark.limit();
-    #[cfg(not(target_os = "linux"))]
-    let _ = (limit, command);
-    #[cfg(target_os = "linux")]
-    {
-        let parent = std::process::id().cast_signed();
-        // SAFETY: these system calls are async-signal-safe and touch no memory of ours.
-        unsafe {
-            command.pre_exec(move || {
-                if let Some(limit) = limit {
-                    set_limit(Some(limit));
-                }
-                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == -1 {
-                    return Err(io::Error::last_os_error());
-                }
-                // The parent may have died before the signal was armed.
-                match libc::getppid() == parent {
-                    true => Ok(()),
-                    false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
-                }
-            });
-        }
-    }
-}
-
-/// The child will lead a session of its own, out of reach of the terminal's signals, and carry no
-/// mark that was put on this process: the guardian of a server that is another server's child has
-/// work to do when that one ends its child.
-pub(super) fn lead_a_session(command: &mut Command) {
-    // SAFETY: these system calls are async-signal-safe and touch no memory of ours.
-    unsafe {
-        command.pre_exec(|| {
-            set_limit(None);
-            match libc::setsid() {
-                -1 => Err(io::Error::last_os_error()),
-                _ => Ok(()),
-            }
-        });
     }
 }
 
@@ -165,6 +94,11 @@ pub(super) fn be_a_guardian() {
     }
 }
 
+/// Kills a child of ours that has not been reaped.
+pub(super) fn kill_child(pid: i32) {
+    let _ = kill(pid, Signal::Kill.number());
+}
+
 /// Signals a whole group; one that is gone already is fine.
 pub(super) fn signal_group(group: i32, signal: Signal) {
     if group > 1 {
@@ -199,20 +133,22 @@ fn wait_each<const N: usize>(wanted: [(i32, libc::c_short); N], limit: Duration)
     polls.map(|poll| poll.fd >= 0 && poll.revents != 0)
 }
 
-/// Waits until a child of ours has exited, without reaping it. False when the limit passes first.
+/// Waits until a child has exited, without reaping it, or is no longer ours. False when the limit passes
+/// first.
 pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
-    let end = Instant::now() + limit;
-    if has_exited(pid) {
+    let begin = Instant::now();
+    let runs = || matches!(state_of(pid), State::Runs);
+    if !runs() {
         return true;
     }
     #[cfg(target_os = "linux")]
     if let Some(handle) = linux::PidFd::open(pid) {
-        return handle.wait(limit) && has_exited(pid);
+        return handle.wait(limit) && !runs();
     }
     let mut pause = Duration::from_millis(1);
-    while Instant::now() < end {
+    while begin.elapsed() < limit {
         thread::sleep(pause);
-        if has_exited(pid) {
+        if !runs() {
             return true;
         }
         pause = (pause * 2).min(Duration::from_millis(20));
@@ -220,17 +156,45 @@ pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
     false
 }
 
-fn has_exited(pid: i32) -> bool {
+/// What a child of this process has come to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    Runs,
+    /// It waits to be reaped: its id stays its own.
+    Exited(ExitStatus),
+    /// It has been reaped, by whatever else in this process waits for children, or by the system because
+    /// SIGCHLD is ignored. Its id may mean another process, or group, by now.
+    NotOurs,
+}
+
+/// What a child has come to; it is not reaped.
+pub(super) fn state_of(pid: i32) -> State {
     // SAFETY: siginfo_t is plain data for which zero is valid, and it outlives the call.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         let options = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
         let id = libc::id_t::from(pid.cast_unsigned());
         match libc::waitid(libc::P_PID, id, &raw mut info, options) {
-            0 => info.si_pid() == pid,
-            _ => true,
+            0 if info.si_pid() == pid => State::Exited(status_in(info.si_code, info.si_status())),
+            0 => State::Runs,
+            _ => State::NotOurs,
         }
     }
+}
+
+/// The same as `wait` would tell it.
+fn status_in(code: i32, status: i32) -> ExitStatus {
+    ExitStatus::from_raw(match code {
+        libc::CLD_EXITED => (status & 0xff) << 8,
+        libc::CLD_DUMPED => status | 0x80,
+        _ => status,
+    })
+}
+
+/// Reaps a child that has exited: its id is free then.
+pub(super) fn reap(pid: i32) {
+    // SAFETY: plain integers, and no interest in the status.
+    unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }
 
 /// What became of a process that was to be signalled.
@@ -400,6 +364,15 @@ fn is_ignored(signal: i32) -> bool {
         let mut action: libc::sigaction = std::mem::zeroed();
         let asked = libc::sigaction(signal, std::ptr::null(), &raw mut action);
         asked == 0 && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// See [`signal::settle`](super::signal::settle).
+pub(super) fn settle_signals() {
+    // SAFETY: both are valid dispositions for these signals; called before threads are made.
+    unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

@@ -439,16 +439,18 @@ impl Listener for Heard {
 /// A client of `gosling mcp memory` with the folders of this server, and what it hears.
 fn on_stdio(server: &Live) -> (Client, Arc<Mutex<Vec<String>>>) {
     let dir: &Path = &server.work();
-    let mut command = Command::new(GOSLING);
+    let mut command = gosling::sys::process::Command::new(GOSLING);
     command
         .args(["mcp", "memory"])
         .env("GOOSE_PATH_ROOT", server.root());
     let options = StdioOptions {
         name: "memory".to_owned(),
         max_line: 1 << 20,
+        start: std::time::Duration::from_secs(60),
         secrets: Vec::new(),
     };
-    let transport = Arc::new(StdioTransport::spawn(command, options).unwrap());
+    let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
+    let transport = Arc::new(transport);
     let mut options = Options::new("memory");
     let meta = json!({"agent-working-dir": dir});
     options.meta = meta.as_object().unwrap().clone();

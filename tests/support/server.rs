@@ -50,6 +50,7 @@ pub fn gosling() -> Command {
 pub struct Server {
     root: TempDir,
     variables: Vec<(String, String)>,
+    ignored: Vec<i32>,
 }
 
 impl Server {
@@ -61,6 +62,7 @@ impl Server {
         Server {
             root,
             variables: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 
@@ -91,6 +93,12 @@ impl Server {
         self
     }
 
+    /// These signals are ignored when it begins, as a launcher may have it.
+    pub fn ignoring(mut self, signals: &[i32]) -> Self {
+        self.ignored.extend(signals);
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
         self.start_as(&["agent", "--port", "0"])
@@ -99,6 +107,16 @@ impl Server {
     /// Starts another command that serves HTTP.
     pub fn start_as(self, arguments: &[&str]) -> Live {
         let mut command = gosling();
+        let ignored = self.ignored.clone();
+        // SAFETY: `signal` may be called there, and ignores what can be ignored.
+        unsafe {
+            command.pre_exec(move || {
+                for signal in &ignored {
+                    libc::signal(*signal, libc::SIG_IGN);
+                }
+                Ok(())
+            });
+        }
         let mut process = command
             .args(arguments)
             .env("GOOSE_PATH_ROOT", self.root.path())

@@ -3,12 +3,11 @@
 
 use super::run::{self, End};
 use crate::sys::cancel::Cancel;
-use crate::sys::process::Family;
+use crate::sys::process::{Command, Family};
 use std::collections::HashSet;
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -6,13 +6,12 @@ use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Ending, Family, Grace, Process, wait_output};
+use crate::sys::process::{Command, Ending, Family, Grace, Process, wait_output};
 use crate::text::printable;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -151,7 +150,9 @@ impl<'a> Programs<'a> {
         let failed =
             |error: io::Error| ToolError::Failed(format!("{name} could not be run: {error}."));
         command.env("PATH", self.path());
-        let (process, pipes) = Process::spawn_in(&self.family, command).map_err(failed)?;
+        let limit = Some(until.saturating_duration_since(Instant::now()));
+        let started = Process::spawn_in(&self.family, command, limit, self.cancel);
+        let (process, pipes) = started.map_err(failed)?;
         drop(pipes.stdin);
         let mut stdout = Kept::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);
         let mut stderr = Kept::new(PipeReader::new(pipes.stderr), MAX_COMPLAINT);
@@ -233,7 +234,7 @@ impl Kept {
 
 /// The name of a program, for people.
 pub(super) fn name(command: &Command) -> String {
-    let program = Path::new(command.get_program());
+    let program = Path::new(command.program());
     let name = program.file_name().unwrap_or(program.as_os_str());
     name.to_string_lossy().into_owned()
 }

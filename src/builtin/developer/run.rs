@@ -6,11 +6,11 @@ use super::lines::Lines;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Ending, ExitWatch, Family, Grace, Process, Ready, wait_output};
+use crate::sys::process::{Command, Ending, ExitWatch, Family, Grace, Process, Ready, wait_output};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -197,7 +197,7 @@ pub(super) fn run(
     line: &mut (dyn FnMut(Source, &str) + Send),
 ) -> io::Result<Ran> {
     let begin = Instant::now();
-    let (process, pipes) = Process::spawn_in(family, command)?;
+    let (process, pipes) = Process::spawn_in(family, command, limit, cancel)?;
     drop(pipes.stdin);
     let process = Arc::new(process);
     let shared = Arc::new(Shared::default());

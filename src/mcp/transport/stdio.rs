@@ -13,14 +13,14 @@ mod stderr;
 
 use super::{Receiver, Transport, TransportError};
 use crate::sys;
+use crate::sys::cancel::Cancel;
 use crate::sys::pipe::{PipeReader, PipeWriter};
-use crate::sys::process::{Grace, Process};
+use crate::sys::process::{Command, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use crossbeam_channel::{Receiver as Inbox, bounded};
 use incoming::{Incoming, Over};
 use outgoing::Outgoing;
 use std::io;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -37,6 +37,8 @@ pub struct StdioOptions {
     pub name: String,
     /// The largest line that it may send, in bytes.
     pub max_line: usize,
+    /// How long its program may take to run at all, as on a file system that does not answer.
+    pub start: Duration,
     /// Text that must never be shown, should the server print it.
     pub secrets: Vec<String>,
 }
@@ -56,12 +58,12 @@ pub struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// Starts the server's process.
+    /// Starts the server's process and waits until its program runs.
     ///
     /// # Errors
-    /// Whatever kept the program from starting.
-    pub fn spawn(command: Command, options: StdioOptions) -> io::Result<Self> {
-        let (process, pipes) = Process::spawn(command)?;
+    /// Whatever kept the program from starting, see [`Process::spawn`].
+    pub fn spawn(command: Command, options: StdioOptions, cancel: &Cancel) -> io::Result<Self> {
+        let (process, pipes) = Process::spawn(command, Some(options.start), cancel)?;
         let process = Arc::new(process);
         let stdin = PipeWriter::new(pipes.stdin)?;
         Ok(StdioTransport {

@@ -7,9 +7,9 @@ use super::{MAX_FILE, MAX_SIDE, fits};
 use crate::builtin::developer::program::{self, Programs, powershell};
 use crate::builtin::developer::scratch::Scratch;
 use crate::mcp::server::ToolError;
+use crate::sys::process::Command;
 use std::env;
 use std::io::Read;
-use std::process::Command;
 
 /// How good the JPEG is, of 100.
 const QUALITY: u32 = 85;

@@ -3,7 +3,7 @@
 use super::{Target, Window, failed, run_or_say};
 use crate::builtin::developer::program::{Programs, powershell};
 use crate::mcp::server::ToolError;
-use std::process::Command;
+use crate::sys::process::Command;
 
 /// Prints the id and the title of each normal window that is on the screen. (17 is "on the screen" and "not
 /// the desktop itself".) Titles are empty unless the screen may be recorded.

@@ -11,11 +11,11 @@ use super::scratch::Scratch;
 use super::{Developer, editor};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
+use crate::sys::process::Command;
 use crate::text::printable;
 use serde::Deserialize;
 use serde_json::json;
 use std::env;
-use std::process::Command;
 use std::sync::Arc;
 
 /// How much of a title counts, in characters.

@@ -4,9 +4,9 @@
 use super::{Target, Window, failed, no_display, run_or_say};
 use crate::builtin::developer::program::Programs;
 use crate::mcp::server::ToolError;
+use crate::sys::process::Command;
 use serde::Deserialize;
 use std::env;
-use std::process::Command;
 
 /// How deep the tree of windows may be.
 const MAX_DEPTH: usize = 64;

@@ -3,7 +3,7 @@
 use super::{Target, Window, failed, run_or_say};
 use crate::builtin::developer::program::Programs;
 use crate::mcp::server::ToolError;
-use std::process::Command;
+use crate::sys::process::Command;
 
 /// How many windows `xdotool` is asked about, one by one.
 const MAX_ASKED: usize = 200;

@@ -183,10 +183,12 @@ fn frame(mut message: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::cancel::Cancel;
+    use crate::sys::process::Command;
 
     #[test]
     fn what_comes_after_the_end_has_reached_nobody() {
-        let (process, pipes) = Process::spawn(std::process::Command::new("cat")).unwrap();
+        let (process, pipes) = Process::spawn(Command::new("cat"), None, &Cancel::new()).unwrap();
         let pipe = PipeWriter::new(pipes.stdin).unwrap();
         let outgoing = Arc::new(Outgoing::new(pipe, Arc::new(process)));
         let send = |id| Outgoing::send(&outgoing, b"{}".to_vec(), Some(id), "cat");

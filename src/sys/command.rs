@@ -1,0 +1,113 @@
+//! What to start: a program, its arguments, variables and working directory.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What [`Process`](super::process::Process) starts. `std::process::Command` is not used for this, because
+/// its `spawn` waits until the program runs, however long that takes, and tells no process id before.
+pub struct Command {
+    program: OsString,
+    args: Vec<OsString>,
+    variables: BTreeMap<OsString, Option<OsString>>,
+    dir: Option<PathBuf>,
+}
+
+impl Command {
+    /// A program by its path, or by a name that is looked up in the `PATH` that it is given. It inherits
+    /// the variables and the working directory of this process.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Command {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            variables: BTreeMap::new(),
+            dir: None,
+        }
+    }
+
+    /// Adds an argument.
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args(&mut self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Self {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
+        self.args.extend(args);
+        self
+    }
+
+    /// Sets a variable.
+    pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        let value = Some(value.as_ref().to_owned());
+        self.variables.insert(name.as_ref().to_owned(), value);
+        self
+    }
+
+    /// Sets variables.
+    pub fn envs(
+        &mut self,
+        variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
+    ) -> &mut Self {
+        for (name, value) in variables {
+            self.env(name, value);
+        }
+        self
+    }
+
+    /// The program does not inherit this variable.
+    pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
+        self.variables.insert(name.as_ref().to_owned(), None);
+        self
+    }
+
+    /// Sets the working directory, from which a relative path of the program counts, too.
+    pub fn current_dir(&mut self, dir: impl AsRef<Path>) -> &mut Self {
+        self.dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// The program.
+    pub fn program(&self) -> &OsStr {
+        &self.program
+    }
+
+    pub(super) fn arguments(&self) -> &[OsString] {
+        &self.args
+    }
+
+    /// Whether this variable was set or taken away here.
+    pub(super) fn says(&self, name: &str) -> bool {
+        self.variables.contains_key(OsStr::new(name))
+    }
+
+    pub(super) fn dir(&self) -> Option<&Path> {
+        self.dir.as_deref()
+    }
+
+    /// All variables that the program is given.
+    pub(super) fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in &self.variables {
+            match value {
+                Some(value) => all.insert(name.clone(), value.clone()),
+                None => all.remove(name),
+            };
+        }
+        all
+    }
+}
+
+/// Without the values of variables, which may be secrets.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("variables", &self.variables.keys())
+            .field("dir", &self.dir)
+            .finish()
+    }
+}

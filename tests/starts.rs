@@ -1,0 +1,179 @@
+//! A program that does not start, or does not come to it, holds up nothing else.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use serde_json::json;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use support::scripted::Script;
+use support::server::{Extension, Live, Server};
+
+/// A script whose interpreter does not exist: it is found and executable, and exec fails.
+fn without_interpreter(server: &Live) -> Extension {
+    let path = server.work().join("broken");
+    support::script(&path, "#!/does/not/exist\n");
+    Extension::stdio("broken", path.to_str().unwrap(), &[])
+}
+
+#[test]
+fn a_server_that_was_started_with_sigchld_ignored_survives_a_failed_exec() {
+    let server = Server::new().ignoring(&[libc::SIGCHLD]).start();
+    let before = server.session([Extension::scripted("one", &Script::new())]);
+    let all = server.descendants();
+    let error = server.refuses(without_interpreter(&server));
+    assert!(error.contains("No such file"), "{error}");
+    let after = server.session([
+        Extension::scripted("two", &Script::new()),
+        Extension::builtin("developer"),
+    ]);
+    after.echoes("two");
+    let shell = after.call("developer__shell", json!({"command": "exit 3"}));
+    shell.is(200).says("exit code 3");
+    before.echoes("one");
+    assert!(
+        all.iter().all(support::process::Proc::is_alive),
+        "the first one was not started again"
+    );
+    server.never_logs("internal error");
+}
+
+/// Which signal tells the holder of a lease; the crate `libc` does not have it.
+const F_SETSIG: i32 = 10;
+
+/// Keeps every other process from opening a file, to run it for example, as one on a mount that hangs would
+/// be: for three quarters of a minute, or until it is dropped.
+struct Lease(File);
+
+impl Lease {
+    fn on(path: &Path) -> Lease {
+        let file = File::open(path).unwrap();
+        let fd = file.as_raw_fd();
+        // SAFETY: plain integers. Who breaks the lease is told by a signal that is ignored by default.
+        let lease = || unsafe {
+            libc::fcntl(fd, F_SETSIG, libc::SIGURG) == 0
+                && libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK) == 0
+        };
+        // What was forked while the file was written has it open until exec.
+        support::until("a lease", || lease().then_some(()));
+        Lease(file)
+    }
+
+    /// Whether a process waits for the lease to end.
+    fn is_waited_for(&self) -> bool {
+        // SAFETY: plain integers. A lease that is being broken shows what it is to become.
+        unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE) != libc::F_WRLCK }
+    }
+}
+
+/// A program that never gets to run while the lease on it is held.
+fn program(server: &Live, name: &str) -> (PathBuf, Lease) {
+    let path = server.work().join(name);
+    std::fs::copy(support::server::scripted_mcp(), &path).unwrap();
+    let lease = Lease::on(&path);
+    (path, lease)
+}
+
+#[test]
+fn a_program_that_does_not_come_to_run_holds_up_no_other() {
+    let server = Server::new().start();
+    let rest = server.at_rest();
+    let script = support::server::as_argument(&Script::new());
+    let held: Vec<_> = (0..3)
+        .map(|n| program(&server, &format!("held{n}")))
+        .collect();
+    let begun = held.iter().map(|(path, _)| {
+        let held = Extension::stdio("held", path.to_str().unwrap(), &[&script]);
+        server.begin_session([held.with("timeout", 3600)])
+    });
+    let waiting: Vec<_> = begun.collect();
+    support::until("all of them are held", || {
+        held.iter()
+            .all(|(_, lease)| lease.is_waited_for())
+            .then_some(())
+    });
+    let begin = Instant::now();
+    let session = server.session([
+        Extension::scripted("one", &Script::new()),
+        Extension::builtin("developer"),
+    ]);
+    session.echoes("one");
+    let shell = session.call("developer__shell", json!({"command": "echo hi"}));
+    assert_eq!(shell.is(200).content(), "hi\n");
+    // One of them comes to run after all, one is removed meanwhile, and one session is stopped.
+    let mut held = held.into_iter();
+    drop(held.next());
+    waiting[0].echoes("held");
+    waiting[1].remove("held").is(200);
+    for session in waiting.iter().chain([&session]) {
+        session.stop();
+    }
+    server.returns_to(rest);
+    // Else the lease has ended by itself.
+    assert!(begin.elapsed() < Duration::from_secs(40));
+    drop(held);
+}
+
+#[test]
+fn a_program_that_does_not_come_to_run_has_a_deadline() {
+    let server = Server::new().start();
+    let (path, lease) = program(&server, "held");
+    let script = support::server::as_argument(&Script::new());
+    let extension = Extension::stdio("held", path.to_str().unwrap(), &[&script]);
+    let error = server.refuses(extension.clone().impatient());
+    assert!(error.contains("did not start within 1 s"), "{error}");
+    assert!(lease.is_waited_for());
+    drop(lease);
+    server.session([extension]).echoes("held");
+}
+
+/// The working directory may be on the mount that hangs, too; a folder that is gone is the plain case.
+#[test]
+fn a_working_directory_that_is_gone_is_named() {
+    let server = Server::new().start();
+    let folder = server.work().join("gone");
+    std::fs::create_dir(&folder).unwrap();
+    let session = server.start(json!({
+        "working_dir": folder,
+        "extension_overrides": [Extension::builtin("developer").0],
+    }));
+    session.resume();
+    std::fs::remove_dir(&folder).unwrap();
+    let added = session.add(Extension::scripted("one", &Script::new()));
+    assert_ne!(added.status, 200);
+    added.says("working directory").says("gone");
+}
+
+/// So that it cannot open the terminal of `gosling chat`.
+#[test]
+fn a_server_leads_a_session_of_its_own() {
+    let server = Server::new().start();
+    let _session = server.session([Extension::scripted("one", &Script::new())]);
+    let mut all = server.descendants();
+    all.retain(|process| process.name() != support::process::GUARDIAN);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let pid = all[0].pid.to_string();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .collect();
+    let (group, session, terminal) = (fields[2], fields[3], fields[4]);
+    assert_eq!([group, session, terminal], [&pid, &pid, "0"]);
+}
+
+/// As a shell runs it.
+#[test]
+fn a_script_that_does_not_name_its_interpreter_runs() {
+    let server = Server::new().start();
+    let path = server.work().join("plain");
+    support::script(&path, "exec \"$1\" \"$2\"\n");
+    let (path, mcp) = (path.to_str().unwrap(), support::server::scripted_mcp());
+    let script = support::server::as_argument(&Script::new());
+    let extension = Extension::stdio("plain", path, &[&mcp, &script]);
+    server.session([extension]).echoes("plain");
+}
