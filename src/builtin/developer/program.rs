@@ -147,8 +147,17 @@ impl<'a> Programs<'a> {
             return Err(cancelled());
         }
         let name = name(&command);
-        let failed =
-            |error: io::Error| ToolError::Failed(format!("{name} could not be run: {error}."));
+        let too_long = || {
+            ToolError::Failed(format!(
+                "{name} took too long and was ended. Try again with something smaller, or find out \
+                 with `shell` what holds it up."
+            ))
+        };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::TimedOut => too_long(),
+            io::ErrorKind::Interrupted => cancelled(),
+            _ => ToolError::Failed(format!("{name} could not be run: {error}.")),
+        };
         command.env("PATH", self.path());
         let limit = Some(until.saturating_duration_since(Instant::now()));
         let started = Process::spawn_in(&self.family, command, limit, self.cancel);
@@ -162,10 +171,7 @@ impl<'a> Programs<'a> {
             let now = Instant::now();
             let over = match () {
                 () if self.cancel.is_cancelled() => Some(cancelled()),
-                () if now >= until => Some(ToolError::Failed(format!(
-                    "{name} took too long and was ended. Try again with something smaller, or find out \
-                     with `shell` what holds it up."
-                ))),
+                () if now >= until => Some(too_long()),
                 () => None,
             };
             if let Some(over) = over {
