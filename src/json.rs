@@ -48,24 +48,57 @@ pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
     from_slice(&serde_json::to_vec(value)?)
 }
 
-/// How deep JSON text is nested. What is passed on unread can be of any depth, and who reads it later
-/// may break on it.
-pub fn depth(json: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
+/// Whether JSON text is nested more than `levels` deep. serde bounds the depth of what it builds, but not
+/// of what it skips or passes on as text, and a later reader of that may break, or take time that grows
+/// with the square of the depth. So this comes first wherever JSON arrives from outside.
+///
+/// Text with no more than `levels` opening brackets, which is nearly all, costs a count of them, eight
+/// bytes at a time; only other text is followed byte by byte.
+pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
+    if opening_brackets(json) <= levels {
+        return false;
+    }
+    let mut depth = 0_usize;
     let (mut quoted, mut escaped) = (false, false);
-    for byte in json.bytes() {
+    for byte in json {
         match byte {
             _ if escaped => escaped = false,
             b'\\' => escaped = quoted,
             b'"' => quoted = !quoted,
             _ if quoted => {}
+            b'{' | b'[' if depth == levels => return true,
             b'{' | b'[' => depth += 1,
             b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        deepest = deepest.max(depth);
     }
-    deepest
+    false
+}
+
+/// How many bytes are `[` or `{`, which differ in one bit.
+fn opening_brackets(json: &[u8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const LOW: u64 = 0x7f * EACH;
+
+    let (words, rest) = json.as_chunks();
+    // Each byte of a sum counts for itself, so a sum is of no more words than a byte can count.
+    let counts = words.chunks(255).map(|words| {
+        let sum: u64 = words
+            .iter()
+            .map(|word| {
+                let unlike = (u64::from_ne_bytes(*word) | (0x20 * EACH)) ^ (u64::from(b'{') * EACH);
+                // The highest bit of each byte that is zero.
+                let zeros = !(((unlike & LOW) + LOW) | unlike | LOW);
+                zeros >> 7
+            })
+            .sum();
+        sum.to_ne_bytes()
+            .into_iter()
+            .map(usize::from)
+            .sum::<usize>()
+    });
+    let rest = rest.iter().filter(|byte| **byte | 0x20 == b'{');
+    counts.sum::<usize>() + rest.count()
 }
 
 /// What is passed on as it is, apart from structs, which are asked for as maps; and so is whatever
@@ -301,9 +334,34 @@ mod tests {
             ("[]", 1),
             (r#"{"a":[1,{"b":2}],"c":"[[[["}"#, 3),
             (r#"["\"[","\\",[]]"#, 2),
+            (r#"[[[]],[[]]]"#, 3),
         ] {
-            assert_eq!(depth(text), deep, "{text}");
+            assert!(!is_deeper_than(deep, text.as_bytes()), "{text}");
+            assert!(
+                deep == 0 || is_deeper_than(deep - 1, text.as_bytes()),
+                "{text}"
+            );
         }
+    }
+
+    #[test]
+    fn brackets_are_counted_wherever_they_are() {
+        for length in [0, 1, 7, 8, 9, 2_039, 2_040, 2_041, 5_000] {
+            for byte in [b'[', b'{', b'Z', b'|', b';', 0xdb, 0xfb, 0xff, 0] {
+                let brackets = usize::from(byte == b'[' || byte == b'{');
+                assert_eq!(
+                    opening_brackets(&vec![byte; length]),
+                    brackets * length,
+                    "{byte}"
+                );
+            }
+        }
+        crate::any::always(|u| {
+            let bytes: Vec<u8> = u.arbitrary()?;
+            let found = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
+            assert_eq!(opening_brackets(&bytes), found.count());
+            Ok(())
+        });
     }
 
     #[test]

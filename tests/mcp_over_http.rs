@@ -303,6 +303,28 @@ fn batches_are_taken_in_the_version_that_has_them() {
 }
 
 #[test]
+fn a_batch_of_millions_of_parts_is_refused_before_it_is_read() {
+    let live = developer();
+    let zeros = format!("[{}0]", "0,".repeat(4 << 20));
+    for version in [None, Some(NEWEST), Some("2025-03-26")] {
+        let client = match version {
+            Some(version) => Client::initialized(&live, version),
+            None => Client::new(&live),
+        };
+        let before = live.memory("VmHWM");
+        client.ask("POST", &[], &zeros).is(400);
+        let grown = live.memory("VmHWM") - before;
+        assert!(grown < 64 << 20, "{version:?}: {grown} bytes for 8 MiB");
+    }
+    // A thousand may come at a time.
+    let client = Client::initialized(&live, "2025-03-26");
+    let pings = |count| Value::from((0..count).map(ping).collect::<Vec<_>>());
+    let answer = client.post(&pings(1_000)).is(200);
+    assert_eq!(answer.body.as_array().map(Vec::len), Some(1_000));
+    client.post(&pings(1_001)).is(400).says("1000");
+}
+
+#[test]
 fn pages_of_other_sites_and_other_names_are_refused() {
     let live = developer();
     let hello = initialize(NEWEST).to_string();

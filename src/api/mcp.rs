@@ -69,18 +69,22 @@ fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     if !(accepts(request, "application/json") && accepts(request, "text/event-stream")) {
         return Err(not_acceptable("`application/json` and `text/event-stream`"));
     }
-    let message = jsonrpc::parse(&request.body);
-    if request.header(SESSION).is_none() && is_initialize(&message) {
-        let session = sessions.begin()?;
-        let response = answer(session.clone(), message);
-        if session.connection.version().is_none() {
-            return Ok(response);
-        }
-        sessions.add(&session)?;
-        return Ok(response.header(SESSION, &session.id));
+    if request.header(SESSION).is_some() {
+        let session = sessions.find(session_id(request)?)?;
+        let message = jsonrpc::parse(&request.body, session.connection.takes_batches());
+        return Ok(answer(session, message));
     }
-    let session = sessions.find(session_id(request)?)?;
-    Ok(answer(session, message))
+    let message = jsonrpc::parse(&request.body, false);
+    if !is_initialize(&message) {
+        return Err(without_session());
+    }
+    let session = sessions.begin()?;
+    let response = answer(session.clone(), message);
+    if session.connection.version().is_none() {
+        return Ok(response);
+    }
+    sessions.add(&session)?;
+    Ok(response.header(SESSION, &session.id))
 }
 
 fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
@@ -114,7 +118,7 @@ fn delete(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
 /// for the session is not held: whoever ends it lets go of it last, and with it goes what its server has
 /// started.
 fn answer(session: Arc<Session>, message: Result<Payload, Malformed>) -> Response {
-    let is_asked = session.is_asked(&message);
+    let is_asked = is_asked(&message);
     let stream = Arc::new(Stream::default());
     let sink = stream.sink();
     session.connection.receive_parsed(message, &sink);
@@ -157,13 +161,25 @@ fn is_initialize(message: &Result<Payload, Malformed>) -> bool {
     matches!(message, Ok(Payload::One(Message::Request { method, .. })) if method == "initialize")
 }
 
+/// Whether a message asks for something, so that it is to be answered.
+fn is_asked(message: &Result<Payload, Malformed>) -> bool {
+    let is_request = |message: &Message| matches!(message, Message::Request { .. });
+    match message {
+        Ok(Payload::One(message)) => is_request(message),
+        Ok(Payload::Batch(parts)) => parts.iter().flatten().any(is_request),
+        Err(_) => false,
+    }
+}
+
 fn session_id(request: &Request) -> Result<&str, Error> {
-    request.header(SESSION).ok_or_else(|| {
-        let text = format!(
-            "Begin with `initialize`, and send the `{SESSION}` of its answer with what follows"
-        );
-        Error::bad_request(text)
-    })
+    request.header(SESSION).ok_or_else(without_session)
+}
+
+fn without_session() -> Error {
+    let text = format!(
+        "Begin with `initialize`, and send the `{SESSION}` of its answer with what follows"
+    );
+    Error::bad_request(text)
 }
 
 /// Errs with 400 if the request is in a version of MCP that nobody agreed on.
@@ -237,7 +253,7 @@ mod tests {
         let say = |session: &Arc<Session>, method: &str, params: &str| {
             let message =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
-            answer(session.clone(), jsonrpc::parse(message.as_bytes()))
+            answer(session.clone(), jsonrpc::parse(message.as_bytes(), false))
         };
         let session = sessions.begin().unwrap();
         say(

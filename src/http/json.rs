@@ -5,16 +5,25 @@ use serde_json::error::Category;
 
 use super::Error;
 
+/// How deep a body may be nested, fields that no handler reads included: as deep as serde_json builds values.
+const DEPTH: usize = 127;
+
 /// Decodes a request's body.
 ///
-/// Errs with 415 if `content_type` is not JSON, 400 if `body` is not JSON, 422 if it is another shape
-/// than `T`; the last two with line and column, and with the path of the value at that place. What serde
+/// Errs with 415 if `content_type` is not JSON, 400 if `body` is nested too deep or not JSON, 422 if it is
+/// another shape than `T`; the last two with line and column, and with the path of the value at that place. What serde
 /// buffers before it decides, as in tagged enums, it finds wrong only at the end of what surrounds it.
 pub(super) fn decode<T: DeserializeOwned>(
     content_type: Option<&str>,
     body: &[u8],
 ) -> Result<T, Error> {
     check_type(content_type)?;
+    if crate::json::is_deeper_than(DEPTH, body) {
+        let message = format!(
+            "Failed to parse the request body as JSON: it is nested more than {DEPTH} levels deep"
+        );
+        return Err(Error::bad_request(message));
+    }
     let decoded = crate::json::from_slice(body).or_else(|error| match paired(body) {
         Some(mended) => crate::json::from_slice(&mended),
         None => Err(error),
@@ -138,9 +147,13 @@ fn path_at(json: &[u8], end: usize) -> String {
     for step in steps {
         match step {
             Step::Key(key) if key.is_empty() => {}
-            Step::Key(key) if path.is_empty() => path = key,
-            Step::Key(key) => path = format!("{path}.{key}"),
-            Step::Index(index) => path = format!("{path}[{index}]"),
+            Step::Key(key) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(&key);
+            }
+            Step::Index(index) => path.push_str(&format!("[{index}]")),
         }
     }
     path

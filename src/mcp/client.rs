@@ -31,8 +31,6 @@ use std::time::Duration;
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long a request waits in all, however much progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How deep an answer may be nested. It is passed on as it is, and clients break on more.
-const DEPTH: usize = 110;
 /// How much of a bad line or answer is quoted, in characters.
 const QUOTED: usize = 200;
 
@@ -503,9 +501,6 @@ impl Client {
         result: &RawValue,
     ) -> Result<R, Error> {
         let reason = match jsonrpc::begins_with(result.get(), '{') {
-            true if crate::json::depth(result.get()) > DEPTH => {
-                format!("it is nested more than {DEPTH} levels deep")
-            }
             true => match crate::json::from_str(result.get()) {
                 Ok(decoded) => return Ok(decoded),
                 // It quotes what it did not expect, whatever its length.

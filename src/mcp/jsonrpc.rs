@@ -4,11 +4,18 @@
 //! was received, so nothing is rebuilt on its way through.
 //! MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
-use serde::de::{Unexpected, Visitor};
+use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+
+/// The version in which batches are legal.
+pub const BATCHES: &str = "2025-03-26";
+/// How many messages a batch may hold.
+pub const BATCH_PARTS: usize = 1_000;
+/// How deep a message may be nested. What it carries is passed on as it is, and clients break on more.
+const DEPTH: usize = 110;
 
 /// JSON text that is passed on as it is.
 pub type RawJson = Box<RawValue>;
@@ -135,11 +142,11 @@ pub enum Message {
 pub enum Payload {
     /// The usual case.
     One(Message),
-    /// An array: legal in 2025-03-26 only. Each part is judged on its own.
+    /// An array. Each part is judged on its own.
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// Why bytes are not a message.
+/// Why bytes are not a message, or not one that is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Not JSON, or not UTF-8: -32700.
@@ -153,6 +160,10 @@ pub enum Malformed {
         /// What is wrong.
         reason: String,
     },
+    /// A batch where none is legal, which was not read: -32600.
+    Batch,
+    /// A batch of more than [`BATCH_PARTS`], which was read no further than that: -32600.
+    LongBatch,
 }
 
 impl fmt::Display for Malformed {
@@ -160,6 +171,8 @@ impl fmt::Display for Malformed {
         match self {
             Malformed::NotJson(reason) => write!(f, "not JSON: {reason}"),
             Malformed::NotMessage { reason, .. } => write!(f, "not a JSON-RPC message: {reason}"),
+            Malformed::Batch => write!(f, "a batch, which only MCP {BATCHES} allows"),
+            Malformed::LongBatch => write!(f, "a batch of more than {BATCH_PARTS} messages"),
         }
     }
 }
@@ -185,23 +198,56 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Optio
     T::deserialize(d).map(Some)
 }
 
-/// Reads one line, body or event.
+/// Reads one line, body or event. `batches` says whether the version of the connection has them; where it
+/// has not, not even the parts of one are looked for.
 ///
 /// # Errors
 /// [`Malformed`], which says how a server answers it; a client skips and counts it.
-pub fn parse(bytes: &[u8]) -> Result<Payload, Malformed> {
+pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
-    if begins_with(text, '[') {
-        let parts: Vec<&RawValue> =
-            crate::json::from_str(text).map_err(|e| Malformed::NotJson(e.to_string()))?;
-        if parts.is_empty() {
-            return Err(not_message(None, "an empty batch"));
-        }
-        return Ok(Payload::Batch(
-            parts.iter().map(|part| message(part.get())).collect(),
-        ));
+    match begins_with(text, '[') {
+        true if batches => batch(text).map(Payload::Batch),
+        true => Err(Malformed::Batch),
+        false => message(text).map(Payload::One),
     }
-    message(text).map(Payload::One)
+}
+
+/// The parts of a batch, each judged as soon as it is read, so that no more is kept than messages.
+fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
+    #[derive(Default)]
+    struct Parts {
+        judged: Vec<Result<Message, Malformed>>,
+        too_many: bool,
+    }
+
+    impl<'de> Visitor<'de> for &mut Parts {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
+            while let Some(part) = array.next_element::<&RawValue>()? {
+                if self.judged.len() == BATCH_PARTS {
+                    self.too_many = true;
+                    return Err(A::Error::custom("too many"));
+                }
+                self.judged.push(message(part.get()));
+            }
+            Ok(())
+        }
+    }
+
+    let mut parts = Parts::default();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let read = reader.deserialize_seq(&mut parts);
+    match read.and_then(|()| reader.end()) {
+        _ if parts.too_many => Err(Malformed::LongBatch),
+        Err(e) => Err(Malformed::NotJson(e.to_string())),
+        Ok(()) if parts.judged.is_empty() => Err(not_message(None, "an empty batch")),
+        Ok(()) => Ok(parts.judged),
+    }
 }
 
 /// Whether the first character that is not JSON white space is `c`. Derived readers of structs take
@@ -242,6 +288,10 @@ fn message(text: &str) -> Result<Message, Malformed> {
         is_answer,
         reason,
     };
+    if crate::json::is_deeper_than(DEPTH, text.as_bytes()) {
+        let reason = format!("it is nested more than {DEPTH} levels deep");
+        return Err(neither(id, reason));
+    }
     let error = envelope.error.map(|raw| crate::json::from_str(raw.get()));
     let error = error
         .transpose()
@@ -360,7 +410,7 @@ mod tests {
     use super::*;
 
     fn one(text: &str) -> Message {
-        match parse(text.as_bytes()) {
+        match parse(text.as_bytes(), false) {
             Ok(Payload::One(message)) => message,
             other => panic!("{text}: {other:?}"),
         }
@@ -433,14 +483,14 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#, true),
             (r#""2.0""#, true),
         ] {
-            match parse(text.as_bytes()) {
+            match parse(text.as_bytes(), true) {
                 Err(Malformed::NotJson(_)) => assert!(!json, "{text}"),
-                Err(Malformed::NotMessage { .. }) => assert!(json, "{text}"),
+                Err(_) => assert!(json, "{text}"),
                 Ok(m) => panic!("{text} became {m:?}"),
             }
         }
         assert!(matches!(
-            parse(b"{\"a\":\"\xff\"}"),
+            parse(b"{\"a\":\"\xff\"}", true),
             Err(Malformed::NotJson(_))
         ));
     }
@@ -448,7 +498,7 @@ mod tests {
     #[test]
     fn an_invalid_request_keeps_the_id_to_answer_to() {
         assert!(matches!(
-            parse(br#"{"jsonrpc":"1.0","id":7,"method":"x"}"#),
+            parse(br#"{"jsonrpc":"1.0","id":7,"method":"x"}"#, true),
             Err(Malformed::NotMessage {
                 id: Some(Id::Number(7)),
                 ..
@@ -469,7 +519,7 @@ mod tests {
             (r#"{"id":7,"level":"info"}"#, false),
             (r#"{"jsonrpc":"1.0","id":7,"result":1}"#, false),
         ] {
-            match parse(text.as_bytes()) {
+            match parse(text.as_bytes(), true) {
                 Err(Malformed::NotMessage { is_answer, .. }) => {
                     assert_eq!(is_answer, expected, "{text}");
                 }
@@ -480,9 +530,10 @@ mod tests {
 
     #[test]
     fn each_part_of_a_batch_is_judged_on_its_own() {
-        let Ok(Payload::Batch(parts)) =
-            parse(br#" [{"jsonrpc":"2.0","method":"a"},3,["2.0",1,"a"]]"#)
-        else {
+        let Ok(Payload::Batch(parts)) = parse(
+            br#" [{"jsonrpc":"2.0","method":"a"},3,["2.0",1,"a"]]"#,
+            true,
+        ) else {
             panic!()
         };
         assert!(matches!(parts[0], Ok(Message::Notification { .. })));
@@ -491,14 +542,42 @@ mod tests {
     }
 
     #[test]
-    fn nesting_without_end_is_refused_or_passed_on_but_never_overflows_the_stack() {
-        let deep = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"result":{}{}}}"#,
-            "[".repeat(200_000),
-            "]".repeat(200_000)
-        );
-        let _ = parse(deep.as_bytes());
-        let _ = parse("[".repeat(200_000).as_bytes());
+    fn a_batch_is_not_read_where_none_is_legal_nor_beyond_its_limit() {
+        let refused = |text: &str, batches| parse(text.as_bytes(), batches).unwrap_err();
+        for text in ["[", " \n[{", "[]", "[what is here is not JSON"] {
+            assert_eq!(refused(text, false), Malformed::Batch);
+        }
+        let ping = r#"{"jsonrpc":"2.0","method":"a"},"#;
+        let fits = format!("[{}0]", ping.repeat(BATCH_PARTS - 1));
+        let Ok(Payload::Batch(parts)) = parse(fits.as_bytes(), true) else {
+            panic!()
+        };
+        assert_eq!(parts.len(), BATCH_PARTS);
+        let long = format!("[{}0, what is here is not JSON", ping.repeat(BATCH_PARTS));
+        assert_eq!(refused(&long, true), Malformed::LongBatch);
+        let broken = format!("[{}", ping.repeat(9));
+        assert!(matches!(refused(&broken, true), Malformed::NotJson(_)));
+        let trailing = format!("{fits}]");
+        assert!(matches!(refused(&trailing, true), Malformed::NotJson(_)));
+    }
+
+    #[test]
+    fn nesting_is_bounded_wherever_it_is_and_the_id_is_kept() {
+        let nested = |member: &str, levels: usize| {
+            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"{member}":{open}{close}}}"#)
+        };
+        assert!(parse(nested("result", DEPTH - 1).as_bytes(), false).is_ok());
+        for member in ["result", "error", "no-such-member"] {
+            for levels in [DEPTH, 200_000] {
+                let refused = parse(nested(member, levels).as_bytes(), false).unwrap_err();
+                let Malformed::NotMessage { id, is_answer, .. } = refused else {
+                    panic!("{refused}")
+                };
+                assert_eq!((id, is_answer), (Some(Id::Number(1)), true), "{member}");
+            }
+        }
+        assert!(parse("[".repeat(200_000).as_bytes(), true).is_err());
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
-        Some(b'{') if crate::json::depth(text) > DEPTH => {
+        Some(b'{') if crate::json::is_deeper_than(DEPTH, text.as_bytes()) => {
             return Err(format!("they are nested more than {DEPTH} levels deep"));
         }
         Some(b'{') => return Ok(raw.to_owned()),

@@ -275,6 +275,27 @@ fn a_batch_where_the_version_has_batches() {
 }
 
 #[test]
+fn a_batch_of_millions_of_parts_takes_no_more_memory_than_its_line() {
+    let server = Server::new().start();
+    for version in ["2025-03-26", "2025-11-25"] {
+        let parts = [
+            Action::Out("[".into(), 1),
+            Action::Out("{},".into(), 3 * MIB),
+            Action::line("{}]"),
+        ];
+        let script = Script::new().version(version).tool("parts", parts);
+        let session = with_extension(&server, &script);
+        let before = server.memory("VmHWM");
+        let answer = session.call("odd__parts", json!({}));
+        assert_ne!(answer.status, 200);
+        answer.says("batch");
+        let grown = server.memory("VmHWM") - before;
+        assert!(grown < 100 * MIB, "{version}: {grown} bytes for 9 MiB");
+        session.stop();
+    }
+}
+
+#[test]
 fn older_versions_are_accepted() {
     let server = Server::new().start();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {

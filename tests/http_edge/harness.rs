@@ -13,6 +13,12 @@ pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
 /// Longer than anything here takes, shorter than anyone likes to wait for a test that fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What `/typed` takes.
+#[derive(serde::Deserialize)]
+struct Typed {
+    x: u8,
+}
+
 pub struct Edge {
     pub server: Server,
     /// How many handlers have been entered at `/wait`.
@@ -66,6 +72,10 @@ pub fn edge_with(limits: Limits) -> Edge {
         .post("/json", Access::Keyed, |request| {
             let value: serde_json::Value = request.json()?;
             Ok(Response::json(&value))
+        })
+        .post("/typed", Access::Keyed, |request| {
+            let Typed { x } = request.json()?;
+            Ok(Response::json(&x))
         })
         .get("/big", Access::Keyed, |_| {
             Ok(Response::bytes("text/plain", vec![b'x'; 8 << 20]))

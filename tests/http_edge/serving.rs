@@ -135,6 +135,39 @@ fn nested_json_of_any_depth_is_no_danger_to_the_stack() {
 }
 
 #[test]
+fn depth_in_a_field_that_no_handler_reads_is_refused_at_once() {
+    const DEPTH: usize = 500_000;
+    let edge = edge();
+    let whole = format!(
+        r#"{{"x":1,"y":{}{}}}"#,
+        "[".repeat(DEPTH),
+        "]".repeat(DEPTH)
+    );
+    let broken = format!(r#"{{"y":{}"#, r#"{"a":["#.repeat(DEPTH / 4));
+    let without_x = whole.replace("\"x\"", "\"z\"");
+    for body in [broken, without_x, whole] {
+        let length = body.len();
+        let fields = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+        let reply = edge.says(post("/typed", &fields, &body)).reply();
+        assert_eq!(reply.status, 400);
+        let message = reply.message();
+        assert!(message.contains("127 levels"), "{:.200}", message);
+    }
+    // What is not deep is read as ever, brackets in text and fields that are not known included.
+    let body = format!(
+        r#"{{"x":1,"y":[{}[]],"z":"{}"}}"#,
+        "[],".repeat(999),
+        "[".repeat(999)
+    );
+    let length = body.len();
+    let fields = format!("Content-Type: application/json\r\nContent-Length: {length}\r\n");
+    assert_eq!(
+        edge.says(post("/typed", &fields, &body)).reply().text(),
+        "1"
+    );
+}
+
+#[test]
 fn http_1_0_closes_unless_asked() {
     let edge = edge();
     let mut client = edge.says("GET /status HTTP/1.0\r\n\r\n");

@@ -132,7 +132,7 @@ fn what_is_no_request_is_refused_or_ignored_as_json_rpc_has_it() {
             error(
                 Value::Null,
                 -32600,
-                "Not a JSON-RPC message: an empty batch",
+                "Batches are only legal in 2025-03-26; send one message at a time",
             ),
         ),
         (

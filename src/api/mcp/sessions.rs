@@ -3,7 +3,6 @@
 
 use super::stream::Stream;
 use crate::http::Error;
-use crate::mcp::jsonrpc::{Malformed, Message, Payload};
 use crate::mcp::server::{Connection, GRACE, Server};
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -177,19 +176,6 @@ impl Session {
     fn end(&self) {
         self.over.cancel();
         self.connection.close(GRACE);
-    }
-
-    /// Whether a message asks for something, so that it is to be answered.
-    pub(super) fn is_asked(&self, message: &Result<Payload, Malformed>) -> bool {
-        let is_request = |message: &Message| matches!(message, Message::Request { .. });
-        match message {
-            Ok(Payload::One(message)) => is_request(message),
-            Ok(Payload::Batch(parts)) => {
-                let asks = parts.iter().flatten().any(is_request);
-                asks && self.connection.takes_batches()
-            }
-            Err(_) => false,
-        }
     }
 
     /// Keeps a stream, so that its client may come back for the rest, and gives its number.

@@ -9,6 +9,7 @@ use crate::mcp::transport::{Receiver, Stream, TransportError};
 use crate::mcp::types::Progress;
 use crate::text::{printable, redact};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -178,8 +179,18 @@ impl Inner {
     fn batches_allowed(&self) -> bool {
         self.server
             .get()
-            .is_some_and(|server| server.protocol_version == "2025-03-26")
+            .is_some_and(|server| server.protocol_version == jsonrpc::BATCHES)
     }
+}
+
+/// Whether what was taken for a batch is one that may hold answers, and not, for example, a line of a log
+/// that begins with `[INFO]`. Takes no memory, however many parts it has.
+fn is_batch(reason: &Malformed, bytes: &[u8]) -> bool {
+    let first = bytes.trim_ascii_start().strip_prefix(b"[");
+    let first = first.map(<[u8]>::trim_ascii_start);
+    *reason == Malformed::Batch
+        && first.is_some_and(|part| part.starts_with(b"{"))
+        && crate::json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 /// The id of the server's request that it withdraws.
@@ -206,9 +217,9 @@ fn completed(params: Option<&RawValue>) -> Option<String> {
 
 impl Receiver for Inner {
     fn message(&self, bytes: &[u8], stream: Stream) {
-        match jsonrpc::parse(bytes) {
+        match jsonrpc::parse(bytes, self.batches_allowed()) {
             Ok(Payload::One(message)) => self.judge(message, stream),
-            Ok(Payload::Batch(parts)) if self.batches_allowed() => {
+            Ok(Payload::Batch(parts)) => {
                 for part in parts {
                     match part {
                         Ok(message) => self.judge(message, stream),
@@ -216,9 +227,9 @@ impl Receiver for Inner {
                     }
                 }
             }
-            Ok(Payload::Batch(_)) => {
-                let reason = "the server sent a batch, which only MCP 2025-03-26 allows";
-                self.pending.break_off(reason.to_owned());
+            // Answers may be in it, and what waits for them is not to wait in vain.
+            Err(batch) if batch == Malformed::LongBatch || is_batch(&batch, bytes) => {
+                self.pending.break_off(format!("the server sent {batch}"));
                 self.requests.end();
             }
             Err(reason) => {

@@ -38,7 +38,7 @@ fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::R
 fn any_bytes_are_messages_or_refused() {
     always(|u| {
         let bytes: Vec<u8> = u.arbitrary()?;
-        let _ = parse(&bytes).map_err(|malformed| malformed.to_string());
+        let _ = parse(&bytes, u.arbitrary()?).map_err(|malformed| malformed.to_string());
         Ok(())
     });
 }
@@ -47,7 +47,7 @@ fn any_bytes_are_messages_or_refused() {
 fn what_is_accepted_means_the_same_when_it_is_written_again() {
     always(|u| {
         let bytes = nearly(u)?;
-        let parts = match parse(&bytes) {
+        let parts = match parse(&bytes, true) {
             Ok(Payload::One(message)) => vec![Ok(message)],
             Ok(Payload::Batch(parts)) => parts,
             Err(malformed) => vec![Err(malformed)],
@@ -68,7 +68,7 @@ fn what_is_accepted_means_the_same_when_it_is_written_again() {
                 Message::Notification { method, params } => notification(method, params.as_ref()),
                 Message::Response { id, outcome } => response(id.as_ref(), outcome.as_ref()),
             };
-            let again = parse(&again.unwrap()).expect("what we write can be read");
+            let again = parse(&again.unwrap(), false).expect("what we write can be read");
             let Payload::One(again) = again else {
                 panic!("one message is not a batch")
             };

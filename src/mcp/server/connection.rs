@@ -23,9 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The version in which JSON-RPC batches are legal.
-const BATCHES: &str = "2025-03-26";
-
 /// The protocol for one client. May be shared between threads; dropping it cancels its calls.
 pub struct Connection {
     server: Arc<Server>,
@@ -83,19 +80,13 @@ impl Connection {
     /// Takes one message or batch, without framing. Whatever belongs to it, answers and
     /// notifications alike, goes to `reply`: now, or later from the thread of a call.
     pub fn receive(&self, message: &[u8], reply: &Sink) {
-        self.receive_parsed(jsonrpc::parse(message), reply);
+        self.receive_parsed(jsonrpc::parse(message, self.takes_batches()), reply);
     }
 
     /// As [`receive`](Self::receive), where it was looked already what the message is.
     pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &Sink) {
         match message {
             Ok(Payload::One(message)) => self.dispatch(message, &Outlet::alone(reply)),
-            Ok(Payload::Batch(_)) if !self.takes_batches() => {
-                let text =
-                    format!("Batches are only legal in {BATCHES}; send one message at a time");
-                let refused = Err::<(), _>(ErrorObject::new(INVALID_REQUEST, text));
-                Outlet::alone(reply).answer(None, refused);
-            }
             Ok(Payload::Batch(parts)) => {
                 let outlet = Outlet::batch(reply);
                 for part in parts {
@@ -116,7 +107,7 @@ impl Connection {
 
     /// Whether the version is one in which a message may be a batch.
     pub fn takes_batches(&self) -> bool {
-        self.version() == Some(BATCHES)
+        self.version() == Some(jsonrpc::BATCHES)
     }
 
     /// Whether any of its calls runs.
@@ -509,6 +500,16 @@ fn refuse(malformed: Malformed, outlet: &Outlet) {
             INVALID_REQUEST,
             format!("Not a JSON-RPC message: {reason}"),
         ),
+        Malformed::Batch => {
+            let legal = jsonrpc::BATCHES;
+            let text = format!("Batches are only legal in {legal}; send one message at a time");
+            (None, INVALID_REQUEST, text)
+        }
+        Malformed::LongBatch => {
+            let most = jsonrpc::BATCH_PARTS;
+            let text = format!("A batch may hold {most} messages; send the rest in another");
+            (None, INVALID_REQUEST, text)
+        }
     };
     outlet.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
 }

@@ -162,7 +162,7 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
         height: i64,
     }
     // Reading it recurses, and so would letting it go.
-    if crate::json::depth(text) > MAX_DEPTH {
+    if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) {
         return None;
     }
     let root: Node = crate::json::from_str(text).ok()?;
