@@ -174,6 +174,7 @@ impl<'a> Connection<'a> {
         }
         if access == Access::Keyed {
             guard.check_key(find_header(&head.headers, "X-Secret-Key"))?;
+            self.slot.show_key();
         }
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
@@ -186,6 +187,10 @@ impl<'a> Connection<'a> {
             let allow = resource.allow();
             return Err(Error::new(405, message).header("Allow", &allow).into());
         };
+        if access < Access::Keyed && head.framing != Framing::Empty {
+            let message = format!("{} takes no body: send none", head.path);
+            return Err(Error::new(413, message).into());
+        }
         if matches!(head.framing, Framing::Sized(length) if length > self.body_limit()) {
             return Err(too_large().into());
         }

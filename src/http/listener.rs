@@ -154,7 +154,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             Err(error) if is_clients_own(&error) => {}
             Err(error) => {
                 complain(&error);
-                shared.registry.evict_idle();
+                shared.registry.evict();
                 thread::sleep(EXHAUSTED);
             }
         }
@@ -167,7 +167,10 @@ fn admit(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) -> io::Resul
     if sys::net::hung_up(&stream) {
         return Ok(());
     }
-    if !shared.registry.make_room(shared.limits.connections) {
+    let Limits {
+        connections, slot, ..
+    } = shared.limits;
+    if !shared.registry.make_room(connections, slot) {
         turn_away(&stream);
         return Ok(());
     }

@@ -8,7 +8,8 @@
 //! of what the handlers do.
 //!
 //! The order in which a request is judged: head, `Host`, `Origin` where that matters, CORS preflight, key,
-//! path and method, declared length, `Expect`, and only then is its body read. Every refusal is JSON,
+//! path and method, declared length, `Expect`, and only then is its body read, which only a route that asks
+//! for the key takes. Every refusal is JSON,
 //! `{"message": …}`, and carries the CORS header, so that a page can read it.
 //!
 //! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches, ranges and
@@ -48,9 +49,12 @@ pub struct Limits {
     pub headers: usize,
     /// Bytes of a request's body (50 MiB). Beyond: 413, for a declared length before anything is read.
     pub body_bytes: usize,
-    /// Connections served at a time (512). Beyond, the one idle longest is closed; if none is idle the
-    /// new one gets 503.
+    /// Connections served at a time (512). Beyond, the one that came first of those that have not shown the
+    /// key is closed, or else the one idle longest; if there is none, the new one waits for a `slot`.
     pub connections: usize,
+    /// How long a new connection waits while there are as many as are served at a time (250 ms), then it gets
+    /// 503. Others wait behind it in the system's queue.
+    pub slot: Duration,
     /// From the first byte of a head to its last (10 s). Beyond: 408.
     pub head: Duration,
     /// How long a connection may wait for the first byte of a request (120 s), then it is closed.
@@ -71,6 +75,7 @@ impl Default for Limits {
             headers: 100,
             body_bytes: 50 << 20,
             connections: 512,
+            slot: Duration::from_millis(250),
             head: Duration::from_secs(10),
             idle: Duration::from_secs(120),
             body: Duration::from_secs(60),

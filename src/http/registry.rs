@@ -1,4 +1,9 @@
-//! The connections that are being served: how many, which of them rest, and the threads that serve them.
+//! The connections that are being served: how many, which of them may be closed so that others are served,
+//! and the threads that serve them.
+//!
+//! A client that has shown the key cannot be kept out by those that have not: while one of these is left, it
+//! makes room, whatever it is doing, and the one that came first goes first, since what it has sent since
+//! then is in its own hands.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,11 +21,15 @@ const HANDLING: u64 = 1;
 const CLOSED: u64 = 2;
 /// Waiting for a request; larger by the milliseconds from the start of the server to the start of the wait.
 const IDLE: u64 = 3;
+/// Added to the state of a connection that has shown the key.
+const KEYED: u64 = 1 << 63;
 
 /// Threads that may still have to notice that their connection was closed for another's sake.
 const EVICTED: usize = 16;
 /// How long to wait for them before going on all the same.
 const NOTICE: Duration = Duration::from_millis(100);
+/// The poll interval of a wait for a connection that may be closed.
+const POLL: Duration = Duration::from_millis(10);
 
 /// A connection as the thread that serves it and those who may close it share it.
 #[derive(Debug)]
@@ -56,8 +65,20 @@ impl Slot {
         self.enter(HANDLING)
     }
 
+    /// The client has shown the key.
+    pub(super) fn show_key(&self) {
+        // Most requests are not the first of their connection.
+        if is_keyless(self.state()) {
+            self.change(|state| (state != CLOSED).then_some(state | KEYED));
+        }
+    }
+
     fn enter(&self, next: u64) -> bool {
-        self.change(|state| (state != CLOSED).then_some(next))
+        self.change(|state| (state != CLOSED).then_some(next | (state & KEYED)))
+    }
+
+    fn state(&self) -> u64 {
+        self.state.load(Ordering::SeqCst)
     }
 
     /// Closes the connection if `which` says so of its state.
@@ -77,7 +98,18 @@ impl Slot {
 }
 
 fn idle_at(now: Duration) -> u64 {
-    IDLE + u64::try_from(now.as_millis()).unwrap_or(u64::MAX - IDLE)
+    let most = KEYED - 1 - IDLE;
+    IDLE + u64::try_from(now.as_millis()).map_or(most, |millis| millis.min(most))
+}
+
+/// Whether a connection in this state has not shown the key.
+fn is_keyless(state: u64) -> bool {
+    state & KEYED == 0
+}
+
+/// Whether a connection in this state may be closed for another's sake.
+fn is_evictable(state: u64) -> bool {
+    is_keyless(state) || state & !KEYED >= IDLE
 }
 
 /// All connections of a server.
@@ -103,42 +135,68 @@ struct Entry {
     thread: JoinHandle<()>,
 }
 
+impl Table {
+    /// Closes the connection that has been without a key for longest or, if all have shown it, idle for
+    /// longest; false if there is none.
+    fn evict(&mut self) -> bool {
+        loop {
+            // Numbers are in the order in which the connections came.
+            let next = self
+                .open
+                .iter()
+                .map(|(&id, entry)| (id, entry.slot.state()))
+                .filter(|&(_, state)| is_evictable(state))
+                .min_by_key(|&(id, state)| {
+                    if is_keyless(state) {
+                        (0, id)
+                    } else {
+                        (state, id)
+                    }
+                });
+            let Some((id, _)) = next else {
+                return false;
+            };
+            // It may have shown the key or begun a request meanwhile; then another one is looked for.
+            if self.open[&id].slot.close_if(is_evictable) {
+                if let Some(entry) = self.open.remove(&id) {
+                    self.evicted.insert(id, entry);
+                }
+                return true;
+            }
+        }
+    }
+}
+
 impl Registry {
-    /// Whether there is room for one more among `cap`, if need be after closing the connection that has
-    /// been idle longest.
-    pub(super) fn make_room(&self, cap: usize) -> bool {
-        let table = self.table();
+    /// Whether there is room for one more among `cap` within `limit`, if need be after closing another
+    /// connection.
+    pub(super) fn make_room(&self, cap: usize, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        let mut table = self.table();
         if table.open.len() < cap {
             return true;
         }
         // Their threads end at once, but a flood must not outrun them.
         let crowded = |table: &mut Table| table.evicted.len() >= EVICTED;
-        drop(self.left.wait_timeout_while(table, NOTICE, crowded));
-        self.evict_idle()
-    }
-
-    /// Closes the connection that has been idle longest; false if none is idle.
-    pub(super) fn evict_idle(&self) -> bool {
-        let mut table = self.table();
+        let waited = self.left.wait_timeout_while(table, NOTICE, crowded);
+        table = waited.unwrap_or_else(PoisonError::into_inner).0;
         loop {
-            let state = |entry: &Entry| entry.slot.state.load(Ordering::SeqCst);
-            let idle = table
-                .open
-                .iter()
-                .map(|(&id, entry)| (state(entry), id))
-                .filter(|&(state, _)| state >= IDLE)
-                .min();
-            let Some((_, id)) = idle else {
-                return false;
-            };
-            // It may have begun a request meanwhile; then another one is looked for.
-            if table.open[&id].slot.close_if(|state| state >= IDLE) {
-                if let Some(entry) = table.open.remove(&id) {
-                    table.evicted.insert(id, entry);
-                }
+            if table.open.len() < cap || table.evict() {
                 return true;
             }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            // One that leaves is told of, one that comes to rest is not.
+            let waited = self.left.wait_timeout(table, left.min(POLL));
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// Closes a connection for another's sake; false if there is none that may be.
+    pub(super) fn evict(&self) -> bool {
+        self.table().evict()
     }
 
     /// Enters `slot` with the thread that `spawn` starts for it, which must call [`Registry::leave`] with
@@ -176,7 +234,7 @@ impl Registry {
 
     /// Closes every connection on which no handler runs.
     pub(super) fn close_waiting(&self) {
-        self.close(|state| state != HANDLING);
+        self.close(|state| state & !KEYED != HANDLING);
     }
 
     /// Closes every connection.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gosling::http::Limits;
 
-use crate::harness::{Client, PATIENCE, echo, edge, edge_with, get, limits};
+use crate::harness::{Client, Edge, PATIENCE, echo, edge, edge_with, get, limits};
 
 #[test]
 fn a_body_may_have_its_limit() {
@@ -154,6 +154,151 @@ fn at_the_cap_the_connection_idle_longest_makes_room() {
     drop(edge.gate.take());
     for mut client in [busy, oldest, new] {
         assert_eq!(client.reply().text(), "waited");
+    }
+}
+
+#[test]
+fn a_route_without_a_key_takes_no_body() {
+    let edge = edge();
+    for (path, field) in [
+        ("/status", "Content-Length: 50"),
+        ("/status", "Transfer-Encoding: chunked"),
+        ("/page", "Content-Length: 1\r\nExpect: 100-continue"),
+    ] {
+        // None of the body is sent: what is refused is refused before that.
+        let mut client = edge.says(format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n"
+        ));
+        let reply = client.reply();
+        assert_eq!(
+            (reply.status, reply.header("connection")),
+            (413, Some("close"))
+        );
+        assert!(client.is_closed());
+    }
+    let mut client = edge.says("GET /status HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n");
+    assert_eq!(client.reply().text(), "ok");
+}
+
+#[test]
+fn connections_without_a_key_never_keep_out_those_with_one() {
+    let edge = edge_with(Limits {
+        connections: 6,
+        ..limits()
+    });
+    let mut keyed = edge.says(get("/empty"));
+    assert_eq!(keyed.reply().status, 200);
+    // Idle, in the middle of a head, refused with much to discard, and deaf to its answers.
+    let hoard = |edge: &Edge| {
+        let deaf = "GET /status HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20_000);
+        let unread = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n";
+        let slow = "GET /status HTTP/1.1\r\nHost: a\r\nX-Slow: ";
+        ["", slow, slow, unread, &deaf].map(|said| {
+            let mut client = edge.connect();
+            client.stream.get_ref().set_nonblocking(true).unwrap();
+            client.send(said);
+            client
+        })
+    };
+    for _ in 0..5 {
+        let _hoard = hoard(&edge);
+        // Those that come, and the one that rests between its requests.
+        let mut new = edge.says(get("/empty"));
+        assert_eq!(new.reply().status, 200);
+        keyed.send(get("/empty"));
+        assert_eq!(keyed.reply().status, 200);
+    }
+}
+
+#[test]
+fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
+    let edge = edge_with(Limits {
+        connections: 4,
+        ..limits()
+    });
+    let mut keyed = edge.says(get("/empty"));
+    keyed.reply();
+    // It was served meanwhile, but has been without a key for longest.
+    let mut first = edge.connect();
+    let mut second = edge.says("GET /sta");
+    let mut third = edge.says("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+    third.reply();
+    first.send("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
+    first.reply();
+    let mut fourth = edge.says(get("/empty"));
+    assert_eq!(fourth.reply().status, 200);
+    assert!(first.is_closed());
+    let mut fifth = edge.says(get("/empty"));
+    assert_eq!(fifth.reply().status, 200);
+    assert!(second.is_closed());
+    for client in [&mut third, &mut keyed, &mut fourth, &mut fifth] {
+        client.send(get("/empty"));
+        assert_eq!(client.reply().status, 200);
+    }
+}
+
+#[test]
+fn at_the_cap_a_new_connection_waits_for_a_slot() {
+    let mut edge = edge_with(Limits {
+        connections: 2,
+        slot: PATIENCE,
+        ..limits()
+    });
+    let busy = [edge.says(get("/wait")), edge.says(get("/wait"))];
+    edge.until_waiting(2);
+    let mut new = edge.says(get("/empty"));
+    let stream = new.stream.get_ref();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    assert!(new.try_reply(true).is_none(), "it was not asked to wait");
+    new.stream
+        .get_ref()
+        .set_read_timeout(Some(PATIENCE))
+        .unwrap();
+    drop(edge.gate.take());
+    assert_eq!(new.reply().status, 200);
+    for mut client in busy {
+        assert_eq!(client.reply().text(), "waited");
+    }
+}
+
+/// Connections that are reset in the middle of a request, as a scanner or a broken client leaves them.
+#[cfg(unix)]
+#[test]
+fn a_burst_of_resets_provokes_no_refusal() {
+    use std::os::fd::AsRawFd;
+
+    let edge = edge_with(Limits {
+        connections: 16,
+        ..limits()
+    });
+    let reset = |client: Client| {
+        let linger = libc::linger {
+            l_onoff: 1,
+            l_linger: 0,
+        };
+        let size = libc::socklen_t::try_from(size_of::<libc::linger>()).unwrap();
+        let socket = client.stream.get_ref().as_raw_fd();
+        // SAFETY: the socket is open, and `linger` is as large as the call is told.
+        let set = unsafe {
+            libc::setsockopt(
+                socket,
+                libc::SOL_SOCKET,
+                libc::SO_LINGER,
+                (&raw const linger).cast(),
+                size,
+            )
+        };
+        assert_eq!(set, 0);
+    };
+    for _ in 0..30 {
+        let burst: Vec<Client> = (0..100)
+            .map(|_| edge.says("GET /status HTTP/1.1\r\n"))
+            .collect();
+        burst.into_iter().for_each(reset);
+        let mut client = edge.says(get("/empty"));
+        assert_eq!(client.reply().status, 200);
     }
 }
 
