@@ -1,7 +1,8 @@
-//! Names of tools, as the providers' interfaces allow them: `[a-zA-Z0-9_-]`, at most 64.
+//! Names of tools, as the providers' interfaces allow them: `[a-zA-Z0-9_-]`, at most 64, and for Gemini
+//! with a letter or an underscore first.
 //!
-//! Another name goes out with every other character replaced and a hash of the whole at its end, and
-//! comes back as what it was. The same name always becomes the same, which keeps prompt caches warm.
+//! Another name goes out with every other character replaced, an underscore first where that is needed,
+//! and a hash of the whole at its end, and comes back as what it was. The same name always becomes the same, which keeps prompt caches warm.
 
 use super::ToolSpec;
 use std::borrow::Cow;
@@ -42,10 +43,13 @@ impl Names {
 /// The name as it goes out.
 pub(super) fn outward(name: &str) -> Cow<'_, str> {
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-    if !name.is_empty() && name.len() <= LONGEST && name.bytes().all(fits) {
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if name.starts_with(begins) && name.len() <= LONGEST && name.bytes().all(fits) {
         return Cow::Borrowed(name);
     }
-    let mut out: String = (name.chars().take(LONGEST - HASH))
+    let first = (name.starts_with(|c: char| c.is_ascii_digit() || c == '-')).then_some('_');
+    let all = first.into_iter().chain(name.chars());
+    let mut out: String = (all.take(LONGEST - HASH))
         .map(|c| match u8::try_from(c) {
             Ok(b) if fits(b) => c,
             _ => '_',
@@ -59,6 +63,13 @@ pub(super) fn outward(name: &str) -> Cow<'_, str> {
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    })
+}
+
+/// FNV-1a with 64 bits.
+pub(super) fn hash64(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
@@ -77,7 +88,18 @@ mod tests {
     #[test]
     fn a_name_that_fits_stays_and_any_other_comes_back_as_it_was() {
         let long = "x".repeat(65);
-        let names = ["a__b-C9", "a.b", "a b", "zürich__ort", "", &long];
+        let digits = "7".repeat(64);
+        let names = [
+            "a__b-C9",
+            "a.b",
+            "a b",
+            "zürich__ort",
+            "",
+            &long,
+            "3d__render",
+            "-x",
+            &digits,
+        ];
         let tools: Vec<ToolSpec> = names.iter().map(|name| tool(name)).collect();
         let table = Names::of(&tools);
         let mut seen = std::collections::HashSet::new();
@@ -86,6 +108,10 @@ mod tests {
             assert!(!out.is_empty() && out.len() <= LONGEST, "{out}");
             assert!(
                 (out.bytes()).all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
+                "{out}"
+            );
+            assert!(
+                !out.starts_with(|c: char| c.is_ascii_digit() || c == '-'),
                 "{out}"
             );
             assert_eq!(table.inward(out.clone()), name);

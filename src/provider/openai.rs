@@ -8,6 +8,8 @@
 //! translate, so their lists stay whole.
 
 mod decoder;
+mod mistral;
+mod provider_fields;
 mod request;
 mod wire;
 
@@ -81,7 +83,8 @@ impl Protocol for OpenAi {
     }
 
     fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(decoder::Reader::new(Names::of(ask.tools)))
+        let origin = provider_fields::origin(&self.options.chat_url, &ask.model.model_name);
+        Box::new(decoder::Reader::new(Names::of(ask.tools), origin))
     }
 
     fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {

@@ -12,4 +12,5 @@ mod harness;
 mod limits;
 mod ollama;
 mod others;
+mod provider_fields;
 mod transport;

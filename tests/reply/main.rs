@@ -24,6 +24,7 @@ mod modes;
 mod naming;
 mod notifications;
 mod prompts;
+mod provider_fields;
 mod resources;
 mod streams;
 mod survival;

@@ -1,6 +1,6 @@
 //! A question in the form of the Gemini API.
 
-use super::{CALL_ID, SIGNATURE, schema};
+use super::{CALL_ID, FOREIGN_SIGNATURE, SIGNATURE, needs_signatures, schema};
 use crate::conversation::{Content, Image, Message, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
@@ -13,11 +13,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
-
-/// Stands for a signature where a call has none because another model made it. Models from the third
-/// generation on refuse a call without. <https://ai.google.dev/gemini-api/docs/thought-signatures>
-const FOREIGN: &str = "skip_thought_signature_validator";
-const STRICT_FAMILY: &str = "gemini-3";
 
 /// The body of a question.
 #[derive(Serialize)]
@@ -135,7 +130,7 @@ pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
     };
     Body {
         system_instruction: system,
-        contents: turns(ask.messages, model.model_name.contains(STRICT_FAMILY)),
+        contents: turns(ask.messages, needs_signatures(&model.model_name)),
         tools,
         generation_config: Generation {
             temperature: model.temperature,
@@ -208,7 +203,7 @@ fn shown(annotations: &Option<RawJson>) -> bool {
 fn sign_first_call(parts: &mut [Part<'_>]) {
     let is_call = |part: &&mut Part<'_>| matches!(part.kind, Kind::FunctionCall(_));
     if let Some(first) = parts.iter_mut().find(is_call) {
-        first.thought_signature.get_or_insert(FOREIGN);
+        first.thought_signature.get_or_insert(FOREIGN_SIGNATURE);
     }
 }
 

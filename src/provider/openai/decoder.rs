@@ -4,6 +4,7 @@
 //! ends with neither was cut off, however much of it came: to take half an answer for a whole one, a
 //! half-written tool call included, does more harm than to ask again.
 
+use super::provider_fields::{CallFields, Details};
 use super::wire::{Chunk, Counted, Delta, Part, Piece, Said};
 use crate::conversation::{Content, Image, Reasoning};
 use crate::outbound::sse;
@@ -35,8 +36,11 @@ enum Form {
 /// What was said so far.
 struct Heard {
     names: Names,
+    /// The endpoint and the model, by which they find their own fields again.
+    origin: String,
     begun: bool,
     id: Option<String>,
+    details: Details,
     parts: Vec<Heap>,
     calls: Vec<Call>,
     usage: Usage,
@@ -62,16 +66,19 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
+    fields: CallFields,
 }
 
 impl Reader {
-    pub(super) fn new(names: Names) -> Self {
+    pub(super) fn new(names: Names, origin: String) -> Self {
         Reader {
             form: Form::Unknown,
             heard: Heard {
                 names,
+                origin,
                 begun: false,
                 id: None,
+                details: Details::default(),
                 parts: Vec::new(),
                 calls: Vec::new(),
                 usage: Usage::default(),
@@ -127,6 +134,7 @@ impl Decoder for Reader {
             return Err(Error::new(Class::Transport, what));
         }
         let names = heard.names;
+        let mut details = heard.details;
         let mut calls = heard.calls.into_iter();
         let mut ids = HashSet::new();
         let content = heard.parts.into_iter().filter_map(|part| {
@@ -139,7 +147,10 @@ impl Decoder for Reader {
                     let name = names.inward(call.name);
                     // Two calls with one id could not be told apart afterwards.
                     let id = ids.insert(call.id.clone()).then_some(call.id);
-                    Content::ToolRequest(tool_request(id, name, call.arguments))
+                    let mut request = tool_request(id, name, call.arguments);
+                    let details = std::mem::take(&mut details);
+                    call.fields.keep(&mut request, details, &heard.origin);
+                    Content::ToolRequest(request)
                 }
             })
         });
@@ -194,7 +205,11 @@ impl Heard {
             return Ok(());
         };
         self.count(choice.usage);
-        if let Some(delta) = choice.delta.or(choice.message) {
+        let is_chunk = choice.delta.is_some();
+        if let Some(mut delta) = choice.delta.or(choice.message) {
+            if let Some(details) = delta.reasoning_details.take() {
+                self.details.take(details, is_chunk);
+            }
             self.delta(delta, listener)?;
         }
         if let Some(reason) = choice.finish_reason
@@ -307,6 +322,7 @@ impl Heard {
             }
         };
         let call = &mut self.calls[at];
+        (call.fields).take(piece.extra_content, piece.provider_specific_fields);
         if let Some(id) = id
             && call.id.is_empty()
         {

@@ -1,14 +1,17 @@
 //! The body of a request, written straight from the conversation.
 
-use super::OpenAiOptions;
+use super::provider_fields::{self, returned};
+use super::{OpenAiOptions, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::calls::retold;
+use crate::provider::google::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::names::outward;
 use crate::provider::parts::{for_model, told};
 use crate::provider::{Ask, schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The JSON text of the body.
@@ -129,10 +132,12 @@ struct Outward<'a> {
     content: Option<Said<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_details: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<&'a str>,
+    tool_call_id: Option<Cow<'a, str>>,
 }
 
 #[derive(Serialize)]
@@ -162,10 +167,14 @@ fn data_url<S: Serializer>(url: &(Cow<'_, str>, Cow<'_, str>), s: S) -> Result<S
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: &'static str,
     function: Called<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<Cow<'a, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider_specific_fields: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -180,13 +189,43 @@ impl<'a> Outward<'a> {
             role,
             content,
             reasoning_content: None,
+            reasoning_details: None,
             tool_calls: Vec::new(),
             tool_call_id: None,
         }
     }
 }
 
+/// How the endpoint and the model want their messages.
+struct Dialect {
+    reasoning_back: bool,
+    origin: String,
+    is_mistral: bool,
+    /// Google's own endpoint with a model that refuses calls without a signature.
+    wants_signatures: bool,
+}
+
+impl Dialect {
+    fn of(options: &OpenAiOptions, model: &str) -> Self {
+        let url = &options.chat_url;
+        Dialect {
+            reasoning_back: options.reasoning_back,
+            origin: provider_fields::origin(url, model),
+            is_mistral: mistral::is_mistral(url, model),
+            wants_signatures: url.contains("googleapis.com/") && needs_signatures(model),
+        }
+    }
+
+    fn id<'a>(&self, id: &'a str) -> Cow<'a, str> {
+        match self.is_mistral {
+            true => mistral::id(id),
+            false => id.into(),
+        }
+    }
+}
+
 fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
+    let dialect = Dialect::of(options, &ask.model.model_name);
     let mut out = Vec::with_capacity(ask.messages.len() + 1);
     if !ask.system.is_empty() {
         let system = Said::Text(ask.system.into());
@@ -194,21 +233,21 @@ fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
     }
     for message in ask.messages {
         match message.role {
-            Role::User => user(message, &mut out),
-            Role::Assistant => out.extend(assistant(options, message)),
+            Role::User => user(&dialect, message, &mut out),
+            Role::Assistant => out.extend(assistant(&dialect, message)),
         }
     }
     out
 }
 
 /// Answers of tools follow their requests at once; what else the user said comes after them.
-fn user<'a>(message: &'a Message, out: &mut Vec<Outward<'a>>) {
+fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>) {
     let mut parts = Vec::new();
     for response in message.tool_responses() {
         let told = told(&response.tool_result);
         let text = Said::Text(told.text.into());
         let mut answer = Outward::new("tool", Some(text));
-        answer.tool_call_id = Some(&response.id);
+        answer.tool_call_id = Some(dialect.id(&response.id));
         out.push(answer);
         // Only users can show images.
         parts.extend((told.images.into_iter()).map(|image| picture(image.mime_type, image.data)));
@@ -235,6 +274,10 @@ fn user<'a>(message: &'a Message, out: &mut Vec<Outward<'a>>) {
             Said::Parts(parts)
         }
     };
+    if dialect.is_mistral && out.last().is_some_and(|last| last.role == "tool") {
+        let bridge = Said::Text(mistral::BRIDGE.into());
+        out.push(Outward::new("assistant", Some(bridge)));
+    }
     out.push(Outward::new("user", Some(said)));
 }
 
@@ -245,7 +288,7 @@ fn picture<'a>(mime_type: Cow<'a, str>, data: Cow<'a, str>) -> Part<'a> {
     Part::ImageUrl { image_url }
 }
 
-fn assistant<'a>(options: &OpenAiOptions, message: &'a Message) -> Option<Outward<'a>> {
+fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<Outward<'a>> {
     let mut texts: Vec<&str> = Vec::new();
     let mut thoughts: Vec<&str> = Vec::new();
     let mut out = Outward::new("assistant", None);
@@ -254,7 +297,11 @@ fn assistant<'a>(options: &OpenAiOptions, message: &'a Message) -> Option<Outwar
             Content::Text(text) if !text.text.is_empty() => texts.push(&text.text),
             Content::Reasoning(thought) => thoughts.push(&thought.text),
             Content::Thinking(thought) => thoughts.push(&thought.thinking),
-            Content::ToolRequest(request) => out.tool_calls.push(call(request)),
+            Content::ToolRequest(request) => {
+                let details = returned(request, &dialect.origin).reasoning_details;
+                out.reasoning_details = out.reasoning_details.or(details);
+                out.tool_calls.push(call(dialect, request));
+            }
             _ => {}
         }
     }
@@ -263,17 +310,27 @@ fn assistant<'a>(options: &OpenAiOptions, message: &'a Message) -> Option<Outwar
         [text] => Some(Said::Text(text.into())),
         _ => Some(Said::Text(texts.join("\n").into())),
     };
-    if options.reasoning_back && !out.tool_calls.is_empty() {
+    if dialect.wants_signatures
+        && let Some(first) = out.tool_calls.first_mut()
+        && first.extra_content.is_none()
+    {
+        let signature = json!({"google": {"thought_signature": FOREIGN_SIGNATURE}});
+        first.extra_content = Some(Cow::Owned(signature));
+    }
+    if dialect.reasoning_back && !out.tool_calls.is_empty() {
         // Even an empty thought is missed.
         out.reasoning_content = Some(thoughts.join("\n"));
     }
     (out.content.is_some() || !out.tool_calls.is_empty()).then_some(out)
 }
 
-fn call(request: &ToolRequest) -> Call<'_> {
+fn call<'a>(dialect: &Dialect, request: &'a ToolRequest) -> Call<'a> {
     let (name, arguments) = retold(request);
+    let returned = returned(request, &dialect.origin);
     Call {
-        id: &request.id,
+        id: dialect.id(&request.id),
+        extra_content: returned.extra_content.map(Cow::Borrowed),
+        provider_specific_fields: returned.provider_specific_fields,
         kind: "function",
         function: Called {
             name: outward(name),

@@ -48,7 +48,7 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
 }
 
 fn decode(pieces: &[&[u8]]) -> (Result<Answer, Error>, Vec<String>) {
-    let mut reader = Box::new(Reader::new(Names::of(&tools(&["a.b"]))));
+    let mut reader = Box::new(Reader::new(Names::of(&tools(&["a.b"])), String::new()));
     let mut heard = Heard::default();
     for piece in pieces {
         match reader.push(piece, &mut heard) {
@@ -650,4 +650,35 @@ fn models_behind_the_responses_protocol_alone_are_not_offered() {
         ["gpt-4o", "gpt-5", "gpt-5-mini", "o3"]
     );
     assert_eq!(offered("https://openrouter.ai/api"), all);
+}
+
+#[test]
+fn gemini_behind_googles_own_endpoint_gets_a_signature_for_calls_of_others() {
+    let calls = [
+        Message::text(Role::User, "go"),
+        Message::new(
+            Role::Assistant,
+            vec![request("1", "f", "{}"), request("2", "f", "{}")],
+        ),
+    ];
+    let google = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions";
+    for (url, model, signed) in [
+        (google, "gemini-3-pro-preview", true),
+        (google, "gemini-2.5-pro", false),
+        ("http://localhost/chat", "gemini-3-pro-preview", false),
+    ] {
+        let sent = body(
+            |options, config| {
+                options.chat_url = url.into();
+                config.model_name = model.into();
+            },
+            "",
+            &calls,
+            &[],
+        );
+        let calls = &sent["messages"][1]["tool_calls"];
+        let signature = &calls[0]["extra_content"]["google"]["thought_signature"];
+        assert_eq!(*signature == "skip_thought_signature_validator", signed);
+        assert!(calls[1].get("extra_content").is_none(), "{calls}");
+    }
 }

@@ -47,6 +47,8 @@ pub(super) struct Delta<'a> {
     #[serde(borrow, default)]
     pub(super) tool_calls: Option<Vec<Piece<'a>>>,
     #[serde(borrow, default)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(super) images: Option<Vec<Part<'a>>>,
 }
 
@@ -59,6 +61,10 @@ pub(super) struct Piece<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow, default)]
     pub(super) function: Option<Function<'a>>,
+    #[serde(borrow, default)]
+    pub(super) extra_content: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) provider_specific_fields: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]

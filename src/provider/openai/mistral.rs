@@ -1,0 +1,79 @@
+//! What Mistral's servers demand beyond chat completions, and vLLM with Mistral's own template too:
+//! <https://docs.mistral.ai/capabilities/function_calling>.
+//!
+//! An id of a call has nine letters and digits, and no message of a user follows one of a tool.
+
+use crate::provider::names::hash64;
+use std::borrow::Cow;
+
+const ID: usize = 9;
+/// What the assistant says between a tool and a user.
+pub(super) const BRIDGE: &str = "I have the results.";
+
+/// Whether a request to this endpoint and model has to follow these rules.
+pub(super) fn is_mistral(url: &str, model: &str) -> bool {
+    let host = url
+        .split("://")
+        .nth(1)
+        .and_then(|rest| rest.split('/').next());
+    let name = model.rsplit('/').next().unwrap_or_default().to_lowercase();
+    // Mistral, Ministral, Codestral, Devstral, Magistral; Mixtral, Pixtral, Voxtral.
+    host.is_some_and(|host| host.ends_with("mistral.ai"))
+        || name.contains("stral")
+        || name.contains("xtral")
+}
+
+/// The id of a call as nine letters and digits; equal ids stay equal.
+pub(super) fn id(id: &str) -> Cow<'_, str> {
+    if id.len() == ID && id.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return id.into();
+    }
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut hash = hash64(id.bytes());
+    let mut short = String::with_capacity(ID);
+    for _ in 0..ID {
+        short.push(char::from(DIGITS[(hash % 62) as usize]));
+        hash /= 62;
+    }
+    short.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_has_nine_letters_and_digits() {
+        assert_eq!(id("D681PevKs"), "D681PevKs");
+        let mut seen = std::collections::HashSet::new();
+        for other in [
+            "",
+            "call_1",
+            "call_2",
+            "D681PevK_",
+            "toolu_01A09q90qw90lq917835lq9",
+        ] {
+            let short = id(other).into_owned();
+            assert!(short.len() == 9 && short.bytes().all(|b| b.is_ascii_alphanumeric()));
+            assert_eq!(id(other), short);
+            assert!(seen.insert(short), "two ids became one");
+        }
+    }
+
+    #[test]
+    fn its_servers_and_its_models_are_known() {
+        for (url, model, is) in [
+            ("https://api.mistral.ai/v1/chat/completions", "any", true),
+            (
+                "http://localhost:8000/v1",
+                "mistralai/Devstral-Small-2507",
+                true,
+            ),
+            ("http://localhost:8000/v1", "open-mixtral-8x7b", true),
+            ("https://api.openai.com/v1", "gpt-4o", false),
+            ("https://h/mistral.ai", "mistralai/other", false),
+        ] {
+            assert_eq!(is_mistral(url, model), is, "{url} {model}");
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What a provider sends with its tool calls and wants back with them: signatures and encrypted
+//! reasoning. It is kept in the metadata of the tool request, as it came, and goes back to where it came
+//! from: another provider or model refuses it.
+//!
+//! - `reasoning_details` of a message: <https://openrouter.ai/docs/use-cases/reasoning-tokens>
+//! - `extra_content` of a call: <https://ai.google.dev/gemini-api/docs/thought-signatures>
+//! - `provider_specific_fields` of a call: LiteLLM's name for the same.
+
+use crate::conversation::ToolRequest;
+use crate::provider::names::hash64;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// The most JSON that is kept with a call, and with a message, in bytes.
+const MOST: usize = 1 << 20;
+/// In the metadata: the endpoint and the model that the rest belongs to.
+const ORIGIN: &str = "origin";
+const DETAILS: &str = "reasoning_details";
+const EXTRA: &str = "extra_content";
+const SPECIFIC: &str = "provider_specific_fields";
+
+/// Names an endpoint and a model without telling either: sessions are exported.
+pub(super) fn origin(url: &str, model: &str) -> String {
+    let hash = hash64(url.bytes().chain([0]).chain(model.bytes()));
+    format!("{hash:016x}")
+}
+
+/// What came with one call.
+#[derive(Default)]
+pub(super) struct CallFields(Map<String, Value>);
+
+impl CallFields {
+    /// Takes the fields of one piece of the call.
+    pub(super) fn take(&mut self, extra: Option<&RawValue>, specific: Option<&RawValue>) {
+        for (name, raw) in [(EXTRA, extra), (SPECIFIC, specific)] {
+            let value = raw.and_then(read::<Value>);
+            if let Some(value) = value.filter(|value| !value.is_null()) {
+                self.0.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    /// Puts them into the metadata of the call, with the details if it is the first of its message.
+    pub(super) fn keep(mut self, request: &mut ToolRequest, details: Details, origin: &str) {
+        if let Some(details) = details.value() {
+            self.0.insert(DETAILS.to_owned(), details);
+        }
+        if self.0.is_empty() {
+            return;
+        }
+        self.0.insert(ORIGIN.to_owned(), origin.into());
+        match &mut request.metadata {
+            Some(Value::Object(metadata)) => metadata.extend(self.0),
+            metadata => *metadata = Some(Value::Object(self.0)),
+        }
+    }
+}
+
+/// The reasoning of a message.
+#[derive(Default)]
+pub(super) struct Details {
+    parts: Vec<Map<String, Value>>,
+    bytes: usize,
+}
+
+impl Details {
+    /// Takes those of a whole message, or of one chunk: `is_chunk` says that a part may go on with the
+    /// one before.
+    pub(super) fn take(&mut self, raw: &RawValue, is_chunk: bool) {
+        self.bytes += raw.get().len();
+        if self.bytes > MOST {
+            self.parts = Vec::new();
+            return;
+        }
+        for part in read::<Vec<Map<String, Value>>>(raw).unwrap_or_default() {
+            match self.parts.last_mut() {
+                Some(last) if is_chunk && goes_on(last, &part) => extend(last, part),
+                _ => self.parts.push(part),
+            }
+        }
+    }
+
+    fn value(self) -> Option<Value> {
+        if self.bytes > MOST {
+            let size = self.bytes;
+            log::warn!("reasoning of the provider is too large to be returned bytes={size}");
+        }
+        let parts = self.parts.into_iter().map(Value::Object);
+        let parts: Vec<Value> = parts.collect();
+        (!parts.is_empty()).then_some(Value::Array(parts))
+    }
+}
+
+/// The texts that grow with each chunk.
+const GROWING: [&str; 2] = ["text", "summary"];
+
+/// Whether `next` is a further piece of the text that `last` is.
+fn goes_on(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
+    let is_set =
+        |part: &Map<String, Value>, name: &str| part.get(name).is_some_and(|v| !v.is_null());
+    let fits = |name: &str| {
+        !(is_set(last, name) && is_set(next, name)) || last.get(name) == next.get(name)
+    };
+    last.get("type") == next.get("type")
+        && last.get("index") == next.get("index")
+        && fits("id")
+        && !is_set(last, "signature")
+        && !is_set(last, "data")
+        && !is_set(next, "data")
+}
+
+fn extend(last: &mut Map<String, Value>, next: Map<String, Value>) {
+    for (name, value) in next {
+        match (last.get_mut(&name), value) {
+            (_, Value::Null) => {}
+            (Some(Value::String(text)), Value::String(more)) if GROWING.contains(&&*name) => {
+                text.push_str(&more);
+            }
+            (_, value) => {
+                last.insert(name, value);
+            }
+        }
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    let text = Some(raw.get()).filter(|text| text.len() <= MOST)?;
+    crate::json::from_str(text).ok()
+}
+
+/// What goes back with a call to the endpoint and model of this origin.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Returned<'a> {
+    pub(super) reasoning_details: Option<&'a Value>,
+    pub(super) extra_content: Option<&'a Value>,
+    pub(super) provider_specific_fields: Option<&'a Value>,
+}
+
+/// What was kept with a call; nothing if another endpoint or model sent it.
+pub(super) fn returned<'a>(request: &'a ToolRequest, origin: &str) -> Returned<'a> {
+    let metadata = request.metadata.as_ref().and_then(Value::as_object);
+    let own = metadata.filter(|own| own.get(ORIGIN).and_then(Value::as_str) == Some(origin));
+    let Some(own) = own else {
+        return Returned::default();
+    };
+    Returned {
+        reasoning_details: own.get(DETAILS),
+        extra_content: own.get(EXTRA),
+        provider_specific_fields: own.get(SPECIFIC),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn details(chunks: &[Value], is_chunk: bool) -> Option<Value> {
+        let mut details = Details::default();
+        for chunk in chunks {
+            let raw = RawValue::from_string(chunk.to_string()).unwrap();
+            details.take(&raw, is_chunk);
+        }
+        details.value()
+    }
+
+    #[test]
+    fn the_pieces_of_a_part_become_one_and_parts_stay_apart() {
+        let text = |text: &str| json!([{"type": "reasoning.text", "text": text, "index": 0}]);
+        let signed =
+            json!([{"type": "reasoning.text", "signature": "s", "index": 0, "format": "f"}]);
+        let secret = json!([{"type": "reasoning.encrypted", "data": "d", "id": "r", "index": 1}]);
+        let chunks = [
+            text("a"),
+            text("b"),
+            signed,
+            text("c"),
+            secret.clone(),
+            secret,
+        ];
+        assert_eq!(
+            details(&chunks, true),
+            Some(json!([
+                {"type": "reasoning.text", "text": "ab", "index": 0, "signature": "s", "format": "f"},
+                {"type": "reasoning.text", "text": "c", "index": 0},
+                {"type": "reasoning.encrypted", "data": "d", "id": "r", "index": 1},
+                {"type": "reasoning.encrypted", "data": "d", "id": "r", "index": 1},
+            ]))
+        );
+        let whole = json!([{"type": "reasoning.text", "text": "a"}, {"type": "reasoning.text", "text": "b"}]);
+        assert_eq!(details(std::slice::from_ref(&whole), false), Some(whole));
+    }
+
+    #[test]
+    fn what_is_no_list_or_too_large_is_not_kept() {
+        for odd in [json!(5), json!({"a": 1}), json!(["text"]), json!([])] {
+            assert_eq!(details(&[odd], true), None);
+        }
+        let half = json!([{"type": "reasoning.encrypted", "data": "x".repeat(MOST / 2)}]);
+        assert!(details(std::slice::from_ref(&half), true).is_some());
+        assert_eq!(details(&[half.clone(), half], true), None);
+    }
+
+    #[test]
+    fn an_origin_is_an_endpoint_and_a_model() {
+        let all = [("a", "b"), ("ab", ""), ("a", "c"), ("", "ab")];
+        let names: std::collections::HashSet<_> =
+            all.iter().map(|(url, model)| origin(url, model)).collect();
+        assert_eq!(names.len(), all.len());
+    }
+}
