@@ -4,6 +4,7 @@
 pub mod cancel;
 pub mod clock;
 mod command;
+mod environments;
 pub mod fs;
 pub mod guardian;
 mod mark;

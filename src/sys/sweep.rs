@@ -4,6 +4,7 @@
 //! newest process is asked first, because one that forks and ends all the time leaves little time.
 //! There is no stopping before the killing: what was killed forks no more than what was stopped.
 
+use super::environments;
 use super::mark::{Mark, Says, has_ended, limit_in};
 use super::unix::{self, Hit, Signal};
 use std::collections::HashSet;
@@ -95,12 +96,27 @@ pub(super) fn is_of_another(group: i32, mark: &Mark) -> bool {
 /// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
 /// no descriptors to look with; false where `/proc` shows nothing.
 pub(super) fn is_any_marked(mark: &Mark) -> bool {
-    let marked = |pid| carries(pid, mark) && lives(pid);
-    cfg!(target_os = "linux")
-        && others().map_or_else(
-            |error| unix::is_want(&error),
-            |pids| pids.into_iter().any(marked),
-        )
+    if !cfg!(target_os = "linux") {
+        return false;
+    }
+    let pids = match others() {
+        Ok(pids) => pids,
+        Err(error) => return unix::is_want(&error),
+    };
+    let mut silent = Vec::new();
+    for pid in pids {
+        match says(pid, mark) {
+            Some(Says::Marked) if lives(pid) => return true,
+            Some(Says::Nothing) => silent.push(pid),
+            _ => {}
+        }
+    }
+    environments::marked(silent, mark).into_iter().any(lives)
+}
+
+/// Whether other processes can be seen, so that those that carry a mark are found.
+pub(super) fn sees_processes() -> bool {
+    cfg!(target_os = "linux") && others().map_or_else(|error| unix::is_want(&error), |_| true)
 }
 
 /// What a look at some processes has met; the greatest counts.
@@ -155,10 +171,8 @@ impl<'a> Sweep<'a> {
     /// Signals by the environments of processes, which takes far longer.
     fn ask_environments(&mut self, pids: Vec<i32>) -> Met {
         let (mark, mut most) = (self.mark, Met::Nothing);
-        for pid in pids {
-            if remembers(pid, mark) {
-                most = most.max(self.signal(pid, || remembers(pid, mark)));
-            }
+        for pid in environments::marked(pids, mark) {
+            most = most.max(self.signal(pid, || remembers(pid, mark)));
         }
         most
     }
@@ -184,7 +198,7 @@ impl<'a> Sweep<'a> {
 
 /// Whether the environment of a process has the mark. A zombie has none.
 fn remembers(pid: i32, mark: &Mark) -> bool {
-    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|text| mark.is_in(&text))
+    !environments::marked(vec![pid], mark).is_empty()
 }
 
 fn carries(pid: i32, mark: &Mark) -> bool {

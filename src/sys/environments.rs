@@ -1,0 +1,157 @@
+//! Looking for marks in the environments of other processes, with a deadline: the kernel reads them from the
+//! memory of a process, and waits for one that holds on to its memory because it is stuck, for example on a
+//! file system that does not answer.
+
+use super::lock;
+use super::mark::Mark;
+use crossbeam_channel::{Receiver, TryRecvError, unbounded};
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long it may take to read one.
+const TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The processes that a thread waits for, and which thread. They are passed over, so that there is at most
+/// one thread for each.
+static STUCK: Mutex<Option<HashMap<i32, u64>>> = Mutex::new(None);
+
+/// Those of these processes whose environment has the mark. A zombie has none. The first one that cannot be
+/// read in time is passed over as long as it cannot; the others are read all the same.
+pub(super) fn marked(pids: Vec<i32>, mark: &Mark) -> Vec<i32> {
+    marked_in(Path::new("/proc"), pids, mark)
+}
+
+fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark) -> Vec<i32> {
+    let mut found = Vec::new();
+    loop {
+        if let Some(stuck) = &*lock(&STUCK) {
+            pids.retain(|pid| !stuck.contains_key(pid));
+        }
+        if pids.is_empty() {
+            return found;
+        }
+        let Some((reader, answers)) = Reader::start(folder, &pids, mark) else {
+            // Without a thread for it there is no deadline.
+            found.extend(pids.iter().filter(|pid| is_marked(folder, **pid, mark)));
+            return found;
+        };
+        let mut asked = std::mem::take(&mut pids).into_iter();
+        for pid in asked.by_ref() {
+            match answer(pid, reader, &answers) {
+                Some(true) => found.push(pid),
+                Some(false) => {}
+                None => break,
+            }
+        }
+        pids = asked.collect();
+    }
+}
+
+/// What the thread found of this process; none if it is stuck there.
+fn answer(pid: i32, reader: u64, answers: &Receiver<bool>) -> Option<bool> {
+    if let Ok(answer) = answers.recv_timeout(TIMEOUT) {
+        return Some(answer);
+    }
+    lock(&STUCK).get_or_insert_default().insert(pid, reader);
+    // It may have gone on just now. If not, it sees to it that the process is not passed over for ever.
+    match answers.try_recv() {
+        Err(TryRecvError::Empty) => {
+            log::warn!("the environment of a process cannot be read in time pid={pid}");
+            None
+        }
+        answer => {
+            lock(&STUCK).get_or_insert_default().remove(&pid);
+            Some(answer.unwrap_or(false))
+        }
+    }
+}
+
+/// A thread that reads environments, known by a number.
+struct Reader;
+
+impl Reader {
+    /// None when there is no thread to be had. It ends with its work, or as soon as it is not stuck any more
+    /// after its answers were dropped.
+    fn start(folder: &'static Path, pids: &[i32], mark: &Mark) -> Option<(u64, Receiver<bool>)> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (answers, receiver) = unbounded();
+        let (pids, mark) = (pids.to_vec(), mark.clone());
+        let name = "environments".to_owned();
+        let work = move || {
+            let mut read = pids.into_iter().map(|pid| is_marked(folder, pid, &mark));
+            while read.next().is_some_and(|is| answers.send(is).is_ok()) {}
+            // Whatever its caller notes after this has been answered, and it sees that.
+            drop((read, answers));
+            if let Some(stuck) = &mut *lock(&STUCK) {
+                stuck.retain(|_, reader| *reader != number);
+            }
+        };
+        super::spawn(name, Some(super::SMALL_STACK), work).ok()?;
+        Some((number, receiver))
+    }
+}
+
+fn is_marked(folder: &Path, pid: i32, mark: &Mark) -> bool {
+    let file = folder.join(pid.to_string()).join("environ");
+    fs::read(file).is_ok_and(|text| mark.is_in(&text))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::super::process::MARK;
+    use super::*;
+    use std::process::Command;
+    use std::time::Instant;
+
+    #[test]
+    fn a_process_whose_environment_cannot_be_read_holds_up_no_search() {
+        const LIMIT: Duration = Duration::from_secs(60);
+        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let folder = std::env::temp_dir().join(format!("gosling-environ-{}", std::process::id()));
+        // No process has such an id.
+        let [first, stuck, last] = [i32::MAX - 2, i32::MAX - 1, i32::MAX];
+        for pid in [first, stuck, last] {
+            let folder = folder.join(pid.to_string());
+            fs::create_dir_all(&folder).unwrap();
+            let text = format!("A=1\0{MARK}={}\0", mark.variable(None));
+            match pid == stuck {
+                // Who reads it waits for a writer.
+                true => {
+                    let made = Command::new("mkfifo").arg(folder.join("environ")).status();
+                    assert!(made.unwrap().success());
+                }
+                false => fs::write(folder.join("environ"), text).unwrap(),
+            }
+        }
+        let folder: &'static Path = Box::leak(folder.into_boxed_path());
+        let all = vec![first, stuck, last];
+        assert_eq!(marked_in(folder, all.clone(), &mark), [first, last]);
+        let is_stuck = || {
+            let stuck_ones = lock(&STUCK);
+            stuck_ones
+                .as_ref()
+                .is_some_and(|all| all.contains_key(&stuck))
+        };
+        // It is not waited for again.
+        assert!(is_stuck());
+        assert_eq!(marked_in(folder, all.clone(), &mark), [first, last]);
+        // It comes free, and is asked as others are.
+        let fifo = folder.join(stuck.to_string()).join("environ");
+        let text = format!("{MARK}={}\0", mark.variable(None));
+        fs::write(&fifo, &text).unwrap();
+        let begin = Instant::now();
+        while is_stuck() {
+            assert!(begin.elapsed() < LIMIT);
+            std::thread::yield_now();
+        }
+        fs::remove_file(&fifo).unwrap();
+        fs::write(&fifo, &text).unwrap();
+        assert_eq!(marked_in(folder, all.clone(), &mark), all);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
