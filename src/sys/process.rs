@@ -50,11 +50,13 @@ pub use super::command::Command;
 use super::mark::Mark;
 use super::pipe::PipeReader;
 use super::{lock, spawner, sweep, unix};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
@@ -67,6 +69,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const REAP: Duration = Duration::from_secs(1);
 /// How long what is left of a family may take to end once it was asked.
 const TERM: Duration = Duration::from_secs(1);
+/// The same for groups, of which it cannot be seen whether they have ended.
+const GROUPS_TERM: Duration = Duration::from_millis(300);
+/// How many members of a family are kept to be found by their groups.
+const MOST_GROUPS: usize = 100;
 /// How long the search for what else a child has started may take.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -215,6 +221,9 @@ fn next_mark() -> io::Result<Mark> {
 pub struct Family {
     mark: Mark,
     members: AtomicU64,
+    /// Members that have exited and were not reaped, so that the ids of their groups stay their own: where
+    /// marks cannot be looked for, what they left is only found in their groups.
+    groups: Mutex<VecDeque<i32>>,
 }
 
 impl Family {
@@ -226,6 +235,7 @@ impl Family {
         Ok(Family {
             mark: next_mark()?,
             members: AtomicU64::new(1),
+            groups: Mutex::default(),
         })
     }
 
@@ -235,10 +245,34 @@ impl Family {
     }
 
     /// Ends whatever is left: asks all of it with SIGTERM, gives it a second together, and kills what
-    /// is there then. Where nothing is left it takes no time.
+    /// is there then. Where nothing is left it takes no time, unless that cannot be seen.
     pub fn end(&self) {
         if sweep::ask_marked(&self.mark, TERM) {
             sweep::kill_marked(&self.mark, SWEEP);
+        }
+        let groups = std::mem::take(&mut *lock(&self.groups));
+        if groups.is_empty() {
+            return;
+        }
+        for signal in [unix::Signal::Terminate, unix::Signal::Kill] {
+            for group in &groups {
+                signal_group(*group, signal);
+            }
+            if matches!(signal, unix::Signal::Terminate) {
+                thread::sleep(GROUPS_TERM);
+            }
+        }
+        groups.into_iter().for_each(spawner::ended);
+    }
+
+    /// Takes a member that has exited. Of many the oldest is reaped.
+    fn keep(&self, group: i32) {
+        let mut groups = lock(&self.groups);
+        groups.push_back(group);
+        let oldest = (groups.len() > MOST_GROUPS).then(|| groups.pop_front());
+        drop(groups);
+        if let Some(oldest) = oldest.flatten() {
+            spawner::ended(oldest);
         }
     }
 }
@@ -359,16 +393,19 @@ impl Process {
         self.released.load(Ordering::SeqCst) || unix::wait_exit(self.pid, limit)
     }
 
-    /// Lets the child, which has exited, be reaped, and leaves alone what it started: its [`Family`] will
-    /// see to that. Does nothing if it has not exited.
-    pub fn leave(&self) {
+    /// Lets the child, which has exited, be reaped, and leaves alone what it started: its family will see
+    /// to that. Does nothing if it has not exited.
+    pub fn leave(&self, family: &Family) {
         let mut ending = lock(&self.ending);
         if *ending || !self.wait_exit(Duration::ZERO) {
             return;
         }
         *ending = true;
         let _ = self.by_itself.set(true);
-        self.hand_over();
+        match sweep::sees_processes() {
+            true => self.hand_over(spawner::ended),
+            false => self.hand_over(|group| family.keep(group)),
+        }
     }
 
     /// Ends the child and everything it started; returns when nothing of it is left or no more can
@@ -390,29 +427,30 @@ impl Process {
         let by_itself = self.wait_exit(stdin);
         let _ = self.by_itself.set(by_itself);
         if !by_itself && !term.is_zero() {
-            self.signal(unix::Signal::Terminate);
+            signal_group(self.pid, unix::Signal::Terminate);
             self.wait_exit(term);
         }
-        self.signal(unix::Signal::Kill);
+        signal_group(self.pid, unix::Signal::Kill);
         self.wait_exit(REAP);
-        self.hand_over();
+        self.hand_over(spawner::ended);
         true
     }
 
-    /// Signals the group of the child, which is at most a zombie, so that the group's id is its own.
-    fn signal(&self, signal: unix::Signal) {
-        if !matches!(unix::state_of(self.pid), unix::State::NotOurs) {
-            unix::signal_group(self.pid, signal);
-        }
-    }
-
-    /// Notes how the child ended, as far as it has, and leaves it to the spawner to reap it.
-    fn hand_over(&self) {
+    /// Notes how the child ended, as far as it has, and leaves it to another to let it be reaped.
+    fn hand_over(&self, to: impl FnOnce(i32)) {
         if let unix::State::Exited(status) = unix::state_of(self.pid) {
             let _ = self.status.set(status);
         }
         self.released.store(true, Ordering::SeqCst);
-        spawner::ended(self.pid);
+        to(self.pid);
+    }
+}
+
+/// Signals the group of a child, which is at most a zombie, so that the group's id is its own; unless other
+/// code has reaped it.
+fn signal_group(group: i32, signal: unix::Signal) {
+    if !matches!(unix::state_of(group), unix::State::NotOurs) {
+        unix::signal_group(group, signal);
     }
 }
 

@@ -25,7 +25,11 @@ pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
 /// Our own program without anything of the user's Goose and models in its environment, and with ears for
 /// every signal, also where the tests run in the background.
 pub fn gosling() -> Command {
-    let mut command = Command::new(GOSLING);
+    like_gosling(GOSLING)
+}
+
+fn like_gosling(program: &str) -> Command {
+    let mut command = Command::new(program);
     // SAFETY: `signal` may be called there, and takes the usual disposition.
     unsafe {
         command.pre_exec(|| {
@@ -51,6 +55,8 @@ pub struct Server {
     root: TempDir,
     variables: Vec<(String, String)>,
     ignored: Vec<i32>,
+    /// A program that becomes gosling, and its arguments before those.
+    through: Vec<String>,
 }
 
 impl Server {
@@ -63,6 +69,7 @@ impl Server {
             root,
             variables: Vec::new(),
             ignored: Vec::new(),
+            through: Vec::new(),
         }
     }
 
@@ -99,6 +106,15 @@ impl Server {
         self
     }
 
+    /// It is started by this program, which has its own arguments before gosling's command line and becomes
+    /// gosling.
+    pub fn through(mut self, program: &str, arguments: &[&str]) -> Self {
+        self.through = vec![program.to_owned()];
+        self.through
+            .extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
         self.start_as(&["agent", "--port", "0"])
@@ -106,7 +122,14 @@ impl Server {
 
     /// Starts another command that serves HTTP.
     pub fn start_as(self, arguments: &[&str]) -> Live {
-        let mut command = gosling();
+        let mut command = match &self.through[..] {
+            [] => gosling(),
+            [program, arguments @ ..] => {
+                let mut command = like_gosling(program);
+                command.args(arguments).arg(GOSLING);
+                command
+            }
+        };
         let ignored = self.ignored.clone();
         // SAFETY: `signal` may be called there, and ignores what can be ignored.
         unsafe {

@@ -195,7 +195,7 @@ impl<'a> Programs<'a> {
                 break;
             }
         }
-        process.leave();
+        process.leave(&self.family);
         Ok(Done {
             success: process.status().is_some_and(|status| status.success()),
             stdout: stdout.bytes,

@@ -236,7 +236,7 @@ pub(super) fn run(
             }
         });
         match end {
-            End::Exited => process.leave(),
+            End::Exited => process.leave(family),
             End::TimedOut | End::Cancelled => {
                 process.end(Grace {
                     stdin: Duration::ZERO,

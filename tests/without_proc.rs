@@ -1,0 +1,63 @@
+//! Where there is no `/proc`, marks cannot be looked for, and process groups are all there is.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use serde_json::json;
+use std::process::Command;
+use support::process::{nap, running};
+use support::server::{Extension, Live, Server};
+use support::until;
+
+/// The children of a process, also those that have ended and wait to be reaped.
+fn children(of: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{of}/task"))
+        .unwrap()
+        .flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        .filter(|pid| !pid.is_empty())
+        .collect()
+}
+
+/// A server that sees no `/proc`; none, with the reason printed, where that cannot be arranged.
+fn without_proc() -> Option<Live> {
+    let hide = "mount -t tmpfs none /proc";
+    let hidden = Command::new("unshare")
+        .args(["-mr", "sh", "-c", hide])
+        .output();
+    if !hidden.as_ref().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: /proc cannot be hidden here: {hidden:?}");
+        return None;
+    }
+    let line = format!("{hide} && exec \"$0\" \"$@\"");
+    Some(
+        Server::new()
+            .through("unshare", &["-mr", "sh", "-c", &line])
+            .start(),
+    )
+}
+
+#[test]
+fn without_proc_background_jobs_go_with_their_session() {
+    let Some(server) = without_proc() else { return };
+    let session = server.session([Extension::builtin("developer")]);
+    let (deaf, asked) = (nap(), nap());
+    let jobs = format!("(trap '' TERM HUP; exec sleep {deaf}) & sleep {asked} > /dev/null 2>&1 &");
+    session
+        .call("developer__shell", json!({"command": jobs}))
+        .is(200);
+    running(&deaf, 1);
+    running(&asked, 1);
+    server.logs("/proc is of no use");
+    session.stop();
+    for nap in [deaf, asked] {
+        running(&nap, 0);
+    }
+    // Those that have ended are reaped by now, or soon.
+    until("it has no children", || {
+        children(server.pid()).is_empty().then_some(())
+    });
+}
