@@ -136,10 +136,23 @@ fn a_server_that_repeats_a_secret_does_not_get_it_shown() {
     assert_eq!(
         client.log.failure(1).to_string(),
         "the server answered HTTP 401: the server needs a sign-in and refused the `Authorization` \
-         header that it got (Bearer, error \"Bearer ***\"); set one that it accepts in the \
+         header that it got (Bearer, error \"Bearer [secret]\"); set one that it accepts in the \
          extension's `headers`; signing in by OAuth is not supported yet; it says: bad key Bearer \
-         *** for /mcp?key=***"
+         [secret] for /mcp?key=[secret]"
     );
+}
+
+#[test]
+fn secrets_that_overlap_leave_nothing_of_each_other() {
+    let peer = Peer::new(|_, stream| answer(stream, "403 Forbidden", "no: hunter2-and-3-more."));
+    let headers = [("X-A", "hunter2-and"), ("X-B", "and-3-more")];
+    let client = Client::with(HttpOptions {
+        headers: headers.map(|(k, v)| (k.into(), v.into())).to_vec(),
+        ..HttpOptions::new("overlap", peer.url.clone())
+    });
+    client.request(1, "ping");
+    let error = client.log.failure(1).to_string();
+    assert!(error.ends_with("it says: no: [secret]."), "{error}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use super::wire::{Addresses, Line};
 use super::{proxy, redirect, trust};
+use crate::text::redact;
 use std::net::IpAddr;
 use std::time::Duration;
 use ureq::config::Config;
@@ -16,7 +17,7 @@ const WRITE: Duration = Duration::from_secs(30);
 /// The most that a response head may have; ureq reads it into a buffer of this size.
 pub(super) const HEAD: usize = 32 * 1024;
 const OUTPUT: usize = 16 * 1024;
-/// What is shorter is no secret worth masking, and may be a part of any word.
+/// What is shorter is no secret worth redacting, and may be a part of any word.
 const SECRET: usize = 8;
 
 /// Headers that frame a request. A user's value would break it.
@@ -167,8 +168,8 @@ impl Target {
     }
 
     /// The text without what may be secret in the user's headers and in the URI's query.
-    pub(crate) fn mask(&self, text: &str) -> String {
-        (self.secrets.iter()).fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+    pub(crate) fn redact(&self, text: &str) -> String {
+        redact(text, &self.secrets)
     }
 
     /// Where an answer from `from` redirects to, if that is on this very server: what goes to another
@@ -210,18 +211,15 @@ fn checked(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     Ok(map)
 }
 
-/// The longest first, so that none is masked by halves.
 fn secrets(uri: &Uri, headers: &[(String, String)]) -> Vec<String> {
     let values = headers
         .iter()
         .flat_map(|(_, value)| value.split_whitespace());
     let query = uri.query().unwrap_or_default().split(['&', '=']);
-    let mut secrets: Vec<String> = (values.chain(query))
+    (values.chain(query))
         .filter(|part| part.len() >= SECRET)
         .map(str::to_owned)
-        .collect();
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets
+        .collect()
 }
 
 fn origin(uri: &Uri) -> String {

@@ -1,7 +1,7 @@
 //! What a wire protocol is: a question out, bytes in, an answer. No I/O and no clock.
 //!
 //! The message of an [`Error`] made here says what is wrong and nothing else: whoever carries the
-//! bytes masks secrets in it and puts the provider's name before it and what to do behind it.
+//! bytes redacts secrets in it and puts the provider's name before it and what to do behind it.
 
 use super::{Answer, Ask, Class, Error, Listener};
 

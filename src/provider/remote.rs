@@ -469,7 +469,7 @@ impl<'a> Exchange<'a> {
             };
             return Error::new(Class::Timeout, message).into();
         }
-        let cause = shown(&self.target.mask(&cause(error)));
+        let cause = shown(&self.target.redact(&cause(error)));
         let message = match self.line.wire.written() {
             true => format!("The connection to {title} at {origin}{way} broke: {cause}"),
             false => format!("Cannot reach {title} at {origin}{way}: {cause}"),
@@ -545,7 +545,7 @@ impl Remote {
             title, key_hint, ..
         } = &self.options;
         let code = status.map_or(String::new(), |s| format!(" (HTTP {})", s.as_u16()));
-        let said = shown(&target.mask(&error.message));
+        let said = shown(&target.redact(&error.message));
         let said = said.trim_end_matches('.');
         let what = match error.class {
             Class::Authentication => format!("{title} does not let this key in{code}"),

@@ -142,6 +142,49 @@ fn a_secret_that_a_server_prints_is_shown_nowhere() {
 }
 
 #[test]
+fn a_secret_that_a_server_prints_in_pieces_is_shown_nowhere() {
+    const PEM: &str = "-----BEGIN KEY-----\\nMIIEvQIBADANBgkq\\n-----END KEY-----\\n";
+    let server = Server::new()
+        .secrets(&format!("TOKEN: {TOKEN}\nPEM: \"{PEM}\"\n"))
+        .env("GOOSE_LOG", "trace")
+        .start();
+    let (first, second) = TOKEN.split_at(7);
+    let error = |name: &str, command: &str| {
+        let extension = Extension::shell(name, command).with("env_keys", ["TOKEN", "PEM"]);
+        let error = server.refuses(extension.impatient());
+        for part in [first, second, "MIIEvQIBADANBgkq"] {
+            assert!(!error.contains(part), "{error}");
+        }
+    };
+    let halves = format!(
+        "printf 'the token is {first}' >&2; sleep 0.3; echo '{second}, in two' >&2; exit 1"
+    );
+    error("halves", &halves);
+    error(
+        "lines",
+        "echo \"$PEM\" >&2; echo 'a key of lines' >&2; exit 1",
+    );
+    // The secret lies across the end of what is kept of a line, and of the end of the output.
+    let lead = 8 * 1024 - 5;
+    let endless = format!(
+        "head -c {lead} /dev/zero | tr '\\0' '\\351' >&2; printf '%s' \"$TOKEN\" >&2; \
+         head -c {} /dev/zero | tr '\\0' '\\351' >&2; exit 1",
+        8 * 1024 - (TOKEN.len() - 5)
+    );
+    error("endless", &endless);
+    error(
+        "unfinished",
+        &format!("printf 'so far {first}' >&2; exit 1"),
+    );
+    server.logs("the token is [secret], in two");
+    server.logs("a key of lines");
+    server.logs("so far [secret]");
+    for part in [first, second, "MIIEvQIBADANBgkq"] {
+        server.never_logs(part);
+    }
+}
+
+#[test]
 fn a_secret_in_a_broken_file_is_not_quoted() {
     let server = Server::new()
         .secrets(&format!("TOKEN: {TOKEN}\n  broken: [{TOKEN}\n"))

@@ -130,7 +130,12 @@ fn each_failure_has_its_class_and_never_shows_the_key() {
         ("402 Payment Required", "{}", Class::Credits, "402"),
         ("429 Too Many Requests", broke, Class::Credits, "quota"),
         ("400 Bad Request", long, Class::ContextExceeded, "9 tokens"),
-        ("400 Bad Request", &echo, Class::Refused, "no such key: ***"),
+        (
+            "400 Bad Request",
+            &echo,
+            Class::Refused,
+            "no such key: [secret]",
+        ),
         (
             "404 Not Found",
             "model m not found",

@@ -7,7 +7,7 @@ use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, Ra
 use crate::mcp::pending::Outcome;
 use crate::mcp::transport::{Receiver, Stream, TransportError};
 use crate::mcp::types::Progress;
-use crate::text::{printable, redact};
+use crate::text::{Cut, printable, redact, redact_excerpt};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -160,10 +160,15 @@ impl Inner {
     }
 
     fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
-        let quoted = |text: &str| printable(&redact(text, &self.options.secrets), QUOTED);
+        let secrets = &self.options.secrets;
         self.note(&self.counters.malformed, || {
-            let head = String::from_utf8_lossy(&bytes[..bytes.len().min(SEARCHED)]);
-            let (reason, text) = (quoted(&reason.to_string()), quoted(&head));
+            let head = &bytes[..bytes.len().min(SEARCHED)];
+            let cut = Cut {
+                before: false,
+                behind: head.len() < bytes.len(),
+            };
+            let reason = printable(&redact(&reason.to_string(), secrets), QUOTED);
+            let text = printable(&redact_excerpt(head, cut, secrets), QUOTED);
             format!("skipped what is no message reason={reason:?} text={text:?}")
         });
     }

@@ -12,7 +12,7 @@ const VALUE: usize = 2_000;
 const SHOWN: usize = 200;
 
 /// One way to sign in that a server names. Nothing in it can be trusted but that the server said it;
-/// what it repeated of this client's own secrets is masked.
+/// what it repeated of this client's own secrets is redacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Challenge {
     /// As it was written, for example `Bearer`.

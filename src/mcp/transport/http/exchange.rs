@@ -439,9 +439,9 @@ impl Shared {
         }
         all.truncate(CHALLENGES);
         for challenge in &mut all {
-            challenge.scheme = self.target.mask(&challenge.scheme);
+            challenge.scheme = self.target.redact(&challenge.scheme);
             for (name, value) in &mut challenge.parameters {
-                (*name, *value) = (self.target.mask(name), self.target.mask(value));
+                (*name, *value) = (self.target.redact(name), self.target.redact(value));
             }
         }
         all
@@ -450,7 +450,7 @@ impl Shared {
     /// One sentence for what ureq reports.
     fn describe(&self, error: &Error, written: bool) -> TransportError {
         let (origin, way) = (&self.target.origin, &self.target.way);
-        let cause = shown(&cause(error));
+        let cause = shown(&self.target.redact(&cause(error)));
         let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
         let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
         match written {
@@ -465,7 +465,11 @@ impl Shared {
 
     /// What the server says in a body, without what it may have repeated of our headers.
     pub(super) fn words(&self, body: &[u8]) -> String {
-        words(self.target.mask(&String::from_utf8_lossy(body)).as_bytes())
+        words(
+            self.target
+                .redact(&String::from_utf8_lossy(body))
+                .as_bytes(),
+        )
     }
 
     /// Hands over what came on the stream of this request, or on none, and says whether it is among

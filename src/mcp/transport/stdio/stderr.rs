@@ -5,7 +5,7 @@ use super::incoming::Incoming;
 use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::ExitWatch;
-use crate::text::{printable, redact};
+use crate::text::{Cut, printable, redact_excerpt};
 use crossbeam_channel::Sender;
 use std::collections::VecDeque;
 use std::io::Read;
@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 
 /// How much is kept, in bytes.
 const TAIL: usize = 8 << 10;
+/// How much of a line is kept until its end comes, in bytes.
+const LINE: usize = 8 << 10;
 /// How much of it goes into an error, in characters.
 const QUOTED: usize = 2_000;
 /// How many lines are logged; the rest is only kept.
@@ -36,7 +38,7 @@ impl Keeper {
     /// it was told to stop.
     pub(super) fn run(self, ended: Sender<()>) {
         let mut buffer = [0; 4 << 10];
-        let (mut logged, mut exited) = (0, false);
+        let (mut first, mut exited) = (FirstLines::default(), false);
         loop {
             if !exited && self.exit.wait(Some(&self.stderr)) {
                 exited = true;
@@ -44,37 +46,86 @@ impl Keeper {
             }
             match (&self.stderr).read(&mut buffer) {
                 Ok(0) | Err(_) => break,
-                Ok(n) => self.keep(&buffer[..n], &mut logged),
+                Ok(n) => {
+                    self.keep(&buffer[..n]);
+                    first.read(&buffer[..n], |line, cut| self.log(line, cut));
+                }
             }
         }
+        first.end(|line, cut| self.log(line, cut));
         drop(ended);
         if !exited && !self.stderr.is_stopped() && self.exit.wait(None) {
             self.incoming.end_soon();
         }
     }
 
-    fn keep(&self, bytes: &[u8], logged: &mut usize) {
-        if *logged < LOGGED {
-            for line in String::from_utf8_lossy(bytes).lines() {
-                *logged += 1;
-                if *logged <= LOGGED {
-                    let line = printable(&redact(line, &self.options.secrets), QUOTED);
-                    let name = &self.options.name;
-                    log::info!("server wrote to stderr extension={name:?} text={line:?}");
-                }
-            }
-        }
+    fn keep(&self, bytes: &[u8]) {
         let mut tail = lock(&self.tail);
         tail.extend(bytes);
         let excess = tail.len().saturating_sub(TAIL);
         tail.drain(..excess);
+    }
+
+    fn log(&self, line: &[u8], cut: Cut) {
+        let line = redact_excerpt(line.trim_ascii_end(), cut, &self.options.secrets);
+        let (name, line) = (&self.options.name, printable(&line, QUOTED));
+        log::info!("server wrote to stderr extension={name:?} text={line:?}");
+    }
+}
+
+/// The first lines, each in whole however many writes it came in, so that a secret is found in it. Of
+/// a long one only the beginning.
+#[derive(Default)]
+struct FirstLines {
+    /// How many there were.
+    count: usize,
+    /// The one under way.
+    line: Vec<u8>,
+    /// The rest of this line is passed over.
+    skips: bool,
+}
+
+impl FirstLines {
+    fn read(&mut self, bytes: &[u8], mut log: impl FnMut(&[u8], Cut)) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.count == LOGGED {
+                return;
+            }
+            if !self.skips {
+                let room = LINE - self.line.len();
+                self.line.extend(&piece[..piece.len().min(room)]);
+            }
+            let ends = piece.ends_with(b"\n");
+            if ends || self.line.len() == LINE {
+                self.log(!ends, &mut log);
+            }
+            self.skips = !ends && (self.skips || self.line.is_empty());
+        }
+    }
+
+    /// There is no more: what has no line end is a line.
+    fn end(&mut self, mut log: impl FnMut(&[u8], Cut)) {
+        self.log(true, &mut log);
+    }
+
+    fn log(&mut self, behind: bool, log: &mut impl FnMut(&[u8], Cut)) {
+        let line = std::mem::take(&mut self.line);
+        if !line.trim_ascii().is_empty() {
+            self.count += 1;
+            let before = false;
+            log(&line, Cut { before, behind });
+        }
     }
 }
 
 /// The end of stderr, fit for an error.
 pub(super) fn last_words(tail: &Tail, secrets: &[String]) -> String {
     let bytes: Vec<u8> = lock(tail).iter().copied().collect();
-    let text = redact(&String::from_utf8_lossy(&bytes), secrets);
+    let cut = Cut {
+        before: bytes.len() == TAIL,
+        behind: true,
+    };
+    let text = redact_excerpt(&bytes, cut, secrets);
     let skipped = text.chars().count().saturating_sub(QUOTED);
     let text: String = text.chars().skip(skipped).collect();
     let lines = text.trim().lines().map(|line| printable(line, QUOTED));
@@ -92,5 +143,51 @@ mod tests {
             last_words(&tail, &["hunter2".into()]),
             "token=[secret]\n\\u{1b}[31mboom"
         );
+    }
+
+    /// The lines that are logged of these writes, with `~` where one goes on.
+    fn logged(writes: &[&[u8]]) -> Vec<String> {
+        let (mut first, mut lines) = (FirstLines::default(), Vec::new());
+        let mut log = |line: &[u8], cut: Cut| {
+            let line = String::from_utf8_lossy(line).trim_end().to_owned();
+            lines.push(line + if cut.behind { "~" } else { "" });
+        };
+        for write in writes {
+            first.read(write, &mut log);
+        }
+        first.end(&mut log);
+        lines
+    }
+
+    #[test]
+    fn the_first_lines_are_whole_however_they_are_written() {
+        let text = b"one\n\n two\r\nthree\n\xff\nfive\nsix\nseven";
+        let expected = ["one", " two", "three", "\u{fffd}", "five"];
+        for at in 0..text.len() {
+            assert_eq!(logged(&[&text[..at], &text[at..]]), expected, "cut at {at}");
+        }
+        let single: Vec<&[u8]> = text.chunks(1).collect();
+        assert_eq!(logged(&single), expected);
+        assert_eq!(logged(&[b"a\nb"]), ["a", "b~"]);
+    }
+
+    #[test]
+    fn of_a_line_without_end_the_beginning_is_logged_once() {
+        let long = vec![b'x'; 3 * LINE + 7];
+        let beginning = format!("{}~", "x".repeat(LINE));
+        for size in [1, 7, LINE - 1, LINE, LINE + 1, long.len()] {
+            let writes: Vec<&[u8]> = long.chunks(size).chain([&b"\nnext\n"[..]]).collect();
+            assert_eq!(
+                logged(&writes),
+                [beginning.as_str(), "next"],
+                "{size} at a time"
+            );
+            let unfinished: Vec<&[u8]> = long.chunks(size).collect();
+            assert_eq!(
+                logged(&unfinished),
+                [beginning.as_str()],
+                "{size} at a time"
+            );
+        }
     }
 }

@@ -1,0 +1,223 @@
+//! Text without secrets.
+
+use std::ops::Range;
+
+/// What takes a secret's place.
+const REDACTED: &str = "[secret]";
+/// A piece of a secret is told from other text from this length on, in bytes.
+const PIECE: usize = 3;
+/// The lines of a secret that has several are secrets too from this length on, in bytes.
+const LINE: usize = 8;
+
+/// The text without these secrets. Text that is cut must be cut after this, or be given to
+/// [`redact_excerpt`]: half a secret is not found. Where two overlap, neither leaves a part. A secret
+/// of several lines, such as a private key, is found in whole and line by line.
+pub fn redact(text: &str, secrets: &[String]) -> String {
+    let found = whole(text, &patterns(secrets));
+    replace(text, found)
+}
+
+/// Which ends of an excerpt the text around it was cut off at.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// There was more before it.
+    pub before: bool,
+    /// There is more behind it, or may be.
+    pub behind: bool,
+}
+
+/// The same for an excerpt of a longer text, in UTF-8 as far as it is text: also without the pieces of
+/// secrets that are left where it was cut.
+pub fn redact_excerpt(excerpt: &[u8], cut: Cut, secrets: &[String]) -> String {
+    let text = String::from_utf8_lossy(without_split_characters(excerpt, cut));
+    let patterns = patterns(secrets);
+    let mut found = whole(&text, &patterns);
+    for pattern in patterns {
+        // The longest pieces first.
+        let lengths = || (PIECE..pattern.len()).rev();
+        let head = |n: &usize| pattern.get(..*n).is_some_and(|head| text.ends_with(head));
+        let tail = |n: &usize| {
+            let tail = pattern.get(pattern.len() - n..);
+            tail.is_some_and(|tail| text.starts_with(tail))
+        };
+        if let Some(length) = lengths().find(|n| cut.behind && head(n)) {
+            found.push(text.len() - length..text.len());
+        }
+        if let Some(length) = lengths().find(|n| cut.before && tail(n)) {
+            found.push(0..length);
+        }
+        if cut.before && cut.behind && text.len() >= PIECE && pattern.contains(&*text) {
+            found.push(0..text.len());
+        }
+    }
+    replace(&text, found)
+}
+
+/// Without the bytes at a cut that belong to a character on the other side of it.
+fn without_split_characters(excerpt: &[u8], cut: Cut) -> &[u8] {
+    let is_inner = |byte: &&u8| **byte & 0xc0 == 0x80;
+    let mut bytes = excerpt;
+    if cut.before {
+        let rest = bytes.iter().take(3).take_while(is_inner).count();
+        bytes = &bytes[rest..];
+    }
+    if cut.behind {
+        let inner = bytes.iter().rev().take(3).take_while(is_inner).count();
+        let last = bytes.len().saturating_sub(inner + 1);
+        // What is not UTF-8 anyway stays.
+        if std::str::from_utf8(&bytes[last..]).is_err_and(|error| error.error_len().is_none()) {
+            bytes = &bytes[..last];
+        }
+    }
+    bytes
+}
+
+/// What to look for.
+fn patterns(secrets: &[String]) -> Vec<&str> {
+    let mut patterns = Vec::with_capacity(secrets.len());
+    for secret in secrets {
+        let trimmed = secret.trim();
+        if trimmed.is_empty() {
+            // White space is everywhere.
+            continue;
+        }
+        patterns.push(trimmed);
+        if trimmed.len() < secret.len() {
+            patterns.push(secret);
+        }
+        if trimmed.contains('\n') {
+            let lines = trimmed.lines().map(str::trim);
+            patterns.extend(lines.filter(|line| line.len() >= LINE));
+        }
+    }
+    patterns
+}
+
+fn whole(text: &str, patterns: &[&str]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for pattern in patterns {
+        let step = pattern.chars().next().map_or(1, char::len_utf8);
+        let mut from = 0;
+        while let Some(at) = text[from..].find(pattern) {
+            let begin = from + at;
+            found.push(begin..begin + pattern.len());
+            // It may overlap itself.
+            from = begin + step;
+        }
+    }
+    found
+}
+
+fn replace(text: &str, mut found: Vec<Range<usize>>) -> String {
+    found.sort_unstable_by_key(|found| found.start);
+    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+    for found in found {
+        if found.start >= end {
+            out.push_str(&text[end..found.start]);
+            out.push_str(REDACTED);
+        }
+        end = end.max(found.end);
+    }
+    out.push_str(&text[end..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::any::{always, part, several};
+
+    fn owned(secrets: &[&str]) -> Vec<String> {
+        secrets.iter().map(|s| (*s).to_owned()).collect()
+    }
+
+    #[test]
+    fn secrets_that_overlap_leave_nothing_of_each_other() {
+        for (text, secrets, shown) in [
+            (
+                "key sk-12345.",
+                &["sk-123", "sk-12345"][..],
+                "key [secret].",
+            ),
+            ("xabcdx", &["abc", "bcd"], "x[secret]x"),
+            ("ababa", &["aba"], "[secret]"),
+            ("abab", &["ab", ""], "[secret][secret]"),
+            ("ab é", &["é"], "ab [secret]"),
+            ("a b", &[" ", "\n"], "a b"),
+            ("nothing", &["sk-1"], "nothing"),
+        ] {
+            assert_eq!(redact(text, &owned(secrets)), shown);
+        }
+    }
+
+    #[test]
+    fn a_secret_of_several_lines_is_found_in_whole_and_by_lines() {
+        let secrets = owned(&["-- begin --\nabcdefgh\nxy\n"]);
+        for (text, shown) in [
+            ("a -- begin --\nabcdefgh\nxy\n.", "a [secret]."),
+            ("a -- begin --\nabcdefgh\nxy.", "a [secret]."),
+            ("line abcdefgh.", "line [secret]."),
+            ("xy", "xy"),
+        ] {
+            assert_eq!(redact(text, &secrets), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_excerpt_keeps_no_piece_of_a_secret_at_a_cut() {
+        let secrets = owned(&["hunter2", "schlüssel"]);
+        let (both, none) = (
+            Cut {
+                before: true,
+                behind: true,
+            },
+            Cut {
+                before: false,
+                behind: false,
+            },
+        );
+        for (excerpt, shown) in [
+            (
+                &b"ter2 a hunter2 b hunt"[..],
+                "[secret] a [secret] b [secret]",
+            ),
+            (b"r2 hu", "r2 hu"),
+            (b"unter2", "[secret]"),
+            ("üssel schlü".as_bytes(), "[secret] [secret]"),
+            // The cuts go through a character.
+            (b"\xbcssel schl\xc3", "[secret] [secret]"),
+            (b"unter", "[secret]"),
+            (b"", ""),
+        ] {
+            assert_eq!(redact_excerpt(excerpt, both, &secrets), shown);
+        }
+        assert_eq!(
+            redact_excerpt(b"ter2 a hunter2 b hunt\xc3", none, &secrets),
+            "ter2 a [secret] b hunt\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn wherever_a_text_is_cut_the_excerpt_holds_no_piece_of_a_secret() {
+        always(|u| {
+            let secret = several(u, 6, |u| part(u, &["ab", "c", "é", "日"]))?.concat();
+            let lead = several(u, 4, |u| part(u, &["x", "\n", "ü"]))?.concat();
+            let text = format!("{lead}{secret}{lead}");
+            let bytes = text.as_bytes();
+            let begin = u.choose_index(bytes.len() + 1)?;
+            let end = u.int_in_range(begin..=bytes.len())?;
+            let cut = Cut {
+                before: begin > 0,
+                behind: end < bytes.len(),
+            };
+            let shown = redact_excerpt(&bytes[begin..end], cut, std::slice::from_ref(&secret));
+            let letters = shown.replace(REDACTED, "");
+            let kept: String = letters.chars().filter(|c| secret.contains(*c)).collect();
+            assert!(
+                kept.len() < PIECE + 3,
+                "{text:?} {begin}..{end} shows {shown:?}"
+            );
+            Ok(())
+        });
+    }
+}
