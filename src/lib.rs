@@ -64,7 +64,8 @@
 //!
 //! One accepts, one serves each connection, one makes children (from the first child on), one looks
 //! after idle sessions (from the first session on), one waits for signals: the main one, which reads
-//! stdin instead in `gosling mcp NAME`, where another waits for them. Each stdio server, in a container
+//! stdin instead in `gosling mcp NAME`, where another waits for them. One writes log records to stderr and
+//! one to the log file (each from the first record on). Each stdio server, in a container
 //! too, has one thread that reads its stdout and one for its stderr; a third writes only while the
 //! server does not keep up. Each request over Streamable HTTP has one while it is under way, and so has
 //! each request of a server while the session answers it. Each call of a turn has one, each event

@@ -75,12 +75,12 @@ fn start(options: Options) -> Result<(), Failure> {
     let address = (options.host.as_str(), options.port);
     let server = serve::bind(address, router, guard)?;
     let at = server.local_addr();
-    eprintln!(
-        "gosling {} listens on http://{at}",
-        env!("CARGO_PKG_VERSION")
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    logging::say(&format!("gosling {version} listens on http://{at}\n"));
     if drawn {
-        eprintln!("no key was given; for this run X-Secret-Key is {secret}");
+        logging::say(&format!(
+            "no key was given; for this run X-Secret-Key is {secret}\n"
+        ));
     }
     if !at.ip().is_loopback() {
         log::warn!("reachable from other machines, without encryption address={at}");

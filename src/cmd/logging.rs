@@ -1,38 +1,41 @@
 //! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
+//!
+//! Each of the two has a thread of its own that writes ([`outlet`]), so that a pipe that is full, a
+//! terminal that was stopped or a disk without room holds up neither a request nor the end of the
+//! process. A warning that comes again and again is counted ([`repeats`]).
+
+mod file;
+mod outlet;
+mod repeats;
 
 use crate::store::Paths;
-use crate::sys::fs::private;
 use crate::sys::{clock, lock};
 use crate::text::printable;
-use log::{LevelFilter, Log, Metadata, Record};
-use std::fs::{self, File, OpenOptions};
+use file::LogFile;
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use outlet::Outlet;
+use repeats::Repeats;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
-/// A log file that has grown to this size takes no more records, in bytes.
-const MAX_FILE: u64 = 16 << 20;
 /// The longest record, in characters; what is not printable in it is escaped, so it is one line.
 const MAX_RECORD: usize = 4_000;
-/// How many days of log files are kept.
-const KEEP_DAYS: usize = 14;
+/// How long the end of the process waits for what is not written yet.
+const LAST_RECORDS: Duration = Duration::from_millis(250);
 
 /// What Goose Desktop takes for the death of a server that it starts.
 const ALARMS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
 
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
 struct Logger {
-    folder: PathBuf,
     /// Records above this level go to the file alone.
     stderr: LevelFilter,
-    file: Mutex<Sink>,
-}
-
-enum Sink {
-    /// Opened with the first record, so that a start costs nothing.
-    NotYet,
-    Open(File, u64),
-    /// Full, or not writable: stderr has to do.
-    Off,
+    file: Option<&'static Outlet>,
+    repeats: Mutex<Repeats>,
 }
 
 /// Begins to log. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only what this
@@ -52,24 +55,38 @@ pub(super) fn start_quietly(paths: &Paths) {
 
 /// The same for a program that another one has started: on stderr alone, which is that one's to keep.
 pub(super) fn start_on_stderr() {
-    begin(PathBuf::new(), LevelFilter::Trace, Sink::Off);
+    begin(None, LevelFilter::Trace);
+}
+
+/// Says this on stderr, among the records, without waiting for its reader once logging has begun.
+pub(super) fn say(text: &str) {
+    match BEGUN.load(Ordering::Relaxed) {
+        true => stderr().push(text),
+        false => drop(io::stderr().write_all(text.as_bytes())),
+    }
 }
 
 fn start_with(paths: &Paths, stderr: LevelFilter) {
     let folder = paths.state.join("logs").join("server");
-    begin(folder, stderr, Sink::NotYet);
+    begin(Some(folder), stderr);
 }
 
-fn begin(folder: PathBuf, stderr: LevelFilter, file: Sink) {
+fn begin(folder: Option<PathBuf>, level: LevelFilter) {
+    let file = folder.map(|folder| {
+        let complaints = (level >= LevelFilter::Warn).then(stderr);
+        let file = LogFile::new(folder, complaints);
+        &*Box::leak(Box::new(Outlet::new("log file", Box::new(file))))
+    });
     let logger = Logger {
-        folder,
-        stderr,
-        file: Mutex::new(file),
+        stderr: level,
+        file,
+        repeats: Mutex::default(),
     };
     let wanted = ["GOOSE_LOG", "RUST_LOG"];
     let level = wanted.iter().find_map(|name| std::env::var(name).ok());
     log::set_max_level(level.map_or(LevelFilter::Info, |text| level_of(&text)));
     let _ = log::set_boxed_logger(Box::new(logger));
+    BEGUN.store(true, Ordering::Relaxed);
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
         match panic.location() {
@@ -77,6 +94,11 @@ fn begin(folder: PathBuf, stderr: LevelFilter, file: Sink) {
             None => log::error!("internal error reason={reason:?}"),
         }
     }));
+}
+
+fn stderr() -> &'static Outlet {
+    static STDERR: OnceLock<Outlet> = OnceLock::new();
+    STDERR.get_or_init(|| Outlet::new("log stderr", Box::new(io::stderr())))
 }
 
 /// Understands `debug` and lists such as `warn,gosling=debug,hyper=off`.
@@ -102,16 +124,48 @@ impl Log for Logger {
         if !self.enabled(record.metadata()) {
             return;
         }
-        let said = one_line(&record.args().to_string());
-        let line = format!("{} {} {said}\n", clock::now_rfc3339(), record.level());
-        // Nobody is left to tell if stderr is gone.
-        if record.level() <= self.stderr {
-            let _ = io::stderr().write_all(line.as_bytes());
+        let text = one_line(&record.args().to_string());
+        let now = Instant::now();
+        let mut repeats = lock(&self.repeats);
+        let told = repeats.told(now, false);
+        let is_written = match (record.file_static(), record.line()) {
+            (Some(file), Some(line)) if record.level() <= Level::Warn => {
+                repeats.admits((file, line), &text, now)
+            }
+            _ => true,
+        };
+        drop(repeats);
+        for told in told {
+            self.write(Level::Warn, &told);
         }
-        lock(&self.file).write(&self.folder, &line);
+        if is_written {
+            self.write(record.level(), &text);
+        }
     }
 
-    fn flush(&self) {}
+    /// Waits a moment for what is not written yet.
+    fn flush(&self) {
+        let end = Instant::now() + LAST_RECORDS;
+        let told = lock(&self.repeats).told(Instant::now(), true);
+        for told in told {
+            self.write(Level::Warn, &told);
+        }
+        for outlet in self.file.into_iter().chain([stderr()]) {
+            outlet.flush(end);
+        }
+    }
+}
+
+impl Logger {
+    fn write(&self, level: Level, text: &str) {
+        let line = format!("{} {level} {text}\n", clock::now_rfc3339());
+        if level <= self.stderr {
+            stderr().push(&line);
+        }
+        if let Some(file) = self.file {
+            file.push(&line);
+        }
+    }
 }
 
 /// A record must not look like two, whatever an MCP server has said, nor like the last words of this
@@ -122,41 +176,6 @@ fn one_line(text: &str) -> String {
         .fold(printable(text, MAX_RECORD), |line, alarm| {
             line.replace(alarm, &alarm.replace([' ', '_'], "-"))
         })
-}
-
-impl Sink {
-    fn write(&mut self, folder: &PathBuf, line: &str) {
-        if matches!(self, Sink::NotYet) {
-            *self = match open(folder) {
-                Ok(file) => Sink::Open(file, 0),
-                Err(_) => Sink::Off,
-            };
-        }
-        if let Sink::Open(file, size) = self {
-            *size += line.len() as u64;
-            if *size > MAX_FILE || file.write_all(line.as_bytes()).is_err() {
-                *self = Sink::Off;
-            }
-        }
-    }
-}
-
-/// `YYYYMMDD/gosling-PID.log`; folders of days long past go.
-fn open(folder: &PathBuf) -> io::Result<File> {
-    let day = folder.join(clock::today());
-    crate::store::files::ensure_dir(&day).map_err(io::Error::other)?;
-    let mut days: Vec<_> = fs::read_dir(folder)?
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.is_dir())
-        .collect();
-    days.sort();
-    let excess = days.len().saturating_sub(KEEP_DAYS);
-    for old in &days[..excess] {
-        let _ = fs::remove_dir_all(old);
-    }
-    let file = day.join(format!("gosling-{}.log", std::process::id()));
-    private(OpenOptions::new().create(true).append(true)).open(file)
 }
 
 #[cfg(test)]

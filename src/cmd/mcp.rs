@@ -117,7 +117,9 @@ fn serve_http(
     let guard = Guard::new(secret.map(String::into_bytes), serve::allowed_hosts()).own_pages_only();
     let http = serve::bind(("127.0.0.1", port), mcp::router(&sessions), guard)?;
     let (at, path) = (http.local_addr(), mcp::PATH);
-    eprintln!("gosling mcp {label} listens on http://{at}{path}");
+    logging::say(&format!(
+        "gosling mcp {label} listens on http://{at}{path}\n"
+    ));
     if keyless {
         log::warn!("no key is asked for, so every user of this machine may call the server");
     }

@@ -18,6 +18,7 @@ use crate::sys;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 const HELP: &str = "\
@@ -85,16 +86,19 @@ pub fn main() -> ExitCode {
     sys::guardian::enable();
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
-        eprintln!("gosling: internal error: {reason}");
+        let _ = writeln!(io::stderr(), "gosling: internal error: {reason}");
     }));
     let (code, message) = match run(lexopt::Parser::from_env()) {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Told) => return ExitCode::FAILURE,
-        Err(Failure::Ended(code)) => return ExitCode::from(code),
-        Err(Failure::Failed(message)) => (1, message),
-        Err(Failure::Usage(message)) => (2, message),
+        Ok(()) => (0, None),
+        Err(Failure::Told) => (1, None),
+        Err(Failure::Ended(code)) => (code, None),
+        Err(Failure::Failed(message)) => (1, Some(message)),
+        Err(Failure::Usage(message)) => (2, Some(message)),
     };
-    eprintln!("gosling: {message}");
+    if let Some(message) = message {
+        logging::say(&format!("gosling: {message}\n"));
+    }
+    log::logger().flush();
     ExitCode::from(code)
 }
 
@@ -134,8 +138,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 
 /// Prints to stdout; a reader that has left is fine.
 fn print(text: &str) -> Result<(), Failure> {
-    use std::io::Write;
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 

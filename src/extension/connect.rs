@@ -352,17 +352,21 @@ fn not_up(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error)
 
 /// The first tool of each name; the others could never be called.
 pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
-    let mut seen = HashSet::new();
+    let (mut seen, mut twice) = (HashSet::new(), Vec::new());
     tools.retain(|tool| {
         let first = seen.insert(tool.name.clone());
         if !first {
-            let tool = printable(&tool.name, 100);
-            log::warn!(
-                "left out a tool that is listed twice extension={extension:?} tool={tool:?}"
-            );
+            twice.push(tool.name.clone());
         }
         first
     });
+    if let Some(first) = twice.first() {
+        log::warn!(
+            "left out tools that are listed twice extension={extension:?} count={} first={:?}",
+            twice.len(),
+            printable(first, 100)
+        );
+    }
     tools
 }
 

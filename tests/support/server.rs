@@ -215,7 +215,15 @@ impl Live {
 
     #[track_caller]
     pub fn never_logs(&self, text: &str) {
-        let log = self.log();
+        // What is logged up to now is written by another thread, and read by one.
+        let mut log = self.log();
+        loop {
+            thread::sleep(Duration::from_millis(50));
+            let before = std::mem::replace(&mut log, self.log());
+            if before.len() == log.len() {
+                break;
+            }
+        }
         assert!(!log.contains(text), "{text:?} is in the log: {log}");
     }
 
