@@ -31,7 +31,10 @@ pub enum Error {
     /// Files.
     Store(store::Error),
     /// A turn of the session is under way.
-    Working,
+    Working {
+        /// In which process; `None` if it is this one.
+        holder: Option<String>,
+    },
     /// The model did not do what was needed.
     Model(provider::Error),
     /// The client went away or the server stops.
@@ -56,9 +59,10 @@ impl fmt::Display for Error {
             Error::Recipe(error) => error.fmt(f),
             Error::Extension(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
-            Error::Working => f.write_str(
-                "this session is still busy with the message before; wait for its end, or cancel it",
-            ),
+            Error::Working { holder } => store::Error::AtWork {
+                holder: holder.clone(),
+            }
+            .fmt(f),
             Error::Model(error) => error.fmt(f),
             Error::Cancelled => f.write_str("the request was cancelled"),
             Error::Busy { reason } => write!(f, "no thread could be started: {reason}"),
@@ -72,6 +76,7 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::SessionNotFound { .. } => Error::NoSession,
+            store::Error::AtWork { holder } => Error::Working { holder },
             error => Error::Store(error),
         }
     }

@@ -46,7 +46,7 @@ pub struct ExtensionResult {
 /// How long the end of an agent, or the next message, waits for a cancelled turn to give up.
 const GIVE_UP: Duration = Duration::from_secs(5);
 /// How long a message waits for the turn before it to be cancelled, or to end.
-const MOMENT: Duration = Duration::from_secs(1);
+pub(super) const MOMENT: Duration = Duration::from_secs(1);
 
 /// A session at work.
 pub struct Agent {
@@ -344,7 +344,7 @@ impl Agent {
             };
             let left = patience.saturating_sub(start.elapsed());
             if left.is_zero() {
-                return Err(Error::Working);
+                return Err(Error::Working { holder: None });
             }
             let waited = self.idle.wait_timeout(place, left.min(LOOK));
             place = waited.unwrap_or_else(PoisonError::into_inner).0;

@@ -401,11 +401,12 @@ impl Registry {
         Ok(())
     }
 
-    /// Ends the session's agent and deletes all that is stored of it.
+    /// Ends the session's agent, and the turn that it may be in, and deletes all that is stored of it.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// When there is no such session, or a turn of it is under way in another process.
     pub fn delete(&self, id: &str) -> Result<(), Error> {
+        self.stores.sessions.check_not_at_work_elsewhere(id)?;
         // In this order: an agent that starts now finds either us or its session gone.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);

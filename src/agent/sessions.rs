@@ -1,5 +1,6 @@
 //! Changes to stored sessions that a running agent must not miss: names, copies, recipe values.
 
+use super::live::MOMENT;
 use super::voice::random_id;
 use super::{Error, Registry};
 use crate::conversation::{Export, Imported, MAX_NAME, Message, Metadata, Role, Session};
@@ -103,10 +104,12 @@ impl Registry {
 
     /// Copies the session, or cuts it short, and gives the id of the session that came of it.
     ///
-    /// A running agent sees that it was cut short before it appends the next message.
+    /// A copy has the messages so far, also of a session at work. Only a session that is not at work,
+    /// here or in another process, can be cut short; a running agent sees that it was before it appends
+    /// the next message.
     ///
     /// # Errors
-    /// When there is no such session or the copy cannot be stored.
+    /// When there is no such session, it is at work, or the copy cannot be stored.
     pub fn fork(&self, id: &str, fork: Fork) -> Result<String, Error> {
         let sessions = &self.stores().sessions;
         if fork.copy {
@@ -129,6 +132,12 @@ impl Registry {
             }
             return Ok(sessions.add(copy, messages)?.id);
         }
+        let agent = self.live(id);
+        let _working = match &agent {
+            Some(agent) => Some(agent.begin(self.cancel())?),
+            None => None,
+        };
+        let _lock = sessions.lock_turn(id, MOMENT)?;
         let mut journal = sessions.journal(id)?;
         let all = journal.messages();
         if let Some(kept) = kept(all.iter().map(AsRef::as_ref), fork.until) {

@@ -6,7 +6,7 @@
 
 use super::context::{self, Estimate};
 use super::floor::{Floor, Model};
-use super::live::Agent;
+use super::live::{Agent, MOMENT};
 use super::mode::Mode;
 use super::voice::{Hearing, Speaker, random_id};
 use super::{Error, Event, Events, Registry, history, naming, prompt, sessions};
@@ -137,6 +137,7 @@ impl Registry {
             return Ok(());
         }
         let mut working = agent.begin(cancel)?;
+        let lock = self.stores().sessions.lock_turn(id, MOMENT)?;
         // The turn before may have changed it while this one waited.
         let session = self.session(id)?;
         speaker.tokens = TokenState::of(&session);
@@ -199,6 +200,7 @@ impl Registry {
         turn.finish(end)?;
         let messages = turn.work.journal.messages();
         let tells = messages.iter().any(|message| naming::tells(message));
+        drop(lock);
         drop(working);
         if tells {
             self.name_in_background(&agent, id);

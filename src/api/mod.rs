@@ -60,7 +60,7 @@ impl From<agent::Error> for Error {
             | agent::Error::Config { .. }
             | agent::Error::Recipe(_) => Error::bad_request(message),
             agent::Error::Store(error) => error.into(),
-            agent::Error::Working => Error::new(409, message),
+            agent::Error::Working { .. } => Error::new(409, message),
             agent::Error::Model(error) => error.into(),
             agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
             agent::Error::Extension(_) => Error::internal(message),
@@ -76,6 +76,7 @@ impl From<store::Error> for Error {
                 Error::unprocessable(message)
             }
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
+            store::Error::AtWork { .. } => Error::new(409, message),
             store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),
             _ => Error::internal(message),
         }

@@ -36,6 +36,11 @@ pub enum Error {
         /// How long was waited.
         waited: Duration,
     },
+    /// A turn of the session is under way.
+    AtWork {
+        /// In which process; `None` if it is this one.
+        holder: Option<String>,
+    },
     /// Someone else, an editor for example, kept changing the file while it was being rewritten.
     Changing {
         /// The file.
@@ -111,6 +116,16 @@ impl fmt::Display for Error {
                 "another process held {} for more than {} s; end it or try again",
                 path.display(),
                 waited.as_secs()
+            ),
+            Self::AtWork { holder: None } => f.write_str(
+                "this session is still busy with the message before; wait for its end, or cancel it",
+            ),
+            Self::AtWork {
+                holder: Some(holder),
+            } => write!(
+                f,
+                "this session is busy with a message in another process ({holder}); wait for its \
+                 end, or cancel it there"
             ),
             Self::Changing { path } => write!(
                 f,

@@ -18,7 +18,7 @@ const MAX_LINKS: usize = 40;
 /// A lock between processes and threads, held until it is dropped.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -32,7 +32,16 @@ impl Lock {
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
         let file = open_lock(path)?;
         take(&file, path, wait)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+
+    /// Makes `text` the content of the lock's file, for those who find it locked.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn describe(&self, text: &str) -> io::Result<()> {
+        self.file.set_len(0)?;
+        (&self.file).write_all(text.as_bytes())
     }
 }
 

@@ -581,7 +581,7 @@ fn not_found(id: &str) -> Error {
 }
 
 /// A file that cannot be made because its folder is missing: the session is.
-fn gone(id: &str, error: Error) -> Error {
+pub(super) fn gone(id: &str, error: Error) -> Error {
     match error {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => not_found(id),
         error => error,

@@ -15,6 +15,7 @@ mod permissions;
 mod search;
 mod secrets;
 mod sessions;
+mod turn_lock;
 mod yaml;
 
 pub use config::{Config, Extensions};
@@ -26,6 +27,7 @@ pub use permissions::{Level, Permissions};
 pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};
+pub use turn_lock::TurnLock;
 
 use serde_json::Value;
 

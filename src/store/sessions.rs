@@ -11,12 +11,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal};
 use super::known::Known;
+use super::turn_lock::TurnLock;
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
 use crate::sys::fs::{Stamp, private_dir};
@@ -25,6 +26,7 @@ use crate::sys::{clock, lock};
 const SESSION: &str = "session.json";
 const MESSAGES: &str = "messages.jsonl";
 const LOCK: &str = ".lock";
+const TURN: &str = ".turn";
 const ANSWERS: &str = "answers";
 const DELETED: &str = ".deleted-";
 
@@ -263,6 +265,31 @@ impl Sessions {
         Ok(session)
     }
 
+    /// Begins a turn of the session `id`: no other process, and nothing else in this one, begins one until
+    /// what is given back is dropped. Waits at most `wait` for the end of another.
+    ///
+    /// # Errors
+    /// [`Error::AtWork`] when another one goes on, [`Error::SessionNotFound`], [`Error::Io`].
+    pub fn lock_turn(&self, id: &str, wait: Duration) -> Result<TurnLock> {
+        let lock = TurnLock::acquire(&self.existing(id)?.join(TURN), wait);
+        lock.map_err(|error| journal::gone(id, error))
+    }
+
+    /// Whether no turn of the session `id` is under way in another process.
+    ///
+    /// # Errors
+    /// [`Error::AtWork`] when one is.
+    pub fn check_not_at_work_elsewhere(&self, id: &str) -> Result<()> {
+        let file = self.dir(id).map(|dir| dir.join(TURN));
+        match file.filter(|file| file.exists()) {
+            Some(file) => match TurnLock::acquire(&file, Duration::ZERO) {
+                Err(error @ Error::AtWork { holder: Some(_) }) => Err(error),
+                _ => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
     /// Writes what a tool said, in full, to a new file in the folder of the session `id`, and tells
     /// where it is. `label` is part of its name.
     ///
@@ -343,12 +370,8 @@ impl Sessions {
     }
 
     fn lock(&self, id: &str, dir: &Path) -> Result<files::Lock> {
-        match files::Lock::acquire(&dir.join(LOCK), files::LOCK_WAIT) {
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-                Err(not_found(id))
-            }
-            result => result,
-        }
+        let lock = files::Lock::acquire(&dir.join(LOCK), files::LOCK_WAIT);
+        lock.map_err(|error| journal::gone(id, error))
     }
 
     /// Fills in what is not stored.

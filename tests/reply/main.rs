@@ -28,3 +28,4 @@ mod provider_fields;
 mod resources;
 mod streams;
 mod survival;
+mod two_processes;

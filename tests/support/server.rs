@@ -51,8 +51,9 @@ fn like_gosling(program: &str) -> Command {
 }
 
 /// A server that is not started yet.
+#[derive(Clone)]
 pub struct Server {
-    root: TempDir,
+    root: Arc<TempDir>,
     variables: Vec<(String, String)>,
     ignored: Vec<i32>,
     /// A program that becomes gosling, and its arguments before those.
@@ -66,7 +67,7 @@ impl Server {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
         Server {
-            root,
+            root: Arc::new(root),
             variables: Vec::new(),
             ignored: Vec::new(),
             through: Vec::new(),
@@ -384,6 +385,12 @@ impl Live {
     /// Starts another one in the folder of this one, which has ended.
     pub fn again(mut self) -> Live {
         self.setup.take().expect("until restart").start()
+    }
+
+    /// Another server in the same folder, while this one runs.
+    pub fn beside(&self) -> Live {
+        let setup = self.setup.as_ref().expect("until restart");
+        setup.clone().start()
     }
 
     /// A session that there is already.
