@@ -33,7 +33,8 @@
 //! [`http::EventStream`], written while the turn runs in the connection's thread:
 //!
 //! 1. [`agent::Registry::reply`] takes the session's [`store::Journal`] and its [`store::TurnLock`], so
-//!    that no other turn, in this process or another, has them meanwhile, and appends what the user said: one write, and it outlives the process.
+//!    that no other turn, in this process or another, has them meanwhile, and appends what the user
+//!    said: one write, and it outlives the process.
 //! 2. What the model is to see is made anew for every question: the [`agent::prompt`], the history,
 //!    repaired so that it adds up, and the tools. If it fills too much of the model's context, a summary
 //!    takes its place first.
