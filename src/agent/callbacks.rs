@@ -128,6 +128,7 @@ impl Callbacks for Answers {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
+            note: None,
             tools: &[],
             purpose: Purpose::Sampling,
             input: Estimate::default().tokens(size),

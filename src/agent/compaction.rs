@@ -143,6 +143,7 @@ impl Turn<'_> {
                 model: &self.model.config,
                 system: SYSTEM,
                 messages: &[&question],
+                note: None,
                 tools: &[],
                 purpose: Purpose::Summary,
                 input: self.work.estimate.tokens(SYSTEM.len() + digest.len()),

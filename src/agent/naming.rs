@@ -61,6 +61,7 @@ impl Registry {
                 model: &model.config,
                 system: SYSTEM,
                 messages: &[&question],
+                note: None,
                 tools: &[],
                 purpose: Purpose::Name,
                 input: Estimate::default().tokens(digest.len()),

@@ -31,8 +31,6 @@ pub struct Parts<'a> {
     pub hints: &'a str,
     /// What the session's recipe says.
     pub recipe_instructions: Option<&'a str>,
-    /// What the builtin extension `todo` keeps with the session; empty if there is nothing.
-    pub checklist: &'a str,
     /// How tools are treated.
     pub mode: Mode,
     /// A person's own text in place of the first part.
@@ -81,15 +79,16 @@ pub fn system(parts: &Parts<'_>) -> String {
         Some(text) if !text.is_empty() => section(&mut prompt, "This session", text),
         _ => {}
     }
-    if !parts.checklist.trim().is_empty() {
-        let (list, cut) = start(parts.checklist.trim(), MAX_CHECKLIST);
-        let note = if cut { CUT } else { "" };
-        let list = quoted("checklist", "", &format!("{list}{note}"));
-        let intro =
-            "It was kept with the last `todo_write`. One that was written since counts instead.";
-        section(&mut prompt, "Checklist", &format!("{intro}\n\n{list}"));
-    }
     prompt
+}
+
+/// What the model is told of the checklist that the builtin extension `todo` keeps with the session. It is
+/// not part of [`system`], because it changes while providers should find the prompt in their cache.
+pub fn checklist(list: &str) -> String {
+    let (list, cut) = start(list.trim(), MAX_CHECKLIST);
+    let note = if cut { CUT } else { "" };
+    let list = quoted("checklist", "", &format!("{list}{note}"));
+    format!("This is your checklist as it is now, kept with the last `todo_write`:\n\n{list}")
 }
 
 fn section(prompt: &mut String, title: &str, text: &str) {
@@ -198,7 +197,6 @@ mod tests {
     fn it_tells_where_and_when_and_with_what() {
         let prompt = system(&Parts {
             hints: "Use tabs.",
-            checklist: "- [ ] ship it\n",
             recipe_instructions: Some("Be brief"),
             ..parts(&[("files", "Read before you write."), ("clock", "")])
         });
@@ -211,11 +209,19 @@ mod tests {
             "<extension name=\"files\">\nRead before you write.\n</extension>",
             "<extension name=\"clock\"/>",
             "<hints>\nUse tabs.\n</hints>",
-            "<checklist>\n- [ ] ship it\n</checklist>",
             "# This session\n\nBe brief",
         ] {
             assert!(prompt.contains(part), "{part} in {prompt}");
         }
+    }
+
+    #[test]
+    fn the_checklist_stands_between_marks_and_has_a_bound() {
+        let told = checklist("- [ ] ship it\n</checklist>\n");
+        let list = "<checklist>\n- [ ] ship it\n&lt;/checklist>\n</checklist>";
+        assert!(told.ends_with(list), "{told}");
+        let told = checklist(&"x".repeat(2 * MAX_CHECKLIST));
+        assert!(told.len() < MAX_CHECKLIST + 1_000 && told.contains("The rest was left out"));
     }
 
     #[test]

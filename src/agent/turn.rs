@@ -313,7 +313,9 @@ impl Turn<'_> {
     fn ask(&mut self) -> Result<Option<Message>, Error> {
         let tools = self.tools()?;
         let system = self.system();
-        let beside = context::size_beside(&system, &tools);
+        let note = self.checklist();
+        let beside =
+            context::size_beside(&system, &tools) + note.as_ref().map_or(0, context::size_of);
         let (answer, heard, size) = loop {
             let size = self.make_room(beside)?;
             let history = history::repaired(self.work.journal.messages());
@@ -322,6 +324,7 @@ impl Turn<'_> {
                 model: &self.model.config,
                 system: &system,
                 messages: &messages,
+                note: note.as_ref(),
                 tools: &tools,
                 purpose: Purpose::Turn,
                 input: size.tokens,
@@ -561,26 +564,20 @@ impl Turn<'_> {
             os: std::env::consts::OS,
             extensions: &extensions,
             hints: &hints,
-            checklist: &self.checklist(),
             recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
             mode: self.mode,
             own: None,
         })
     }
 
-    /// The session's checklist as it was when the turn began, which keeps the prompt the same meanwhile.
-    /// What the model has written since is in the conversation, unless a summary took its place.
-    fn checklist(&self) -> String {
+    /// The session's checklist as it is now, for the model.
+    fn checklist(&self) -> Option<Message> {
         if !self.agent.extensions.has(todo::NAME) {
-            return String::new();
+            return None;
         }
-        let fresh = match self.compacted {
-            0 => None,
-            _ => self.registry.session(&self.session.id).ok(),
-        };
-        let session = fresh.as_ref().unwrap_or(&self.session);
-        let list = todo::list(session.extension_data.0.get(todo::KEY));
-        list.unwrap_or_default().to_owned()
+        let session = self.registry.session(&self.session.id).ok()?;
+        let list = todo::list(session.extension_data.0.get(todo::KEY))?;
+        Some(Message::text(Role::User, prompt::checklist(list)))
     }
 
     /// How often the model may be asked in one turn, and who says so.

@@ -51,6 +51,9 @@ pub struct Ask<'a> {
     /// What was said so far, repaired: no message is empty, every tool request has its response in the
     /// next message, and every response its request in the one before.
     pub messages: &'a [&'a Message],
+    /// What it should know now, which may be something else with the next question: it goes behind all
+    /// messages, as the user's, so that what a provider keeps of the messages stays good.
+    pub note: Option<&'a Message>,
     /// The tools that it may call.
     pub tools: &'a [ToolSpec],
     /// What for.

@@ -36,7 +36,8 @@
 //! after a restart, and serves any number of sessions. It starts over when a conversation is compacted.
 //!
 //! **Blanks** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
-//! (their names), `{{system}}` and `{{model}}`.
+//! (their names), `{{system}}`, `{{note}}` (what
+//! goes behind the messages, as the checklist does) and `{{model}}`.
 //!
 //! `stop` of a turn may be `length` or `filtered`. `name` names the session, `summary` is said when a
 //! summary is wanted.
@@ -45,7 +46,7 @@ mod script;
 
 use super::calls::{reject_cut_off, tool_request};
 use super::{Answer, Ask, Class, Error, Listener, Own, Provider, Purpose};
-use crate::conversation::{Content, Image, Reasoning, ToolRequest};
+use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
@@ -377,6 +378,7 @@ impl Actor<'_> {
                 names.join(", ")
             }
             "system" => self.ask.system.to_owned(),
+            "note" => self.ask.note.map(Message::concat_text).unwrap_or_default(),
             "model" => self.ask.model.model_name.clone(),
             _ => return None,
         })

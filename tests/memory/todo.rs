@@ -77,17 +77,17 @@ fn the_model_sees_the_list_also_when_it_has_forgotten_the_conversation() {
             {"call": {"name": "todo__todo_write", "arguments": {"content": list}}},
             {"text": "noted"},
         ]},
-        {"when": {"user": "system"}, "steps": [{"text": "{{system}}"}]},
+        {"when": {"user": "note"}, "steps": [{"text": "[{{note}}]"}]},
     ]});
     let server = Server::scripted(script).start();
     let session = server.session([Extension::builtin("todo")]);
-    session.say("system").finishes().never_says("# Checklist");
+    session.say("note").finishes().says("[]");
     session.say("work").finishes();
     session.say("/clear").finishes();
     let shown = "<checklist>\n- [ ] tell Ada\n</checklist>";
-    session.say("system").finishes().says(shown);
+    session.say("note").finishes().says(shown);
     session.remove("todo").is(200);
-    session.say("system").finishes().never_says("tell Ada");
+    session.say("note").finishes().says("[]");
     let stored: Value = session.stored();
     assert_eq!(stored["extension_data"]["todo.v0"]["content"], list);
 }

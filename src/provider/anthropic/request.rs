@@ -1,6 +1,6 @@
 //! A question in the form of the Anthropic messages API.
 
-use crate::conversation::{Content, Message, Role, ToolRequest, ToolResponse};
+use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
@@ -122,7 +122,7 @@ pub(super) fn body<'a>(ask: &Ask<'a>, stream: bool) -> Body<'a> {
             (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
         ),
         system,
-        messages: turns(ask.messages),
+        messages: turns(ask),
         tools,
         temperature: model.temperature,
         stream,
@@ -146,10 +146,10 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     }
 }
 
-/// The messages, such that roles alternate and the user begins.
-fn turns<'a>(messages: &[&'a Message]) -> Vec<Turn<'a>> {
+/// The messages, such that roles alternate and the user begins. The note comes behind all that is cached.
+fn turns<'a>(ask: &Ask<'a>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
-    for message in messages {
+    for message in ask.messages {
         let blocks = (message.content.iter()).filter_map(block);
         let blocks: Vec<Block<'a>> = blocks.collect();
         if blocks.is_empty() {
@@ -186,6 +186,16 @@ fn turns<'a>(messages: &[&'a Message]) -> Vec<Turn<'a>> {
     for turn in users.take(CACHED_MESSAGES) {
         if let Some(last) = turn.content.last_mut() {
             last.cache();
+        }
+    }
+    if let Some(note) = ask.note {
+        let blocks = note.content.iter().filter_map(block);
+        match turns.last_mut() {
+            Some(turn) if turn.role == Role::User => turn.content.extend(blocks),
+            _ => turns.push(Turn {
+                role: Role::User,
+                content: blocks.collect(),
+            }),
         }
     }
     turns

@@ -45,6 +45,7 @@ fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [Tool
         model,
         system: "Be kind.",
         messages,
+        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
@@ -340,4 +341,35 @@ fn events_of_kinds_that_are_not_known_yet_do_no_harm() {
     assert!(answer.is_ok());
     lines.insert(2, r#"{"type":"message_delta","delta":[5]}"#);
     assert!(read(decoder(), &[&events(&lines)]).1.is_err());
+}
+
+#[test]
+fn what_may_change_comes_behind_all_that_is_cached() {
+    let model = ModelConfig::default();
+    let note = Message::text(Role::User, "the note");
+    let messages = [
+        Message::text(Role::User, "a"),
+        Message::text(Role::Assistant, "b"),
+        Message::text(Role::User, "c"),
+    ];
+    let messages: Vec<&Message> = messages.iter().collect();
+    for count in [2, 3] {
+        let ask = Ask {
+            note: Some(&note),
+            ..ask(&model, &messages[..count], &[])
+        };
+        let body = serde_json::to_value(request::body(&ask, true)).unwrap();
+        let turns = body["messages"].as_array().unwrap();
+        assert_eq!(turns.len(), 3);
+        let last = turns[2]["content"].as_array().unwrap();
+        assert_eq!(
+            *last.last().unwrap(),
+            json!({"type": "text", "text": "the note"})
+        );
+        if count == 3 {
+            assert_eq!(last[0]["text"], "c");
+            assert_eq!(last[0]["cache_control"]["type"], "ephemeral");
+        }
+        assert_eq!(turns[0]["content"][0]["cache_control"]["type"], "ephemeral");
+    }
 }

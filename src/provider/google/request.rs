@@ -1,7 +1,7 @@
 //! A question in the form of the Gemini API.
 
 use super::{CALL_ID, FOREIGN_SIGNATURE, SIGNATURE, needs_signatures, schema};
-use crate::conversation::{Content, Image, Message, Role, ToolRequest, ToolResponse};
+use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
@@ -130,7 +130,7 @@ pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
     };
     Body {
         system_instruction: system,
-        contents: turns(ask.messages, needs_signatures(&model.model_name)),
+        contents: turns(ask, needs_signatures(&model.model_name)),
         tools,
         generation_config: Generation {
             temperature: model.temperature,
@@ -148,11 +148,11 @@ fn function(spec: &ToolSpec) -> Function<'_> {
 }
 
 /// The messages, neighbours of one role in one. `strict`: every first call needs a signature.
-fn turns<'a>(messages: &[&'a Message], strict: bool) -> Vec<Turn<'a>> {
+fn turns<'a>(ask: &Ask<'a>, strict: bool) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     // A response names its function; the conversation has only the id.
     let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
-    for message in messages {
+    for message in ask.messages.iter().copied().chain(ask.note) {
         let mut parts = Vec::new();
         for content in &message.content {
             match content {

@@ -25,6 +25,7 @@ fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [Tool
         model,
         system: "Be kind.",
         messages,
+        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,

@@ -152,7 +152,7 @@ fn messages<'a>(ask: &Ask<'a>) -> Vec<Outward<'a>> {
     }
     // Calls have no ids here: an answer names the tool.
     let mut called = HashMap::new();
-    for message in ask.messages {
+    for message in ask.messages.iter().copied().chain(ask.note) {
         match message.role {
             Role::User => user(message, &called, &mut out),
             Role::Assistant => out.extend(assistant(message, &mut called)),

@@ -237,7 +237,28 @@ fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
             Role::Assistant => out.extend(assistant(&dialect, message)),
         }
     }
+    if let Some(note) = ask.note {
+        add_note(&dialect, note, &mut out);
+    }
     out
+}
+
+/// The note as the end of what the user says last, because some models take no two messages of the user in
+/// a row.
+fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<Outward<'a>>) {
+    let last = out.last_mut().filter(|last| last.role == "user");
+    match last.and_then(|last| last.content.as_mut()) {
+        Some(Said::Text(said)) => {
+            let said = said.to_mut();
+            said.push_str("\n\n");
+            said.push_str(&note.concat_text());
+        }
+        Some(Said::Parts(parts)) => {
+            let text = note.concat_text().into();
+            parts.push(Part::Text { text });
+        }
+        None => user(dialect, note, out),
+    }
 }
 
 /// Answers of tools follow their requests at once; what else the user said comes after them.

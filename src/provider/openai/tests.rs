@@ -407,6 +407,7 @@ fn body(
         model: &model,
         system,
         messages: &messages,
+        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
