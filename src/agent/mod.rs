@@ -18,6 +18,7 @@ mod models;
 mod naming;
 pub mod prompt;
 mod recent;
+mod refused_images;
 mod registry;
 mod sessions;
 mod settings;

@@ -8,6 +8,7 @@ use super::context::{self, Estimate};
 use super::floor::{Floor, Model};
 use super::live::{Agent, MOMENT};
 use super::mode::Mode;
+use super::refused_images::RefusedImages;
 use super::voice::{Hearing, Speaker, random_id};
 use super::{Error, Event, Events, Registry, history, naming, prompt, sessions};
 use crate::builtin::todo;
@@ -72,6 +73,8 @@ pub(super) struct Turn<'t> {
     own: Model,
     /// The tokens when the turn began.
     before: TokenState,
+    /// The images that the model is told of in words.
+    refused: RefusedImages,
     /// How many calls there were in this turn.
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
@@ -180,6 +183,7 @@ impl Registry {
         work.part = part;
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
         agent.floor.begin(&model, mode);
+        let refused = RefusedImages::of(&session.extension_data);
         let mut turn = Turn {
             before: speaker.tokens,
             registry: self,
@@ -191,6 +195,7 @@ impl Registry {
             mode,
             model,
             own,
+            refused,
             calls: 0,
             failures: 0,
             answered: false,
@@ -316,9 +321,12 @@ impl Turn<'_> {
         let note = self.checklist();
         let beside =
             context::size_beside(&system, &tools) + note.as_ref().map_or(0, context::size_of);
+        let (provider, model) = (&self.model.provider, &self.model.config.model_name);
+        let name = format!("{}/{model}", provider.name());
         let (answer, heard, size) = loop {
             let size = self.make_room(beside)?;
             let history = history::repaired(self.work.journal.messages());
+            let history = self.refused.in_words(&name, history);
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
             let ask = Ask {
                 model: &self.model.config,
@@ -337,11 +345,27 @@ impl Turn<'_> {
                 Err(error) if error.class == Class::ContextExceeded && self.may_compact() => {
                     self.compact("The conversation is too long for the model")?;
                 }
+                Err(error)
+                    if error.class == Class::Image
+                        && heard.content.is_empty()
+                        && self.refused.add(&name, &history) =>
+                {
+                    let kind = NotificationType::InlineMessage;
+                    let told = "The model is told of an image in words, because it did not take it";
+                    self.speaker.notify(kind, format!("{told}: {error}"));
+                }
                 answer => break (answer, heard, size),
             }
         };
         match answer {
             Ok(answer) => {
+                if self.refused.take_change() {
+                    let sessions = &self.registry.stores().sessions;
+                    let refused = &self.refused;
+                    sessions.update(&self.session.id, |session| {
+                        refused.keep(&mut session.extension_data);
+                    })?;
+                }
                 let usage = answer.usage;
                 let message = self.take(answer, heard)?;
                 let Work {

@@ -86,6 +86,7 @@ impl From<provider::Error> for Error {
             | Class::Authentication
             | Class::Credits
             | Class::Refused
+            | Class::Image
             | Class::ContextExceeded => 400,
             Class::RateLimit { .. } => 429,
             Class::Cancelled => 503,

@@ -87,6 +87,8 @@ impl ExtensionData {
     const ENABLED: &'static str = "enabled_extensions.v0";
     const LIST: &'static str = "extensions";
     const CONTAINER: &'static str = "container.v0";
+    /// The images that models of the session did not take, by model.
+    pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
     const ID: &'static str = "container_id";
     const IMPORTED: &'static str = "imported.v0";
 }
@@ -151,7 +153,7 @@ impl ExtensionData {
 
     /// The keys under which extensions keep something.
     pub fn kept(&self) -> impl Iterator<Item = &str> {
-        let known = [Self::ENABLED, Self::CONTAINER];
+        let known = [Self::ENABLED, Self::CONTAINER, Self::REFUSED_IMAGES];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))
     }

@@ -17,6 +17,8 @@ pub enum Class {
     },
     /// The conversation is longer than the model can read.
     ContextExceeded,
+    /// An image of the conversation is not one that the model takes.
+    Image,
     /// The account is empty.
     Credits,
     /// The provider will not answer this request, however often it is asked.

@@ -23,6 +23,27 @@ const TOO_LONG: [&str; 16] = [
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",
 ];
+/// That the model does not take an image, or images at all. They count only where the request has one.
+const IMAGE: [&str; 10] = [
+    "image",
+    "vision",
+    "multimodal",
+    "multi-modal",
+    "media type",
+    "media_type",
+    "mime type",
+    "content must be a string",
+    "expected a string",
+    "mmproj",
+];
+/// The same from servers that fail over it.
+const NO_IMAGES: [&str; 5] = [
+    "image input",
+    "support image",
+    "image data",
+    "load image",
+    "mmproj",
+];
 /// That the account is empty.
 const EMPTY: [&str; 7] = [
     "insufficient_quota",
@@ -82,8 +103,10 @@ pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
         429 => Class::RateLimit { after: None },
         // Some say so with 413, or about "too many tokens" for the minute: a summary would not help.
         0 | 400..=499 if says(&BUSY) => Class::RateLimit { after: None },
-        413 => Class::ContextExceeded,
         0 | 400..=499 if says(&TOO_LONG) => Class::ContextExceeded,
+        0 | 400..=499 if says(&IMAGE) => Class::Image,
+        500..=599 if says(&NO_IMAGES) => Class::Image,
+        413 => Class::ContextExceeded,
         408 | 500..=599 => Class::Server,
         0 if says(&["authentication", "invalid_api_key", "permission"]) => Class::Authentication,
         0 if says(&BROKEN) => Class::Server,
@@ -160,6 +183,31 @@ mod tests {
                 Class::ContextExceeded,
             ),
             (413, "", Class::ContextExceeded),
+            (
+                400,
+                r#"{"error":{"message":"messages.0.content.0.image.source.base64: Could not process image"}}"#,
+                Class::Image,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"messages[7]: unknown variant `image_url`, expected `text`"}}"#,
+                Class::Image,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#,
+                Class::Image,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"m is not a multimodal model"}}"#,
+                Class::Image,
+            ),
+            (
+                500,
+                r#"{"error":{"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}"#,
+                Class::Image,
+            ),
             (
                 413,
                 r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}"#,

@@ -31,7 +31,10 @@ pub use error::{Class, Error};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
-pub(crate) use parts::{for_model as is_shown_to_model, is_for_model, size_of_response, text_of};
+pub(crate) use parts::{
+    for_model as is_shown_to_model, image_hashes, is_for_model, size_of_response, text_of,
+    with_images_in_words,
+};
 pub use remote::{Remote, RemoteOptions};
 pub use scripted::{Scripted, scripted};
 

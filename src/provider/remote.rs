@@ -554,7 +554,7 @@ impl Remote {
             Class::ContextExceeded => {
                 format!("The conversation is longer than {title}'s model can read{code}")
             }
-            Class::Refused => format!("{title} refused the request{code}"),
+            Class::Refused | Class::Image => format!("{title} refused the request{code}"),
             Class::Server => format!("{title} failed{code}"),
             _ => format!("{title}{code}"),
         };
@@ -566,7 +566,7 @@ impl Remote {
             }
             Class::RateLimit { after: None } | Class::Server => "try again in a while".to_owned(),
             Class::ContextExceeded => "make it shorter, or choose another model".to_owned(),
-            Class::Refused if status == Some(StatusCode::NOT_FOUND) => {
+            Class::Refused | Class::Image if status == Some(StatusCode::NOT_FOUND) => {
                 "check the name of the model, and the host and path of the provider".to_owned()
             }
             _ => String::new(),

@@ -54,6 +54,7 @@ mod tests {
             Class::ContextExceeded,
             Class::Credits,
             Class::Refused,
+            Class::Image,
             Class::Timeout,
             Class::Protocol,
             Class::Cancelled,

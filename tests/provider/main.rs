@@ -9,6 +9,7 @@ mod model_server;
 
 mod cut_off;
 mod harness;
+mod images;
 mod limits;
 mod ollama;
 mod others;

@@ -18,6 +18,7 @@ mod errors;
 mod frontends;
 mod hang_up;
 mod hidden;
+mod images;
 mod lead;
 mod models;
 mod modes;

@@ -4,7 +4,7 @@ use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{for_model, told};
+use crate::provider::parts::{IMAGES, Picture, for_model, picture, told};
 use crate::provider::{Ask, ToolSpec, schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -17,8 +17,6 @@ const MAX_TOKENS_OF_OLD: u64 = 4096;
 /// How many of the user's last messages end a part that is cached. With the system prompt and the
 /// tools they make four, which is all that the API takes.
 const CACHED_MESSAGES: usize = 2;
-/// The kinds of image that it takes.
-const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// The body of a question.
 #[derive(Serialize)]
@@ -209,7 +207,10 @@ fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
         }
         Content::Image(image) => for_model(image.annotations.as_ref()).then(|| {
             let mime_type = image.mime_type.as_str().into();
-            media(mime_type, image.data.as_str().into())
+            match picture(mime_type, image.data.as_str().into(), &IMAGES) {
+                Ok(picture) => media(picture),
+                Err(words) => text(words),
+            }
         }),
         Content::ToolRequest(request) => Some(tool_use(request)),
         Content::ToolResponse(response) => Some(tool_result(response)),
@@ -230,15 +231,12 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Block<'a> {
     }
 }
 
-fn media<'a>(media_type: Cow<'a, str>, data: Cow<'a, str>) -> Block<'a> {
-    if !IMAGES.contains(&media_type.as_ref()) {
-        return text(format!("({media_type} data, which this model cannot take)"));
-    }
+fn media(picture: Picture<'_>) -> Block<'_> {
     Block::Image {
         source: Source {
             kind: "base64",
-            media_type,
-            data,
+            media_type: picture.mime_type,
+            data: picture.data,
         },
         cache_control: None,
     }
@@ -259,10 +257,9 @@ fn tool_use(request: &ToolRequest) -> Block<'_> {
 }
 
 fn tool_result(response: &ToolResponse) -> Block<'_> {
-    let told = told(&response.tool_result);
+    let told = told(&response.tool_result, &IMAGES);
     let mut content = vec![text(told.text)];
-    let images = told.images.into_iter();
-    content.extend(images.map(|image| media(image.mime_type, image.data)));
+    content.extend(told.images.into_iter().map(media));
     Block::ToolResult {
         tool_use_id: plain_id(&response.id),
         content,

@@ -6,13 +6,22 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{for_model, told};
+use crate::provider::parts::{self, Picture, for_model, told};
 use crate::provider::{Ask, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// The kinds of image that it takes: <https://ai.google.dev/gemini-api/docs/image-understanding>.
+const IMAGES: [&str; 5] = [
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+];
 
 /// The body of a question.
 #[derive(Serialize)]
@@ -159,7 +168,9 @@ fn turns<'a>(ask: &Ask<'a>, strict: bool) -> Vec<Turn<'a>> {
                 Content::Text(part) if !part.text.is_empty() && shown(&part.annotations) => {
                     parts.push(text(&part.text));
                 }
-                Content::Image(image) if shown(&image.annotations) => parts.push(picture(image)),
+                Content::Image(image) if shown(&image.annotations) => {
+                    parts.push(shown_image(image))
+                }
                 Content::ToolRequest(request) => {
                     calls.insert(&request.id, request);
                     parts.push(call(request));
@@ -220,10 +231,18 @@ fn text(text: &str) -> Part<'_> {
     Kind::Text(text.into()).into()
 }
 
-fn picture(image: &Image) -> Part<'_> {
+fn shown_image(image: &Image) -> Part<'_> {
+    let mime_type = image.mime_type.as_str().into();
+    match parts::picture(mime_type, image.data.as_str().into(), &IMAGES) {
+        Ok(image) => picture(image),
+        Err(words) => Kind::Text(words.into()).into(),
+    }
+}
+
+fn picture(image: Picture<'_>) -> Part<'_> {
     Kind::InlineData(Blob {
-        mime_type: image.mime_type.as_str().into(),
-        data: image.data.as_str().into(),
+        mime_type: image.mime_type,
+        data: image.data,
     })
     .into()
 }
@@ -255,7 +274,7 @@ fn response<'a>(
     calls: &HashMap<&str, &'a ToolRequest>,
     parts: &mut Vec<Part<'a>>,
 ) {
-    let told = told(&answer.tool_result);
+    let told = told(&answer.tool_result, &IMAGES);
     let request = calls.get(answer.id.as_str()).copied();
     let response = Response {
         id: request.and_then(|request| kept(request, CALL_ID)),
@@ -269,10 +288,5 @@ fn response<'a>(
     let is_response = |part: &Part<'_>| matches!(part.kind, Kind::FunctionResponse(_));
     let at = parts.iter().take_while(|part| is_response(part)).count();
     parts.insert(at, Kind::FunctionResponse(response).into());
-    parts.extend(told.images.into_iter().map(|image| {
-        Part::from(Kind::InlineData(Blob {
-            mime_type: image.mime_type,
-            data: image.data,
-        }))
-    }));
+    parts.extend(told.images.into_iter().map(picture));
 }

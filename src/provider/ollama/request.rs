@@ -3,7 +3,7 @@
 use crate::conversation::{Content, Message, Role};
 use crate::provider::calls::retold;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{for_model, told};
+use crate::provider::parts::{for_model, picture, told};
 use crate::provider::{Ask, ToolSpec, schema};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -11,6 +11,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
+
+/// The kinds of image that it decodes.
+const IMAGES: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 
 /// The JSON text of the body.
 pub(super) fn body(ask: &Ask<'_>) -> serde_json::Result<Vec<u8>> {
@@ -165,25 +168,29 @@ fn messages<'a>(ask: &Ask<'a>) -> Vec<Outward<'a>> {
 fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut Vec<Outward<'a>>) {
     let mut images = Vec::new();
     for response in message.tool_responses() {
-        let told = told(&response.tool_result);
+        let told = told(&response.tool_result, &IMAGES);
         let mut answer = Outward::new("tool", told.text);
         answer.tool_name = called.get(&*response.id).copied();
         out.push(answer);
         images.extend(told.images.into_iter().map(|image| image.data));
     }
-    let mut texts = Vec::new();
+    let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for content in &message.content {
         match content {
             Content::Text(text) if for_model(text.annotations.as_ref()) => {
-                texts.push(text.text.as_str());
+                texts.push(text.text.as_str().into());
             }
             Content::Image(image) if for_model(image.annotations.as_ref()) => {
-                images.push(image.data.as_str().into());
+                let mime_type = image.mime_type.as_str().into();
+                match picture(mime_type, image.data.as_str().into(), &IMAGES) {
+                    Ok(image) => images.push(image.data),
+                    Err(words) => texts.push(words.into()),
+                }
             }
             _ => {}
         }
     }
-    let text = joined(&texts);
+    let text = joined(texts);
     if !text.is_empty() || !images.is_empty() {
         out.push(Outward {
             images,
@@ -200,7 +207,7 @@ fn assistant<'a>(
     let mut tool_calls = Vec::new();
     for content in &message.content {
         match content {
-            Content::Text(text) => texts.push(text.text.as_str()),
+            Content::Text(text) => texts.push(text.text.as_str().into()),
             Content::ToolRequest(request) => {
                 let (name, arguments) = retold(request);
                 called.insert(&*request.id, name);
@@ -211,7 +218,7 @@ fn assistant<'a>(
             _ => {}
         }
     }
-    let text = joined(&texts);
+    let text = joined(texts);
     (!text.is_empty() || !tool_calls.is_empty()).then(|| Outward {
         tool_calls,
         ..Outward::new("assistant", text)
@@ -228,10 +235,9 @@ fn object(json: Cow<'_, str>) -> Cow<'_, RawValue> {
     }
 }
 
-fn joined<'a>(texts: &[&'a str]) -> Cow<'a, str> {
-    match texts {
-        [] => "".into(),
-        [text] => (*text).into(),
+fn joined<'a>(mut texts: Vec<Cow<'a, str>>) -> Cow<'a, str> {
+    match texts.len() {
+        1 => texts.remove(0),
         _ => texts.join("\n").into(),
     }
 }

@@ -6,7 +6,7 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::calls::retold;
 use crate::provider::google::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::names::outward;
-use crate::provider::parts::{for_model, told};
+use crate::provider::parts::{self, IMAGES, Picture, for_model, told};
 use crate::provider::{Ask, schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -263,15 +263,15 @@ fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<Outward<'a>>
 
 /// Answers of tools follow their requests at once; what else the user said comes after them.
 fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>) {
-    let mut parts = Vec::new();
+    let mut said = Vec::new();
     for response in message.tool_responses() {
-        let told = told(&response.tool_result);
+        let told = told(&response.tool_result, &IMAGES);
         let text = Said::Text(told.text.into());
         let mut answer = Outward::new("tool", Some(text));
         answer.tool_call_id = Some(dialect.id(&response.id));
         out.push(answer);
         // Only users can show images.
-        parts.extend((told.images.into_iter()).map(|image| picture(image.mime_type, image.data)));
+        said.extend(told.images.into_iter().map(picture));
     }
     for content in &message.content {
         match content {
@@ -279,20 +279,26 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>)
                 if !text.text.is_empty() && for_model(text.annotations.as_ref()) =>
             {
                 let text = (&*text.text).into();
-                parts.push(Part::Text { text });
+                said.push(Part::Text { text });
             }
             Content::Image(image) if for_model(image.annotations.as_ref()) => {
-                parts.push(picture((&*image.mime_type).into(), (&*image.data).into()));
+                let mime_type = image.mime_type.as_str().into();
+                said.push(
+                    match parts::picture(mime_type, image.data.as_str().into(), &IMAGES) {
+                        Ok(image) => picture(image),
+                        Err(words) => Part::Text { text: words.into() },
+                    },
+                );
             }
             _ => {}
         }
     }
-    let said = match parts.pop() {
+    let said = match said.pop() {
         None => return,
-        Some(Part::Text { text }) if parts.is_empty() => Said::Text(text),
+        Some(Part::Text { text }) if said.is_empty() => Said::Text(text),
         Some(last) => {
-            parts.push(last);
-            Said::Parts(parts)
+            said.push(last);
+            Said::Parts(said)
         }
     };
     if dialect.is_mistral && out.last().is_some_and(|last| last.role == "tool") {
@@ -302,9 +308,9 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>)
     out.push(Outward::new("user", Some(said)));
 }
 
-fn picture<'a>(mime_type: Cow<'a, str>, data: Cow<'a, str>) -> Part<'a> {
+fn picture(image: Picture<'_>) -> Part<'_> {
     let image_url = Url {
-        url: (mime_type, data),
+        url: (image.mime_type, image.data),
     };
     Part::ImageUrl { image_url }
 }
