@@ -127,20 +127,23 @@ pub fn links(metadata: &Metadata) -> u64 {
     return u64::from(metadata.is_file());
 }
 
-/// Gives `file` the owner and group of another, as far as we may.
-pub fn copy_owner(file: &File, of: &Metadata) {
+/// Gives `file` the owner and group of another; false if it cannot have them.
+pub fn copy_owner(file: &File, of: &Metadata) -> bool {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
-        let ours = file.metadata();
-        let differs = ours.is_ok_and(|own| (own.uid(), own.gid()) != (of.uid(), of.gid()));
-        if differs && fchown(file, Some(of.uid()), Some(of.gid())).is_err() {
-            // The group alone may be ours to give.
-            let _ = fchown(file, None, Some(of.gid()));
-        }
+        let Ok(own) = file.metadata() else {
+            return false;
+        };
+        let uid = (own.uid() != of.uid()).then_some(of.uid());
+        let gid = (own.gid() != of.gid()).then_some(of.gid());
+        (uid.is_none() && gid.is_none()) || fchown(file, uid, gid).is_ok()
     }
     #[cfg(not(unix))]
-    let _ = (file, of);
+    {
+        let _ = (file, of);
+        true
+    }
 }
 
 /// Makes the names in the folder `path` durable: what was created, renamed or removed there.

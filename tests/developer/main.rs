@@ -6,6 +6,7 @@ mod support;
 mod analyze;
 mod editor;
 mod ending;
+mod full_disk;
 mod guard;
 mod image;
 mod on_stdio;

@@ -5,6 +5,7 @@ use crate::support::{PATIENCE, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
@@ -29,6 +30,8 @@ impl OnStdio {
     /// The same, started by a command that takes more arguments.
     pub fn start_by(mut command: Command) -> OnStdio {
         let root = temp_dir();
+        // The command may run it as another user.
+        fs::set_permissions(root.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let mut process = command
             .args(["mcp", "developer"])
             .env("GOOSE_PATH_ROOT", root.path())

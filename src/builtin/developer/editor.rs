@@ -3,9 +3,10 @@
 use super::Developer;
 use super::edits;
 use super::files;
-use super::history::Edit;
+use super::history::{Edit, History};
 use super::near;
 use super::patch::{self, FilePatch};
+use super::write;
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
@@ -170,22 +171,41 @@ impl Developer {
         let mut history = lock(&self.edits);
         let real = files::target(path, dir)?;
         let before = match real.exists() {
-            true => Some(files::read(&real)?),
+            true => Some(files::content(&real)?),
             false => None,
         };
-        let stored = edits::rewrite(before.as_deref().unwrap_or_default(), text);
-        files::write(&real, &stored)?;
-        let what = match before {
-            Some(_) => "Replaced all of",
-            None => "Made",
+        let said = match before {
+            None => {
+                let edit = Edit::new(None, Some(text));
+                write::make(&mut history, &real, edit, Some(text), None)?;
+                format!("Made {}", path.display())
+            }
+            Some(files::Content::Text(before)) => {
+                let stored = edits::rewrite(&before, text);
+                let edit = Edit::new(Some(before), Some(&stored));
+                write::make(&mut history, &real, edit, Some(&stored), None)?;
+                format!("Replaced all of {}", path.display())
+            }
+            Some(other) => {
+                write::write(&real, text)?;
+                history.forget(&real);
+                let what = match other {
+                    files::Content::Large(len) => format!("of {len} bytes"),
+                    files::Content::Foreign => "that was not in UTF-8".to_owned(),
+                    files::Content::Binary | files::Content::Text(_) => {
+                        "that was binary".to_owned()
+                    }
+                };
+                let path = path.display();
+                format!("Replaced all of {path}, a file {what}; `undo_edit` cannot take that back")
+            }
         };
-        history.keep(&real, Edit::new(before, Some(&stored)));
         let shown = format!(
             "### {}\n{}",
             path.display(),
             block(path, &format!("{text}\n"))
         );
-        Ok(told(&format!("{what} {}", path.display()), &shown))
+        Ok(told(&said, &shown))
     }
 
     fn replace(
@@ -268,8 +288,8 @@ impl Developer {
         let (bom, rest) = edits::split_bom(&before);
         let (text, first, last) = change(rest)?;
         let stored = format!("{bom}{text}");
-        files::write(&real, &stored)?;
-        history.keep(&real, Edit::new(Some(before), Some(&stored)));
+        let edit = Edit::new(Some(before), Some(&stored));
+        write::make(&mut history, &real, edit, Some(&stored), None)?;
         let (said, shown) = around(path, &text, first, last);
         Ok(told(&said, &shown))
     }
@@ -288,18 +308,21 @@ impl Developer {
             }
         }
         for (n, change) in changes.iter().enumerate() {
-            if let Err(error) = change.make() {
+            if let Err(mut error) = change.make(&mut history) {
                 for done in changes[..n].iter().rev() {
-                    let mode = done.mode.as_ref();
-                    if let Err(error) = store(&done.real, done.before.as_deref(), mode) {
-                        log::error!("not put back after a diff that failed reason={error}");
+                    if let Err(why) = write::take_back(&mut history, &done.real) {
+                        let path = done.path.display();
+                        error.push_str(&format!("; {path} stays changed: {why}"));
                     }
                 }
                 return Err(error);
             }
         }
+        for change in &changes {
+            history.made(&change.real);
+        }
         let (mut said, mut shown) = (String::new(), String::new());
-        for change in changes {
+        for change in &changes {
             let (one, block) = match &change.after {
                 Some(text) => {
                     let text = edits::split_bom(text).1;
@@ -312,9 +335,6 @@ impl Developer {
             };
             said.push_str(&one);
             shown.push_str(&block);
-            let mut edit = Edit::new(change.before, change.after.as_deref());
-            edit.mode = change.mode.filter(|_| change.after.is_none());
-            history.keep(&change.real, edit);
         }
         Ok(told(&said, &shown))
     }
@@ -386,21 +406,18 @@ impl Developer {
         let edit = history.last(&real).ok_or_else(nothing)?;
         let is_there = fs::symlink_metadata(&real).is_ok();
         // A file that is gone has nothing that could be lost.
-        if is_there && !files::read(&real).is_ok_and(|now| edit.is_still(Some(&now))) {
+        if is_there && !edit.is_still(files::print(&real)) {
             return Err(format!(
                 "{} is not any more what the last change made of it: a command, or somebody else, has \
                  changed it since, and to undo it would lose that. View it, and change back what should be",
                 path.display()
             ));
         }
-        if is_there || edit.before.is_some() {
-            store(&real, edit.before.as_deref(), edit.mode.as_ref())?;
-        }
         let said = match edit.before {
             Some(_) => format!("Took the last change of {} back", path.display()),
             None => format!("Removed {}, which the last change had made", path.display()),
         };
-        history.forget_last(&real);
+        write::take_back(&mut history, &real)?;
         Ok(CallToolResult::text(said))
     }
 }
@@ -419,33 +436,25 @@ struct Change {
 }
 
 impl Change {
-    fn make(&self) -> Result<(), String> {
-        store(&self.real, self.after.as_deref(), self.mode.as_ref())?;
-        match self.is_executable {
-            true => sys::fs::make_executable(&self.real)
-                .map_err(|error| format!("{} cannot be a program: {error}", self.real.display())),
-            false => Ok(()),
+    /// [`History::made`] has to be told if the others are made, too.
+    fn make(&self, history: &mut History) -> Result<(), String> {
+        let (before, after) = (self.before.clone(), self.after.as_deref());
+        let mut edit = Edit::new(before, after);
+        edit.mode = self.mode.clone().filter(|_| after.is_none());
+        write::begin(history, &self.real, edit, after, self.mode.as_ref())?;
+        if self.is_executable
+            && let Err(error) = sys::fs::make_executable(&self.real)
+        {
+            write::take_back(history, &self.real)?;
+            let path = self.real.display();
+            return Err(format!("{path} cannot be a program: {error}"));
         }
+        Ok(())
     }
 }
 
 fn wrong(why: String) -> String {
     format!("the diff cannot be applied: {why}")
-}
-
-/// Makes the file what it should be: this text, or absent. One that was not there gets the mode.
-fn store(real: &Path, text: Option<&str>, mode: Option<&Permissions>) -> Result<(), String> {
-    let Some(text) = text else {
-        return fs::remove_file(real)
-            .map_err(|error| format!("{} cannot be removed: {error}", real.display()));
-    };
-    let is_there = real.exists();
-    files::write(real, text)?;
-    match mode.filter(|_| !is_there) {
-        Some(mode) => fs::set_permissions(real, mode.clone())
-            .map_err(|error| format!("{} cannot get its mode: {error}", real.display())),
-        None => Ok(()),
-    }
 }
 
 /// Which files a part of a diff means, before and after it; they differ only if it renames one.

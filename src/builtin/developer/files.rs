@@ -1,13 +1,17 @@
-//! Text files as an editor touches them: what may be read and written, and how, so that nothing is lost.
+//! Text files as an editor touches them: what may be read and written, and where it is.
 
 use super::Developer;
+use super::history::Print;
+use crate::mcp::server::MAX_LINE;
 use crate::sys;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read, in bytes.
 pub(super) const MAX_FILE: u64 = 400_000;
+/// No edit leaves a larger file: its text comes in one message.
+const MAX_PRINT: u64 = MAX_LINE as u64;
 /// How long a chain of links may be.
 const MAX_LINKS: usize = 40;
 /// Where files are not what they seem.
@@ -45,38 +49,65 @@ fn tidy(path: &Path) -> PathBuf {
     tidy
 }
 
-/// The content of a text file.
+/// What a file holds.
+pub(super) enum Content {
+    Text(String),
+    /// Zero bytes: an image, a program.
+    Binary,
+    /// More bytes than [`MAX_FILE`].
+    Large(u64),
+    /// Not in UTF-8.
+    Foreign,
+}
+
+/// The content of a file.
 ///
 /// # Errors
-/// When there is none, it is too large, no regular file, or no text.
-pub(super) fn read(path: &Path) -> Result<String, String> {
-    let why = |error: io::Error| unreadable(path, &error);
+/// When there is none, or it is not a regular file.
+pub(super) fn content(path: &Path) -> Result<Content, String> {
     let (mut file, len) = open_regular(path)?;
     let mut bytes = Vec::new();
     let read = Read::by_ref(&mut file)
         .take(MAX_FILE + 1)
         .read_to_end(&mut bytes);
-    read.map_err(why)?;
-    if bytes.contains(&0) {
-        return Err(format!(
-            "{} is a binary file; only text can be shown and edited (`image_processor` shows images)",
-            path.display()
-        ));
-    }
-    if len > MAX_FILE || bytes.len() as u64 > MAX_FILE {
-        return Err(format!(
-            "{} has {len} bytes, more than the {MAX_FILE} that are read at once; look at parts of it with \
-             the shell (`sed -n 1,200p`, `rg`)",
-            path.display(),
-        ));
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        format!(
-            "{} is not in UTF-8, and only that can be shown and edited; find out with the shell what it is \
-             (`file`), and convert text with `iconv`",
-            path.display()
-        )
+    read.map_err(|error| unreadable(path, &error))?;
+    Ok(match bytes {
+        bytes if bytes.contains(&0) => Content::Binary,
+        bytes if len.max(bytes.len() as u64) > MAX_FILE => Content::Large(len),
+        bytes => String::from_utf8(bytes).map_or(Content::Foreign, Content::Text),
     })
+}
+
+/// The print of what the file holds; none if there is no such file, or it is too large to be one that an
+/// edit left.
+pub(super) fn print(real: &Path) -> Option<Print> {
+    let mut bytes = Vec::new();
+    let (file, len) = open_regular(real).ok()?;
+    let read = file.take(MAX_PRINT + 1).read_to_end(&mut bytes);
+    let fits = read.is_ok() && len <= MAX_PRINT && bytes.len() as u64 <= MAX_PRINT;
+    fits.then(|| Print::of(&bytes))
+}
+
+/// The content of a text file.
+///
+/// # Errors
+/// When there is none, it is too large, not a regular file, or not text.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let path_shown = path.display();
+    match content(path)? {
+        Content::Text(text) => Ok(text),
+        Content::Binary => Err(format!(
+            "{path_shown} is a binary file; only text can be shown and edited (`image_processor` shows images)"
+        )),
+        Content::Large(len) => Err(format!(
+            "{path_shown} has {len} bytes, more than the {MAX_FILE} that are read at once; look at parts of it \
+             with the shell (`sed -n 1,200p`, `rg`)"
+        )),
+        Content::Foreign => Err(format!(
+            "{path_shown} is not in UTF-8, and only that can be shown and edited; find out with the shell what \
+             it is (`file`), and convert text with `iconv`"
+        )),
+    }
 }
 
 /// Opens a file to be read, and says how many bytes it has.
@@ -181,64 +212,6 @@ pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
         }
         real => real,
     }
-}
-
-/// Puts `content` in the place of what the file has, all or nothing; keeps mode and owner, and makes
-/// folders that are missing. `real` comes from [`target`].
-///
-/// # Errors
-/// When that cannot be done.
-pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
-    let why = |error: io::Error| format!("{} cannot be written: {error}", real.display());
-    let folder = real.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(folder).map_err(why)?;
-    let before = fs::metadata(real).ok();
-    // A file with several names has to stay the same file.
-    if before
-        .as_ref()
-        .is_some_and(|before| sys::fs::links(before) > 1)
-    {
-        return overwrite(real, content).map_err(why);
-    }
-    match replace(real, folder, content, before.as_ref()) {
-        // A folder may be closed to us and a file in it open.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && before.is_some() => {
-            overwrite(real, content).map_err(why)
-        }
-        done => done.map_err(why),
-    }
-}
-
-fn replace(real: &Path, folder: &Path, content: &str, before: Option<&Metadata>) -> io::Result<()> {
-    let name = real.file_name().unwrap_or_default().to_string_lossy();
-    let name: String = name.chars().take(60).collect();
-    let temporary = folder.join(format!(".{name}.{}", sys::random_hex(6)?));
-    let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)?;
-        if let Some(before) = before {
-            if before.permissions().readonly() {
-                return Err(io::ErrorKind::PermissionDenied.into());
-            }
-            sys::fs::copy_owner(&file, before);
-            file.set_permissions(before.permissions())?;
-        }
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, real)
-    })();
-    written.inspect_err(|_| drop(fs::remove_file(&temporary)))
-}
-
-fn overwrite(real: &Path, content: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).truncate(true);
-    sys::fs::never_wait(&mut options);
-    let mut file = options.open(real)?;
-    file.write_all(content.as_bytes())?;
-    file.sync_all()
 }
 
 impl Developer {

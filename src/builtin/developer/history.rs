@@ -24,8 +24,20 @@ pub(super) struct Edit {
     pub(super) before: Option<String>,
     /// The mode of a file that the edit removed.
     pub(super) mode: Option<Permissions>,
-    /// The text that the edit left, as a number; none if it removed the file.
-    left: Option<u64>,
+    /// What the edit left; none if it removed the file.
+    left: Option<Print>,
+}
+
+/// What a file holds, as its length and a number. Nobody gains by finding two that look alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Print(usize, u64);
+
+impl Print {
+    pub(super) fn of(content: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        Print(content.len(), hasher.finish())
+    }
 }
 
 impl Edit {
@@ -33,13 +45,18 @@ impl Edit {
         Edit {
             before,
             mode: None,
-            left: after.map(print_of),
+            left: after.map(|text| Print::of(text.as_bytes())),
         }
     }
 
     /// Whether the file is still what the edit made of it.
-    pub(super) fn is_still(&self, now: Option<&str>) -> bool {
-        self.left == now.map(print_of)
+    pub(super) fn is_still(&self, now: Option<Print>) -> bool {
+        self.left == now
+    }
+
+    /// Whether the file is still what it was before the edit.
+    fn is_undone(&self, now: Option<Print>) -> bool {
+        now == self.before.as_ref().map(|text| Print::of(text.as_bytes()))
     }
 
     fn size(&self) -> usize {
@@ -47,18 +64,27 @@ impl Edit {
     }
 }
 
-/// Tells texts apart; nobody gains by finding two that look alike.
-fn print_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
-}
-
 impl History {
-    pub(super) fn keep(&mut self, path: &Path, edit: Edit) {
+    /// Keeps an edit that is about to be made. [`made`](Self::made) or [`failed`](Self::failed) comes next.
+    pub(super) fn begin(&mut self, path: &Path, edit: Edit) {
         self.size += edit.size();
         let all = self.edits.entry(path.to_owned()).or_default();
         all.push_back(edit);
+    }
+
+    /// The last edit of the file failed and left it so. It is forgotten if it changed nothing.
+    pub(super) fn failed(&mut self, path: &Path, now: Option<Print>) {
+        let last = self.edits.get_mut(path).and_then(VecDeque::back_mut);
+        match last {
+            Some(edit) if !edit.is_undone(now) => edit.left = now,
+            Some(_) => self.forget_last(path),
+            None => {}
+        }
+    }
+
+    /// The last edit of the file was made; the oldest ones are forgotten where there are too many.
+    pub(super) fn made(&mut self, path: &Path) {
+        let all = self.edits.entry(path.to_owned()).or_default();
         if all.len() > UNDOS {
             let oldest = all.pop_front();
             self.size -= oldest.map_or(0, |edit| edit.size());
@@ -75,6 +101,12 @@ impl History {
 
     pub(super) fn last(&self, path: &Path) -> Option<&Edit> {
         self.edits.get(path)?.back()
+    }
+
+    /// Forgets all edits of the file: what it is now, none of them left.
+    pub(super) fn forget(&mut self, path: &Path) {
+        let all = self.edits.remove(path).unwrap_or_default();
+        self.size -= all.iter().map(Edit::size).sum::<usize>();
     }
 
     pub(super) fn forget_last(&mut self, path: &Path) {
@@ -94,8 +126,12 @@ mod tests {
     fn the_last_ten_edits_are_kept_and_not_too_much_of_them() {
         let (mut history, path) = (History::default(), Path::new("/a"));
         let edit = |before: String| Edit::new(Some(before), Some(""));
+        let keep = |history: &mut History, path: &Path, edit: Edit| {
+            history.begin(path, edit);
+            history.made(path);
+        };
         for n in 0..12 {
-            history.keep(path, edit(n.to_string()));
+            keep(&mut history, path, edit(n.to_string()));
         }
         let mut back = Vec::new();
         while let Some(edit) = history.last(path) {
@@ -106,17 +142,38 @@ mod tests {
         assert_eq!(history.size, 0);
         for n in 0..5 {
             let path = PathBuf::from(format!("/{n}"));
-            history.keep(&path, edit("x".repeat(MAX_UNDO / 3)));
-            history.keep(&path, Edit::new(None, Some("")));
+            keep(&mut history, &path, edit("x".repeat(MAX_UNDO / 3)));
+            keep(&mut history, &path, Edit::new(None, Some("")));
         }
         assert!(history.size <= MAX_UNDO);
+        for n in 0..5 {
+            history.forget(&PathBuf::from(format!("/{n}")));
+        }
+        assert_eq!(history.size, 0);
     }
 
     #[test]
     fn an_edit_knows_what_it_left() {
         let edit = Edit::new(None, Some("a"));
-        assert!(edit.is_still(Some("a")));
-        assert!(!edit.is_still(Some("b")) && !edit.is_still(None));
+        let print = |text: &str| Some(Print::of(text.as_bytes()));
+        assert!(edit.is_still(print("a")));
+        assert!(!edit.is_still(print("b")) && !edit.is_still(None));
         assert!(Edit::new(Some("a".to_owned()), None).is_still(None));
+    }
+
+    #[test]
+    fn an_edit_that_failed_can_be_undone_if_it_changed_the_file() {
+        let (mut history, path) = (History::default(), Path::new("/a"));
+        let print = |text: &str| Some(Print::of(text.as_bytes()));
+        let edit = || Edit::new(Some("old".to_owned()), Some("new"));
+        history.begin(path, edit());
+        history.failed(path, print("old"));
+        assert!(history.last(path).is_none());
+        history.begin(path, edit());
+        history.failed(path, print("ne"));
+        assert!(history.last(path).unwrap().is_still(print("ne")));
+        history.begin(path, Edit::new(None, Some("new")));
+        history.failed(path, None);
+        assert!(history.last(path).unwrap().is_still(print("ne")));
     }
 }

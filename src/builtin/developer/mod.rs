@@ -20,6 +20,7 @@ mod scratch;
 mod screen;
 mod shell;
 mod words;
+mod write;
 
 use crate::mcp::server::Server;
 use crate::store::Paths;
