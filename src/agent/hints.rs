@@ -2,7 +2,8 @@
 //!
 //! They are looked for in the working directory and the folders above it, up to the one that holds
 //! `.git`; without one only in the working directory. The owner's own, in the configuration folder,
-//! come last.
+//! come last. A project's file may be a link only to a place in the project; the owner's may be a link to
+//! anywhere, as managers of dotfiles make them.
 
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
@@ -57,8 +58,8 @@ impl Hints {
     pub fn text(&self, working_dir: &Path, names: &[String]) -> String {
         let folders = folders(working_dir);
         let root = folders.first().map_or(working_dir, PathBuf::as_path);
-        let own = (self.config.as_path(), self.config.as_path());
-        let places = folders.iter().map(|folder| (folder.as_path(), root));
+        let own = (self.config.as_path(), None);
+        let places = folders.iter().map(|folder| (folder.as_path(), Some(root)));
         let mut text = String::new();
         for (folder, within) in places.chain([own]) {
             for name in names.iter().take(MAX_NAMES) {
@@ -84,8 +85,9 @@ impl Hints {
         text
     }
 
-    /// The hint in the file `path` under a heading, if there is such a file and it says something.
-    fn read(&self, path: &Path, within: &Path) -> io::Result<Option<Arc<str>>> {
+    /// The hint in the file `path` under a heading, if there is such a file and it says something. `within`
+    /// is the folder that a link may not lead out of.
+    fn read(&self, path: &Path, within: Option<&Path>) -> io::Result<Option<Arc<str>>> {
         let metadata = match fs::metadata(path) {
             Err(error) if is_absent(&error) => return Ok(None),
             metadata => metadata?,
@@ -94,7 +96,9 @@ impl Hints {
             return Ok(None);
         }
         // Each time: where a link leads can change without the file it leads to.
-        if fs::symlink_metadata(path)?.is_symlink() {
+        if let Some(within) = within
+            && fs::symlink_metadata(path)?.is_symlink()
+        {
             let target = fs::canonicalize(path)?;
             if !target.starts_with(fs::canonicalize(within)?) {
                 return Err(io::Error::other(
@@ -302,6 +306,24 @@ mod tests {
             text.contains("inside says") && !text.contains("secret says"),
             "{text}"
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_owners_file_may_be_a_link_to_anywhere() {
+        use std::os::unix::fs::symlink;
+        let place = Place::new()
+            .with("dotfile", "owner says")
+            .with("other", "secret says");
+        symlink(place.0.join("dotfile"), place.0.join("config/.goosehints")).unwrap();
+        symlink(place.0.join("other"), place.0.join("repo/AGENTS.md")).unwrap();
+        let text = place.text();
+        assert!(
+            text.contains("owner says") && !text.contains("secret says"),
+            "{text}"
+        );
+        fs::write(place.0.join("dotfile"), "owner says more").unwrap();
+        assert!(place.text().contains("owner says more"));
     }
 
     #[test]
