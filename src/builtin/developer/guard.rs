@@ -3,6 +3,7 @@
 //! It guards against accidents: a model that means well does not read a secret by mistake. It is no
 //! sandbox: a program that the shell starts may open what it likes.
 
+use super::patterns;
 use super::words::{self, Word};
 use super::{Developer, files};
 use crate::sys::fs::Stamp;
@@ -183,7 +184,7 @@ impl Guard {
     }
 
     fn allows_word(&self, word: &Word, dir: &Path) -> Result<(), String> {
-        for text in words::braces(&word.text) {
+        for text in patterns::braces(&word.text) {
             for part in parts(&text) {
                 if word.wild {
                     for path in expand(part, dir) {
@@ -284,7 +285,7 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
                 if looked_at > MAX_GLOB {
                     return next;
                 }
-                if words::fits(&part, &entry.file_name().to_string_lossy()) {
+                if patterns::fits(&part, &entry.file_name().to_string_lossy()) {
                     next.push(entry.path());
                 }
             }

@@ -13,12 +13,14 @@ mod login;
 mod near;
 mod outputs;
 mod patch;
+mod patterns;
 mod program;
 mod prompts;
 mod run;
 mod scratch;
 mod screen;
 mod shell;
+mod variables;
 mod words;
 mod write;
 

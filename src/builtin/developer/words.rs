@@ -1,13 +1,22 @@
 //! Which words of a shell command may be paths. It understands what people and models write: quotes,
-//! variables, redirections with and without blanks, `cd`, substitutions, documents in place. It is no
+//! variables, redirections with and without blanks, `cd`, substitutions, documents in place. It is not a
 //! shell: what a program makes up by itself, only that program knows. Pure: text in, words out.
 
+use super::variables::{self, Variables};
 use std::collections::VecDeque;
 
 /// How deep commands within commands are looked at.
 const DEPTH: usize = 4;
 /// How many words are looked at.
 const MOST: usize = 10_000;
+/// How many texts one word may stand for, where its variables have several values.
+const MAX_TEXTS: usize = 64;
+/// How long such a text may be, in bytes.
+const MAX_TEXT: usize = 4 << 10;
+/// How often the command is looked at, since a variable may get its value from one that is set behind it.
+const PASSES: usize = 4;
+/// Programs that take a document in place for a command.
+const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
 /// One word, without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,56 +29,96 @@ pub(super) struct Word {
 }
 
 /// The words of a command, those of commands within it included. `variable` gives the values of
-/// variables.
+/// variables that the command finds; to these come all the values that it gives them itself, whatever
+/// the order.
 pub(super) fn of(command: &str, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Word> {
+    let variables = Variables::new(variable);
     let mut words = Vec::new();
-    collect(command, DEPTH, variable, &mut words);
+    for _ in 0..PASSES {
+        words.clear();
+        Scanner::new(command, DEPTH, &variables, &mut words).scan();
+        if !variables.take_changed() {
+            break;
+        }
+    }
     words
-}
-
-fn collect(
-    command: &str,
-    depth: usize,
-    variable: &dyn Fn(&str) -> Option<String>,
-    words: &mut Vec<Word>,
-) {
-    let mut scanner = Scanner {
-        chars: command.chars().collect(),
-        at: 0,
-        depth,
-        variable,
-        words,
-        word: None,
-        before: String::new(),
-        document: false,
-        documents: VecDeque::new(),
-    };
-    scanner.scan();
 }
 
 struct Scanner<'a> {
     chars: Vec<char>,
     at: usize,
     depth: usize,
-    variable: &'a dyn Fn(&str) -> Option<String>,
+    variables: &'a Variables<'a>,
     words: &'a mut Vec<Word>,
     /// The word that is being read.
-    word: Option<Word>,
-    /// The word before it in the same command.
-    before: String,
-    /// It names the end of a document (`<<END`).
-    document: bool,
-    /// The ends of the documents that begin with the next line.
-    documents: VecDeque<String>,
+    word: Option<Draft>,
+    /// The words before it in the same command, each in all the texts that it may stand for.
+    command: Vec<Vec<String>>,
+    /// What the command reads (`<<<TEXT`).
+    input: Vec<String>,
+    /// What the next word is besides.
+    role: Role,
+    /// The array that gets the next words (`NAME=(…)`).
+    array: Option<String>,
+    /// The documents that begin with the next line.
+    documents: VecDeque<Document>,
 }
 
-impl Scanner<'_> {
+/// A word that is being read.
+struct Draft {
+    texts: Vec<String>,
+    wild: bool,
+    /// Some of it is quoted.
+    quoted: bool,
+    /// Some of it is the value of a variable, which may be several words.
+    expanded: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    Plain,
+    /// It names the end of a document (`<<END`).
+    Document,
+    /// It is what the command reads.
+    Input,
+}
+
+struct Document {
+    end: String,
+    /// Nothing in it is expanded.
+    literal: bool,
+    /// A shell runs it.
+    runs: bool,
+}
+
+impl<'a> Scanner<'a> {
+    fn new(
+        command: &str,
+        depth: usize,
+        variables: &'a Variables<'a>,
+        words: &'a mut Vec<Word>,
+    ) -> Self {
+        Scanner {
+            chars: command.chars().collect(),
+            at: 0,
+            depth,
+            variables,
+            words,
+            word: None,
+            command: Vec::new(),
+            input: Vec::new(),
+            role: Role::Plain,
+            array: None,
+            documents: VecDeque::new(),
+        }
+    }
+
     fn scan(&mut self) {
         while let Some(c) = self.next() {
             match c {
                 '\n' => {
                     self.end_command();
-                    self.skip_documents();
+                    self.read_documents();
                 }
                 c if c.is_whitespace() => self.end_word(),
                 '#' if self.word.is_none() => self.skip_line(),
@@ -84,15 +133,25 @@ impl Scanner<'_> {
                 '<' if self.peek() == Some('<') => {
                     self.end_word();
                     self.at += 1;
-                    match self.peek() {
+                    self.role = match self.peek() {
                         // A text in place is a word like any other.
-                        Some('<') => self.at += 1,
-                        Some('-') => (self.at, self.document) = (self.at + 1, true),
-                        _ => self.document = true,
-                    }
+                        Some('<') => Role::Input,
+                        _ => Role::Document,
+                    };
+                    self.at += usize::from(matches!(self.peek(), Some('<' | '-')));
                 }
                 '<' | '>' => self.end_word(),
-                ';' | '|' | '&' | '(' | ')' => self.end_command(),
+                '(' if self.begins_array() => {}
+                ')' if self.array.is_some() => {
+                    self.end_word();
+                    self.array = None;
+                }
+                ';' | '|' | '&' | '(' | ')' => {
+                    if c == '(' && self.peek() == Some(')') {
+                        self.define();
+                    }
+                    self.end_command();
+                }
                 '*' | '?' | '[' | '{' => {
                     self.push(c);
                     self.current().wild = true;
@@ -103,7 +162,7 @@ impl Scanner<'_> {
                 return;
             }
         }
-        self.end_word();
+        self.end_command();
     }
 
     fn next(&mut self) -> Option<char> {
@@ -116,45 +175,119 @@ impl Scanner<'_> {
         self.chars.get(self.at).copied()
     }
 
-    fn current(&mut self) -> &mut Word {
-        self.word.get_or_insert_default()
+    fn current(&mut self) -> &mut Draft {
+        self.word.get_or_insert_with(|| Draft {
+            texts: vec![String::new()],
+            wild: false,
+            quoted: false,
+            expanded: false,
+        })
     }
 
     fn push(&mut self, c: char) {
-        self.current().text.push(c);
+        for text in &mut self.current().texts {
+            text.push(c);
+        }
+    }
+
+    /// Whether the word so far is `NAME=`, and the `(` behind it begins an array.
+    fn begins_array(&mut self) -> bool {
+        let text = self.word.as_ref().map(|word| &*word.texts[0]);
+        let assigned = text.and_then(variables::assignment);
+        self.array = assigned.map(|it| it.name.to_owned());
+        self.word.take_if(|_| self.array.is_some()).is_some()
+    }
+
+    /// The word so far names a function.
+    fn define(&mut self) {
+        let before = self.command.last().map(|word| &word[0]);
+        let name = self.word.as_ref().map(|word| &word.texts[0]).or(before);
+        if let Some(name) = name {
+            self.variables.define(name);
+        }
     }
 
     fn end_command(&mut self) {
         self.end_word();
-        self.before.clear();
+        let command = std::mem::take(&mut self.command);
+        self.variables
+            .learn(&command, &std::mem::take(&mut self.input));
     }
 
     fn end_word(&mut self) {
-        let Some(mut word) = self.word.take() else {
+        let Some(draft) = self.word.take() else {
             return;
         };
-        if std::mem::take(&mut self.document) {
-            return self.documents.push_back(word.text);
+        let role = std::mem::replace(&mut self.role, Role::Plain);
+        if role == Role::Document {
+            let name = variables::name_of(&self.command);
+            let program = name.rsplit('/').next().unwrap_or_default();
+            return self.documents.push_back(Document {
+                end: draft.texts[0].clone(),
+                literal: draft.quoted,
+                runs: SHELLS.contains(&program),
+            });
         }
-        word.entered = matches!(self.before.as_str(), "cd" | "pushd");
-        let runs = matches!(self.before.as_str(), "-c" | "-lc" | "-ic" | "-lic" | "eval");
-        let text = word.text.clone();
-        self.words.push(word);
+        let before = self.command.last().map_or("", |word| &word[0]);
+        let entered = matches!(before, "cd" | "pushd");
+        let runs = before == "eval" || is_command_option(before);
+        // An option of `cd`.
+        let is_passed_over = entered && draft.texts[0].starts_with('-');
+        for text in &draft.texts {
+            let word = |text: &str| Word {
+                text: text.to_owned(),
+                wild: draft.wild,
+                entered,
+            };
+            self.words.push(word(text));
+            if draft.expanded && text.contains(char::is_whitespace) {
+                self.words.extend(text.split_whitespace().map(word));
+            }
+            if let Some(array) = &self.array {
+                self.variables.assign(array, text);
+            }
+            self.variables.learn_word(text);
+        }
         if runs {
-            self.within(&text);
+            for text in &draft.texts {
+                self.within(text);
+            }
         }
-        self.before = text;
+        match role {
+            Role::Input => self.input.extend(draft.texts),
+            _ if is_passed_over || self.array.is_some() => {}
+            _ => self.command.push(draft.texts),
+        }
     }
 
     /// A command within this one.
     fn within(&mut self, command: &str) {
         if self.depth > 0 && self.words.len() < MOST {
-            collect(command, self.depth - 1, self.variable, self.words);
+            Scanner::new(command, self.depth - 1, self.variables, self.words).scan();
         }
     }
 
+    /// What a text may stand for that is a part of a word, or a document.
+    fn inline(&mut self, text: &str, has_quotes: bool) -> Vec<String> {
+        let depth = self.depth.saturating_sub(1);
+        let mut scanner = Scanner::new(text, depth, self.variables, self.words);
+        scanner.current();
+        while self.depth > 0
+            && let Some(c) = scanner.next()
+        {
+            match c {
+                '\\' => drop(scanner.next().map(|c| scanner.push(c))),
+                '\'' | '"' if has_quotes => scanner.quoted(c),
+                '`' => scanner.backquoted(),
+                '$' => scanner.dollar(),
+                c => scanner.push(c),
+            }
+        }
+        std::mem::take(&mut scanner.current().texts)
+    }
+
     fn quoted(&mut self, quote: char) {
-        self.current();
+        self.current().quoted = true;
         while let Some(c) = self.next() {
             match c {
                 c if c == quote => return,
@@ -181,51 +314,94 @@ impl Scanner<'_> {
         self.within(&inner);
     }
 
+    /// The text up to the closing `close`; the opening one was read.
+    fn up_to(&mut self, open: char, close: char) -> String {
+        let (begin, mut depth) = (self.at, 1);
+        while depth > 0 {
+            match self.next() {
+                Some(c) if c == open => depth += 1,
+                Some(c) if c == close => depth -= 1,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let end = self.at - usize::from(depth == 0);
+        self.chars[begin..end].iter().collect()
+    }
+
     /// `$(…)`, `$NAME`, `${NAME}`, `$'…'`, or just the character.
     fn dollar(&mut self) {
         match self.peek() {
             Some('(') => {
                 self.at += 1;
-                let (begin, mut open) = (self.at, 1);
-                while open > 0 {
-                    match self.next() {
-                        Some('(') => open += 1,
-                        Some(')') => open -= 1,
-                        Some(_) => {}
-                        None => break,
-                    }
-                }
-                let end = self.at - usize::from(open == 0);
-                let inner: String = self.chars[begin..end].iter().collect();
+                let inner = self.up_to('(', ')');
                 self.current();
                 self.within(&inner);
             }
             Some('\'') => {}
             Some('{') => {
-                let rest = &self.chars[self.at + 1..];
-                let Some(length) = rest.iter().position(|c| *c == '}') else {
-                    return self.push('$');
-                };
-                let name: String = rest[..length].iter().collect();
-                self.at += length + 2;
-                self.value(&name);
+                self.at += 1;
+                let inner = self.up_to('{', '}');
+                self.parameter(&inner);
             }
             _ => {
                 let rest = &self.chars[self.at..];
-                let is_name = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
-                let name: String = rest.iter().take_while(is_name).collect();
-                self.at += name.len();
+                let length = variables::length_of_name(rest);
+                let name: String = rest[..length].iter().collect();
+                self.at += length;
                 match name.is_empty() {
                     true => self.push('$'),
-                    false => self.value(&name),
+                    false => self.value(self.variables.values(&name)),
                 }
             }
         }
     }
 
-    fn value(&mut self, name: &str) {
-        let value = (self.variable)(name).unwrap_or_default();
-        self.current().text.push_str(&value);
+    /// What is between the braces of `${…}`: a name, and often what to take where it has no value.
+    fn parameter(&mut self, inner: &str) {
+        let chars: Vec<char> = inner.chars().collect();
+        let is_indirect = chars.first() == Some(&'!');
+        let chars = &chars[usize::from(is_indirect)..];
+        let (name, rest) = chars.split_at(variables::length_of_name(chars));
+        let (name, rest): (String, String) = (name.iter().collect(), rest.iter().collect());
+        let mut values = self.variables.values(&name);
+        if is_indirect {
+            let names = std::mem::take(&mut values);
+            values.extend(names.iter().flat_map(|name| self.variables.values(name)));
+        }
+        let rest = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((_, rest)) => rest,
+            None => &rest,
+        };
+        let operator = rest.strip_prefix(':').unwrap_or(rest);
+        if let Some(other) = operator.strip_prefix(['-', '=', '+']) {
+            let other = self.inline(other, true);
+            if operator.starts_with('=') {
+                other
+                    .iter()
+                    .for_each(|other| self.variables.assign(&name, other));
+            }
+            values.extend(other);
+        }
+        self.value(values);
+    }
+
+    fn value(&mut self, values: Vec<String>) {
+        let word = self.current();
+        word.expanded = true;
+        word.wild |= values.iter().any(|value| value.contains(['*', '?', '[']));
+        let mut texts = Vec::new();
+        for text in &word.texts {
+            for value in &values {
+                let text = format!("{text}{value}");
+                if texts.len() < MAX_TEXTS && text.len() <= MAX_TEXT && !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+        if !texts.is_empty() {
+            word.texts = texts;
+        }
     }
 
     fn skip_line(&mut self) {
@@ -234,93 +410,40 @@ impl Scanner<'_> {
         }
     }
 
-    fn skip_documents(&mut self) {
-        while let Some(end) = self.documents.pop_front() {
+    fn read_documents(&mut self) {
+        while let Some(document) = self.documents.pop_front() {
+            let (begin, mut end) = (self.at, self.at);
             loop {
-                let begin = self.at;
+                let line_begin = self.at;
                 self.skip_line();
-                let line: String = self.chars[begin..self.at].iter().collect();
+                let line: String = self.chars[line_begin..self.at].iter().collect();
                 let more = self.next().is_some();
-                if line.trim_start_matches('\t') == end || !more {
+                if line.trim_start_matches('\t') == document.end {
+                    break;
+                }
+                end = self.at;
+                if !more {
                     break;
                 }
             }
+            let text: String = self.chars[begin..end].iter().collect();
+            if document.runs {
+                self.within(&text);
+            } else if !document.literal {
+                self.inline(&text, false);
+            }
         }
     }
 }
 
-/// The names that braces make of one word: `a.{b,c}` is `a.b` and `a.c`. At most 100.
-pub(super) fn braces(word: &str) -> Vec<String> {
-    let (mut done, mut left) = (Vec::new(), vec![word.to_owned()]);
-    while let Some(word) = left.pop() {
-        let parts = word.find('{').and_then(|open| {
-            let close = open + word[open..].find('}')?;
-            let inner = &word[open + 1..close];
-            inner.contains(',').then(|| (open, close, inner.to_owned()))
-        });
-        match parts {
-            Some((open, close, inner)) if left.len() + done.len() < 100 => {
-                for part in inner.split(',') {
-                    left.push(format!("{}{part}{}", &word[..open], &word[close + 1..]));
-                }
-            }
-            _ => done.push(word),
-        }
-    }
-    done
-}
-
-/// Whether a file name fits a pattern with `*`, `?` and `[…]`. A name that begins with a dot is only meant by a
-/// pattern that does so too.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
-    if name.starts_with('.') && !pattern.starts_with('.') {
-        return false;
-    }
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // Where to go on after the last `*` if what follows it does not fit.
-    let mut back: Option<(usize, usize)> = None;
-    loop {
-        let step = match pattern.get(p) {
-            Some('*') => {
-                back = Some((p + 1, n));
-                p += 1;
-                continue;
-            }
-            None if n == name.len() => return true,
-            Some('?') if n < name.len() => Some(1),
-            Some('[') if n < name.len() => class(&pattern[p..], name[n]),
-            Some(c) if name.get(n) == Some(c) => Some(1),
-            _ => None,
-        };
-        match (step, back) {
-            (Some(length), _) => (p, n) = (p + length, n + 1),
-            (None, Some((after, from))) if from < name.len() => {
-                back = Some((after, from + 1));
-                (p, n) = (after, from + 1);
-            }
-            (None, _) => return false,
-        }
-    }
-}
-
-/// The length of the class at the beginning of `pattern`, if `c` is in it.
-fn class(pattern: &[char], c: char) -> Option<usize> {
-    let close = pattern
-        .iter()
-        .skip(2)
-        .position(|c| *c == ']')
-        .map(|at| at + 2)?;
-    let (inner, not) = match pattern[1] {
-        '!' | '^' => (&pattern[2..close], true),
-        _ => (&pattern[1..close], false),
-    };
-    let mut within = inner.contains(&c);
-    for range in inner.windows(3).filter(|range| range[1] == '-') {
-        within |= (range[0]..=range[2]).contains(&c);
-    }
-    (within != not).then_some(close + 1)
+/// Whether a command follows this option, as `-c` and `-lc`.
+fn is_command_option(word: &str) -> bool {
+    let letters = word
+        .strip_prefix('-')
+        .and_then(|word| word.strip_suffix('c'));
+    letters.is_some_and(|letters| {
+        letters.len() < 5 && letters.chars().all(|letter| letter.is_ascii_alphabetic())
+    })
 }
 
 #[cfg(test)]
@@ -368,6 +491,48 @@ mod tests {
         ] {
             assert_eq!(texts(command), expected, "{command}");
         }
+        for (command, expected) in [
+            ("F=.env; cat $F", &[".env"][..]),
+            ("F=.env cat \"$F\"", &[".env"]),
+            ("export A=.e B=nv; cat ${A}${B}", &[".env"]),
+            ("A=.e; B=$A; cat ${B}nv", &[".env"]),
+            ("f() { cat .$1; }; f env", &[".env"]),
+            ("function f { cat .$1; }; f env", &[".env"]),
+            ("A=.e; A+=nv; cat \"$A\"", &[".env"]),
+            ("A=(x env); cat .${A[1]} .${A[@]}", &[".env", ".x"]),
+            ("for n in env x; do cat .$n; done", &[".env", ".x"]),
+            ("read -r a b <<< 'x env'; cat .$b", &[".env"]),
+            ("read a <<< env && cat .$a", &[".env"]),
+            ("set -- env; cat .$1", &[".env"]),
+            ("set env x; cat .$@", &[".env", ".x"]),
+            ("bash -c 'cat .$0$1' en v", &[".env"]),
+            ("cat ${F:-.env}", &[".env"]),
+            ("cat ${F-.env} ${G:=.x}; cat a$G", &[".env", "a.x"]),
+            ("F=x; cat ${F:+.env}", &[".env"]),
+            ("E=env; cat ${F:-.${E}}", &[".env"]),
+            ("N=F; F=.env; cat ${!N}", &[".env"]),
+            ("L='a .env'; cat $L", &["a", ".env"]),
+            ("if x; then E=env; else E=x; fi; cat .$E", &[".env", ".x"]),
+            ("E=env; bash -c \"cat .$E\"", &[".env"]),
+            ("C='cat .e'; eval \"${C}nv\"", &[".env"]),
+            ("bash <<E\ncat .env\nE", &[".env"]),
+            ("cat <<E\n$(cat .env) `cat .x`\nE", &[".env", ".x"]),
+            ("cat .$E; E=env", &[".", ".env"]),
+            ("(E=env; cat .$E)", &[".env"]),
+            ("E=$(true); cat .en${E}v", &[".env"]),
+            ("sudo bash -euc 'cat .env'", &[".env"]),
+        ] {
+            let texts = texts(command);
+            let all = expected
+                .iter()
+                .all(|text| texts.iter().any(|it| it == text));
+            assert!(all, "{command}: {texts:?}");
+        }
+        assert!(!texts("cat <<'E'\n$(cat .env)\nE").contains(&".env".to_owned()));
+        let words = of("E='*'; cat .$E", &|_| None);
+        assert!(words.iter().any(|word| word.wild && word.text == ".*"));
+        let words = of("D=sub; cd -P $D", &|_| None);
+        assert!(words.iter().any(|word| word.entered && word.text == "sub"));
         let words = of("cd sub && cat *.x; cat '*.y'", &|_| None);
         let marked = |mark: fn(&Word) -> bool| {
             let marked = words.iter().filter(|word| mark(word));
@@ -383,47 +548,14 @@ mod tests {
         assert!(texts(&deep).len() < 100);
         let many = "a ".repeat(100_000);
         assert_eq!(texts(&many).len(), MOST);
-    }
-
-    #[test]
-    fn braces_make_names() {
-        let mut made = braces("{a,b}.{c,d}");
-        made.sort();
-        assert_eq!(made, ["a.c", "a.d", "b.c", "b.d"]);
-        assert_eq!(braces("a{b}c{"), ["a{b}c{"]);
-        assert!(braces(&"{a,b}".repeat(50)).len() <= 202);
-    }
-
-    #[test]
-    fn patterns_fit_as_in_a_shell() {
-        for (pattern, name) in [
-            ("*", "a"),
-            (".e*", ".env"),
-            ("a*c", "abbc"),
-            ("a*b*c", "aXbYbc"),
-            ("?x", "ax"),
-            ("[a-c]x", "bx"),
-            ("[!a]x", "bx"),
-            ("[]]x", "]x"),
-            ("**", "ab"),
-            ("", ""),
-        ] {
-            assert!(fits(pattern, name), "{pattern} {name}");
-        }
-        for (pattern, name) in [
-            ("*", ".env"),
-            ("?env", ".env"),
-            ("a", "ab"),
-            ("[a-c]x", "dx"),
-            ("[!b]x", "bx"),
-            ("[a", "a"),
-            ("a*c", "ab"),
-            ("?", ""),
-            ("[", ""),
-        ] {
-            assert!(!fits(pattern, name), "{pattern} {name}");
-        }
-        let hard = "a*".repeat(50) + "b";
-        assert!(!fits(&hard, &"a".repeat(5_000)));
+        let braces = "${a:-".repeat(10_000);
+        assert!(texts(&braces).len() < 100);
+        let doubled = "A=x; ".to_owned() + &"A=$A$A; ".repeat(100) + "cat $A$A$A$A";
+        let words = texts(&doubled);
+        assert!(words.len() <= MOST && words.iter().all(|word| word.len() <= MAX_TEXT));
+        let many: String = (0..200).map(|n| format!("A={n}; ")).collect();
+        assert!(texts(&format!("{many} cat $A$A$A$A$A")).len() < 1_000);
+        let documents = "bash <<E\n".repeat(1_000);
+        assert!(texts(&documents).len() < 10_000);
     }
 }

@@ -1,0 +1,122 @@
+//! Patterns of the shell: braces and wildcards. Pure: no files.
+
+/// The names that braces make of one word: `a.{b,c}` is `a.b` and `a.c`. At most 100.
+pub(super) fn braces(word: &str) -> Vec<String> {
+    let (mut done, mut left) = (Vec::new(), vec![word.to_owned()]);
+    while let Some(word) = left.pop() {
+        let parts = word.find('{').and_then(|open| {
+            let close = open + word[open..].find('}')?;
+            let inner = &word[open + 1..close];
+            inner.contains(',').then(|| (open, close, inner.to_owned()))
+        });
+        match parts {
+            Some((open, close, inner)) if left.len() + done.len() < 100 => {
+                for part in inner.split(',') {
+                    left.push(format!("{}{part}{}", &word[..open], &word[close + 1..]));
+                }
+            }
+            _ => done.push(word),
+        }
+    }
+    done
+}
+
+/// Whether a file name fits a pattern with `*`, `?` and `[…]`. A name that begins with a dot is only meant by a
+/// pattern that does so too.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let (pattern, name): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // Where to go on after the last `*` if what follows it does not fit.
+    let mut back: Option<(usize, usize)> = None;
+    loop {
+        let step = match pattern.get(p) {
+            Some('*') => {
+                back = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            None if n == name.len() => return true,
+            Some('?') if n < name.len() => Some(1),
+            Some('[') if n < name.len() => class(&pattern[p..], name[n]),
+            Some(c) if name.get(n) == Some(c) => Some(1),
+            _ => None,
+        };
+        match (step, back) {
+            (Some(length), _) => (p, n) = (p + length, n + 1),
+            (None, Some((after, from))) if from < name.len() => {
+                back = Some((after, from + 1));
+                (p, n) = (after, from + 1);
+            }
+            (None, _) => return false,
+        }
+    }
+}
+
+/// The length of the class at the beginning of `pattern`, if `c` is in it.
+fn class(pattern: &[char], c: char) -> Option<usize> {
+    let close = pattern
+        .iter()
+        .skip(2)
+        .position(|c| *c == ']')
+        .map(|at| at + 2)?;
+    let (inner, not) = match pattern[1] {
+        '!' | '^' => (&pattern[2..close], true),
+        _ => (&pattern[1..close], false),
+    };
+    let mut within = inner.contains(&c);
+    for range in inner.windows(3).filter(|range| range[1] == '-') {
+        within |= (range[0]..=range[2]).contains(&c);
+    }
+    (within != not).then_some(close + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_make_names() {
+        let mut made = braces("{a,b}.{c,d}");
+        made.sort();
+        assert_eq!(made, ["a.c", "a.d", "b.c", "b.d"]);
+        assert_eq!(braces("a{b}c{"), ["a{b}c{"]);
+        assert!(braces(&"{a,b}".repeat(50)).len() <= 202);
+    }
+
+    #[test]
+    fn patterns_fit_as_in_a_shell() {
+        for (pattern, name) in [
+            ("*", "a"),
+            (".e*", ".env"),
+            ("a*c", "abbc"),
+            ("a*b*c", "aXbYbc"),
+            ("?x", "ax"),
+            ("[a-c]x", "bx"),
+            ("[!a]x", "bx"),
+            ("[]]x", "]x"),
+            ("**", "ab"),
+            ("", ""),
+        ] {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [
+            ("*", ".env"),
+            ("?env", ".env"),
+            ("a", "ab"),
+            ("[a-c]x", "dx"),
+            ("[!b]x", "bx"),
+            ("[a", "a"),
+            ("a*c", "ab"),
+            ("?", ""),
+            ("[", ""),
+        ] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+        let hard = "a*".repeat(50) + "b";
+        assert!(!fits(&hard, &"a".repeat(5_000)));
+    }
+}
