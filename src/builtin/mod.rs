@@ -19,11 +19,17 @@ use std::sync::{Arc, Mutex};
 pub const NAMES: [&str; 4] = ["demo", "developer", "memory", "todo"];
 
 /// A new server of this name, one of [`NAMES`]; each client gets its own. `None` for any other
-/// name. `paths` is where the user's own files for it are, `data` what is kept with its session.
-pub fn server(name: &str, paths: &Paths, data: &Arc<dyn SessionData>) -> Option<Server> {
+/// name. `paths` is where the user's own files for it are, `data` what is kept with its session. `offline`:
+/// programs that it starts are asked to connect to no other machine.
+pub fn server(
+    name: &str,
+    paths: &Paths,
+    data: &Arc<dyn SessionData>,
+    offline: bool,
+) -> Option<Server> {
     match name {
         "demo" => Some(demo::server(false)),
-        "developer" => Some(developer::server(paths)),
+        "developer" => Some(developer::server(paths, offline)),
         "memory" => Some(memory::server(paths)),
         "todo" => Some(todo::server(data.clone())),
         _ => None,
@@ -91,11 +97,11 @@ mod tests {
         let paths = Paths::under(std::path::Path::new("/nowhere"));
         let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
         for name in NAMES {
-            let server = server(name, &paths, &data);
+            let server = server(name, &paths, &data, false);
             assert_eq!(server.map(|s| s.name().to_owned()), Some(name.to_owned()));
         }
         for name in ["Demo", ""] {
-            assert!(server(name, &paths, &data).is_none());
+            assert!(server(name, &paths, &data, false).is_none());
         }
     }
 }

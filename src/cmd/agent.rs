@@ -19,7 +19,8 @@ options:
   --port PORT          which port, 0 for any that is free (GOOSE_PORT; 3000)
   --secret-file FILE   the key that clients must send is the first line of FILE
                        (GOOSE_SERVER__SECRET_KEY; drawn and printed if neither is given)
-  --offline            refuse to connect to any other machine
+  --offline            connect to no other machine, and ask the programs that are
+                       started to do the same
   -h, --help           show this
 
 variables:

@@ -25,7 +25,8 @@ options:
   --url URL            connect to this Streamable HTTP server
   --header 'K: V'      send this with every request to URL; may be given several times
   --timeout SECONDS    how long the server may be silent; progress that it reports extends it (300)
-  --offline            refuse to connect to any other machine
+  --offline            connect to no other machine, and ask the programs that are
+                       started to do the same
   --json               print the answer as JSON, or each tool as a line of JSON
   -h, --help           show this
 ";

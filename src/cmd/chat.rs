@@ -38,7 +38,8 @@ options:
                            connect to this MCP server
   --with-builtin NAMES     run these of the MCP servers that gosling ships; commas between
   -m, --message TEXT       say this, wait for the answer and leave
-  --offline                refuse to connect to any other machine
+  --offline                connect to no other machine, and ask the programs that are
+                           started to do the same
   -h, --help               show this
 
 The --with options may be given several times. In the chat, /help tells what else there is. Ctrl-C

@@ -97,7 +97,7 @@ fn server(name: &str, pages: bool, paths: &Paths) -> Server {
     let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
     match name {
         "demo" => builtin::demo::server(pages),
-        name => builtin::server(name, paths, &data)
+        name => builtin::server(name, paths, &data, false)
             .unwrap_or_else(|| Server::new(name, env!("CARGO_PKG_VERSION"))),
     }
 }

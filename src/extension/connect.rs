@@ -20,6 +20,7 @@ use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
+use crate::outbound::offline;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::text::{printable, redact};
@@ -168,7 +169,7 @@ impl Context {
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
             ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
-                let server = builtin::server(&config.key(), &self.paths, &self.data);
+                let server = builtin::server(&config.key(), &self.paths, &self.data, self.offline);
                 let server = server.ok_or_else(|| {
                     Error::new(name, Phase::Config, absent::builtin(&config.key()))
                 })?;
@@ -292,6 +293,9 @@ impl Context {
                 command
             }
         };
+        if self.offline && inside.is_none() {
+            command.envs(offline::variables());
+        }
         command
             .env("AGENT_SESSION_ID", &self.session_id)
             .envs(command::child_path(&folders).map(|path| ("PATH", path)))

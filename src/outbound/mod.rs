@@ -5,6 +5,7 @@
 //! [`sse`] reads event streams, `said` makes a server's words fit to be shown. The environment says
 //! which `proxy` leads to a server and whom to `trust`, and a server how long to leave it alone.
 
+pub(crate) mod offline;
 mod patience;
 mod proxy;
 mod redirect;

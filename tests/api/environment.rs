@@ -229,3 +229,28 @@ fn roots_are_offered_only_if_that_is_wanted() {
     let (offered, ..) = roots(Server::new().env("GOOSE_MCP_ROOTS", "0"));
     assert!(offered.get("roots").is_none(), "{offered}");
 }
+
+#[test]
+fn offline_children_are_asked_to_stay_so_unless_told_otherwise() {
+    const OFFLINE: &[&str] = &["agent", "--port", "0", "--offline"];
+    const ONLINE: &[&str] = &["agent", "--port", "0"];
+    for (arguments, uv, npm) in [(OFFLINE, json!("1"), "true"), (ONLINE, Value::Null, "")] {
+        let record = Record::new();
+        let script = Script::new().recorded(&record.path());
+        let server = Server::new()
+            .env("GOPROXY", "file:///mirror")
+            .start_as(arguments);
+        let own = Extension::scripted("one", &script).with("envs", json!({"PIP_NO_INDEX": "0"}));
+        let session = server.session([own, Extension::builtin("developer")]);
+        let child = record.starts().remove(0);
+        assert_eq!(child["env"]["UV_OFFLINE"], uv);
+        assert_eq!(child["env"]["GOPROXY"], "file:///mirror");
+        assert_eq!(child["env"]["PIP_NO_INDEX"], "0");
+        let command = json!({"command": "echo \"<$npm_config_offline> <$GOPROXY>\""});
+        let answer = session.call("developer__shell", command).is(200);
+        assert_eq!(
+            answer.body["content"][0]["text"],
+            format!("<{npm}> <file:///mirror>\n")
+        );
+    }
+}

@@ -90,6 +90,11 @@ fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
             "cat ${F:-my.key}",
             "LIST='fine.txt my.key'; cat $LIST",
             "sh <<E\ncat .env\nE",
+            "cat \"$(pwd)/.env\"",
+            "cat `pwd`/.env",
+            "git -C sub diff --no-index b.key /dev/null",
+            "echo $'it\\'s'; cat .env",
+            "cat {m..n}y.key",
         ] {
             refuses(session, "shell", json!({ "command": command }));
         }

@@ -42,10 +42,12 @@ things with `rg` where it is installed, and keep long output out: filter it, or 
 `image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
 `list_windows` names. Files that `.gooseignore` names are kept from all of them.";
 
-/// A `developer` server. What it has started ends with it.
-pub fn server(paths: &Paths) -> Server {
+/// A `developer` server. What it has started ends with it. `offline`: commands are asked to connect to no
+/// other machine.
+pub fn server(paths: &Paths, offline: bool) -> Server {
     let developer = Arc::new(Developer {
         config: paths.config.clone(),
+        offline,
         family: Mutex::default(),
         readers: Mutex::default(),
         outputs: outputs::Outputs::new(),
@@ -71,6 +73,8 @@ pub fn server(paths: &Paths) -> Server {
 struct Developer {
     /// The user's configuration folder.
     config: PathBuf,
+    /// Commands are asked to connect to no other machine.
+    offline: bool,
     /// What its commands have started, from the first one on.
     family: Mutex<Option<Arc<Family>>>,
     /// Threads that read what still goes on.

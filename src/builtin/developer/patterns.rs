@@ -7,11 +7,12 @@ pub(super) fn braces(word: &str) -> Vec<String> {
         let parts = word.find('{').and_then(|open| {
             let close = open + word[open..].find('}')?;
             let inner = &word[open + 1..close];
-            inner.contains(',').then(|| (open, close, inner.to_owned()))
+            let made = alternatives(inner);
+            (!made.is_empty()).then_some((open, close, made))
         });
         match parts {
-            Some((open, close, inner)) if left.len() + done.len() < 100 => {
-                for part in inner.split(',') {
+            Some((open, close, made)) if left.len() + done.len() < 100 => {
+                for part in made {
                     left.push(format!("{}{part}{}", &word[..open], &word[close + 1..]));
                 }
             }
@@ -19,6 +20,34 @@ pub(super) fn braces(word: &str) -> Vec<String> {
         }
     }
     done
+}
+
+/// What braces with `inner` between them stand for: nothing if they are characters like any other.
+fn alternatives(inner: &str) -> Vec<String> {
+    if inner.contains(',') {
+        return inner.split(',').map(str::to_owned).collect();
+    }
+    let Some((first, last)) = inner.split_once("..") else {
+        return Vec::new();
+    };
+    let single = |text: &str| {
+        let mut chars = text.chars();
+        chars
+            .next()
+            .filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
+    };
+    if let (Some(first), Some(last)) = (single(first), single(last)) {
+        return (first.min(last)..=first.max(last))
+            .map(String::from)
+            .collect();
+    }
+    match (first.parse::<u16>(), last.parse::<u16>()) {
+        (Ok(first), Ok(last)) => {
+            let numbers = (first.min(last)..=first.max(last)).take(100);
+            numbers.map(|n| n.to_string()).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a file name fits a pattern with `*`, `?` and `[…]`. A name that begins with a dot is only meant by a
@@ -83,7 +112,20 @@ mod tests {
         let mut made = braces("{a,b}.{c,d}");
         made.sort();
         assert_eq!(made, ["a.c", "a.d", "b.c", "b.d"]);
-        assert_eq!(braces("a{b}c{"), ["a{b}c{"]);
+        let mut made = braces(".e{m..o}v{2..1}");
+        made.sort();
+        assert_eq!(made, [".emv1", ".emv2", ".env1", ".env2", ".eov1", ".eov2"]);
+        for plain in [
+            "a{b}c{",
+            "{a..}",
+            "{..}",
+            "{ab..c}",
+            "{-1..2}",
+            "{1..70000}",
+        ] {
+            assert_eq!(braces(plain), [plain]);
+        }
+        assert!(braces("{1..9999}{1..9999}").len() <= 202);
         assert!(braces(&"{a,b}".repeat(50)).len() <= 202);
     }
 

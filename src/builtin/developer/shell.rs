@@ -5,6 +5,7 @@ use super::{Developer, login};
 use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::outbound::offline;
 use crate::sys;
 use crate::sys::process::Command;
 use serde::{Deserialize, Serialize};
@@ -154,6 +155,9 @@ impl Developer {
         }
         if let Some(id) = session_id(context) {
             command.env("AGENT_SESSION_ID", id);
+        }
+        if self.offline {
+            command.envs(offline::variables());
         }
         let bash_env = self.config.join(".bash_env");
         if bash_env.is_file() {

@@ -24,7 +24,7 @@ pub(super) struct Word {
     pub(super) text: String,
     /// It holds characters that the shell takes for wildcards.
     pub(super) wild: bool,
-    /// It is where a `cd` goes.
+    /// It is where a `cd` or `git -C` goes.
     pub(super) entered: bool,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
                 '\'' => self.quoted('\''),
                 '"' => self.quoted('"'),
                 '`' => self.backquoted(),
-                '$' => self.dollar(),
+                '$' => self.dollar(false),
                 '<' if self.peek() == Some('<') => {
                     self.end_word();
                     self.at += 1;
@@ -229,10 +229,10 @@ impl<'a> Scanner<'a> {
             });
         }
         let before = self.command.last().map_or("", |word| &word[0]);
-        let entered = matches!(before, "cd" | "pushd");
+        let entered = matches!(before, "cd" | "pushd" | "-C");
         let runs = before == "eval" || is_command_option(before);
         // An option of `cd`.
-        let is_passed_over = entered && draft.texts[0].starts_with('-');
+        let is_passed_over = entered && before != "-C" && draft.texts[0].starts_with('-');
         for text in &draft.texts {
             let word = |text: &str| Word {
                 text: text.to_owned(),
@@ -279,7 +279,7 @@ impl<'a> Scanner<'a> {
                 '\\' => drop(scanner.next().map(|c| scanner.push(c))),
                 '\'' | '"' if has_quotes => scanner.quoted(c),
                 '`' => scanner.backquoted(),
-                '$' => scanner.dollar(),
+                '$' => scanner.dollar(!has_quotes),
                 c => scanner.push(c),
             }
         }
@@ -300,7 +300,7 @@ impl<'a> Scanner<'a> {
                     }
                 },
                 '`' if quote == '"' => self.backquoted(),
-                '$' if quote == '"' => self.dollar(),
+                '$' if quote == '"' => self.dollar(true),
                 c => self.push(c),
             }
         }
@@ -311,34 +311,85 @@ impl<'a> Scanner<'a> {
         while self.next().is_some_and(|c| c != '`') {}
         let end = self.at.saturating_sub(1).max(begin);
         let inner: String = self.chars[begin..end].iter().collect();
-        self.within(&inner);
+        self.substituted(&inner);
     }
 
-    /// The text up to the closing `close`; the opening one was read.
+    /// A command whose output is a part of the word. What `pwd` and `echo` print is known without them.
+    fn substituted(&mut self, command: &str) {
+        self.within(command);
+        let output = match command.trim() {
+            "pwd" => self.variables.values("PWD"),
+            command => match command.strip_prefix("echo ") {
+                Some(text) => self.inline(text.trim_start(), true),
+                None => return,
+            },
+        };
+        self.value(output);
+    }
+
+    /// The text up to the closing `close`, where the opening one was read. Quotes hide it, unless they would
+    /// hide all that follows.
     fn up_to(&mut self, open: char, close: char) -> String {
-        let (begin, mut depth) = (self.at, 1);
-        while depth > 0 {
-            match self.next() {
-                Some(c) if c == open => depth += 1,
-                Some(c) if c == close => depth -= 1,
-                Some(_) => {}
-                None => break,
+        let begin = self.at;
+        let end = closing(&self.chars[begin..], open, close, true)
+            .or_else(|| closing(&self.chars[begin..], open, close, false))
+            .map(|length| begin + length);
+        self.at = end.map_or(self.chars.len(), |end| end + 1);
+        self.chars[begin..end.unwrap_or(self.chars.len())]
+            .iter()
+            .collect()
+    }
+
+    /// `$'…'`, where a backslash begins the code of a character.
+    fn coded(&mut self) {
+        self.current().quoted = true;
+        while let Some(c) = self.next() {
+            match c {
+                '\'' => return,
+                '\\' => match self.next() {
+                    Some('x') => self.push_code(16, 2),
+                    Some('u') => self.push_code(16, 4),
+                    Some('0'..='7') => {
+                        self.at -= 1;
+                        self.push_code(8, 3);
+                    }
+                    Some('n') => self.push('\n'),
+                    Some('t') => self.push('\t'),
+                    Some(c) => self.push(c),
+                    None => {}
+                },
+                c => self.push(c),
             }
         }
-        let end = self.at - usize::from(depth == 0);
-        self.chars[begin..end].iter().collect()
+    }
+
+    /// The character whose code comes next, in at most `most` digits.
+    fn push_code(&mut self, radix: u32, most: usize) {
+        let digits = self.chars[self.at..].iter().take(most);
+        let digits: String = digits.take_while(|c| c.is_digit(radix)).collect();
+        self.at += digits.len();
+        let code = u32::from_str_radix(&digits, radix).ok();
+        if let Some(c) = code.and_then(char::from_u32) {
+            self.push(c);
+        }
     }
 
     /// `$(…)`, `$NAME`, `${NAME}`, `$'…'`, or just the character.
-    fn dollar(&mut self) {
+    fn dollar(&mut self, is_quoted: bool) {
         match self.peek() {
             Some('(') => {
                 self.at += 1;
                 let inner = self.up_to('(', ')');
                 self.current();
-                self.within(&inner);
+                self.substituted(&inner);
             }
-            Some('\'') => {}
+            // Within other quotes it is a character like any other.
+            Some('\'') if !is_quoted => {
+                self.at += 1;
+                self.coded();
+            }
+            // A text that is translated.
+            Some('"') if !is_quoted => {}
             Some('{') => {
                 self.at += 1;
                 let inner = self.up_to('{', '}');
@@ -436,6 +487,30 @@ impl<'a> Scanner<'a> {
     }
 }
 
+/// Where the closing character is, counted from behind the opening one.
+fn closing(text: &[char], open: char, close: char, has_quotes: bool) -> Option<usize> {
+    let (mut depth, mut quote) = (1, None);
+    let mut chars = text.iter().copied().enumerate();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' if quote != Some('\'') => drop(chars.next()),
+            '\'' | '"' if has_quotes => match quote {
+                None => quote = Some(c),
+                Some(of) if of == c => quote = None,
+                Some(_) => {}
+            },
+            _ if quote.is_some() => {}
+            c if c == open => depth += 1,
+            c if c == close => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
 /// Whether a command follows this option, as `-c` and `-lc`.
 fn is_command_option(word: &str) -> bool {
     let letters = word
@@ -451,7 +526,11 @@ mod tests {
     use super::*;
 
     fn texts(command: &str) -> Vec<String> {
-        let variable = |name: &str| (name == "HOME").then(|| "/home/me".to_owned());
+        let variable = |name: &str| match name {
+            "HOME" => Some("/home/me".to_owned()),
+            "PWD" => Some("/here".to_owned()),
+            _ => None,
+        };
         of(command, &variable)
             .into_iter()
             .map(|word| word.text)
@@ -487,7 +566,7 @@ mod tests {
             ("cat .en\\\nv", &["cat", ".env"]),
             ("echo $", &["echo", "$"]),
             ("cat 'open", &["cat", "open"]),
-            ("echo $(echo (x", &["echo", "echo", "x", ""]),
+            ("echo $(echo (x", &["echo", "echo", "x", "(x"]),
         ] {
             assert_eq!(texts(command), expected, "{command}");
         }
@@ -521,6 +600,14 @@ mod tests {
             ("(E=env; cat .$E)", &[".env"]),
             ("E=$(true); cat .en${E}v", &[".env"]),
             ("sudo bash -euc 'cat .env'", &[".env"]),
+            ("cat $(pwd)/.env \"`pwd`/.x\"", &["/here/.env", "/here/.x"]),
+            ("cat $(echo .e)nv", &[".env"]),
+            ("cat $\".env\" $'\\x2eenv' $'\\056x'", &[".env", ".x"]),
+            ("echo $'it\\'s'; cat .env", &["it's", ".env"]),
+            ("echo \"$'\"; cat .env", &["$'", ".env"]),
+            ("x=$(echo ')'; cat .env) y", &[".env", "y"]),
+            ("echo \"${F:-it's}\"; cat .env", &[".env"]),
+            ("echo \"$(echo \"a)\")\"; cat .env", &[".env"]),
         ] {
             let texts = texts(command);
             let all = expected
@@ -532,6 +619,8 @@ mod tests {
         let words = of("E='*'; cat .$E", &|_| None);
         assert!(words.iter().any(|word| word.wild && word.text == ".*"));
         let words = of("D=sub; cd -P $D", &|_| None);
+        assert!(words.iter().any(|word| word.entered && word.text == "sub"));
+        let words = of("git -C sub show", &|_| None);
         assert!(words.iter().any(|word| word.entered && word.text == "sub"));
         let words = of("cd sub && cat *.x; cat '*.y'", &|_| None);
         let marked = |mark: fn(&Word) -> bool| {
