@@ -4,6 +4,7 @@
 use super::Error;
 use super::callbacks::Answers;
 use super::floor::Floor;
+use super::side_by_side::side_by_side;
 use super::turn::Work;
 use crate::conversation::{Imported, SwitchedOff};
 use crate::extension::{
@@ -20,9 +21,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits for the extensions looks whether the client is still there.
@@ -192,32 +193,19 @@ impl Agent {
     }
 
     fn activate(&self, configs: &[Value]) -> Vec<ExtensionResult> {
-        let plans = plan(configs);
-        let results: Vec<_> = plans.iter().map(|_| OnceLock::new()).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some(plan) = plans.get(n) else { return };
-                let result = match plan {
-                    Ok(config) => self.activate_one(config),
-                    Err(failed) => failed.clone(),
-                };
-                let _ = results[n].set(result);
-            }
+        let activate = |plan: &Result<ExtensionConfig, ExtensionResult>| match plan {
+            Ok(config) => self.activate_one(config),
+            Err(failed) => failed.clone(),
         };
-        thread::scope(|scope| {
-            for n in 1..plans.len().min(SIDE_BY_SIDE) {
-                let thread = thread::Builder::new().name(format!("activate {n}"));
-                // Whoever there is does the work.
-                let _ = thread.spawn_scoped(scope, work);
+        let panicked = |plan: &Result<ExtensionConfig, ExtensionResult>| match plan {
+            Ok(config) => {
+                let name = config.name();
+                let reason = "gosling itself failed at the start of it; its log says how";
+                failure(name, format!("extension {name:?}, setup: {reason}"))
             }
-            work();
-        });
-        results
-            .into_iter()
-            .filter_map(OnceLock::into_inner)
-            .collect()
+            Err(failed) => failed.clone(),
+        };
+        side_by_side(&plan(configs), SIDE_BY_SIDE, activate, panicked)
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {

@@ -22,6 +22,7 @@ mod refused_images;
 mod registry;
 mod sessions;
 mod settings;
+mod side_by_side;
 mod table;
 mod tools;
 mod turn;

@@ -5,6 +5,7 @@ use super::{Registry, callbacks};
 use crate::conversation::Session;
 use crate::extension::{Bounds, Containers};
 use crate::store::Config;
+use crate::sys::TimeLimit;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -25,7 +26,8 @@ const LEVELS: [&str; 8] = [
 
 /// The setting `GOOSE_SESSION_IDLE_SECS`; none for never.
 pub(super) fn idle(config: &Config) -> Option<Duration> {
-    let idle = count(config, "GOOSE_SESSION_IDLE_SECS").map_or(IDLE, Duration::from_secs);
+    let idle = count(config, "GOOSE_SESSION_IDLE_SECS")
+        .map_or(IDLE, |seconds| TimeLimit::from_secs(seconds).get());
     (!idle.is_zero()).then_some(idle)
 }
 
@@ -59,7 +61,7 @@ impl Registry {
     pub(super) fn bounds(&self) -> Bounds {
         let mut bounds = Bounds::default();
         if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
-            bounds.total = Duration::from_secs(seconds);
+            bounds.total = TimeLimit::from_secs(seconds).get();
         }
         if let Some(bytes) = self.count("GOOSE_MCP_MAX_MESSAGE") {
             bounds.message = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -81,10 +83,8 @@ impl Registry {
     /// How long a user may think about what a server asks.
     pub(super) fn patience(&self) -> Duration {
         let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
-        // A deadline has to fit the clock.
-        let day = Duration::from_secs(24 * 3600);
         seconds.map_or(callbacks::PATIENCE, |seconds| {
-            Duration::from_secs(seconds).min(day)
+            TimeLimit::from_secs(seconds).get()
         })
     }
 

@@ -4,6 +4,7 @@
 //! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
 
 use crate::mcp::client::DEFAULT_TIMEOUT;
+use crate::sys::TimeLimit;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -59,7 +60,7 @@ pub struct Stdio {
     /// Environment variables whose values are secrets of the same name.
     pub env_keys: Vec<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<u64>,
+    pub timeout: Option<TimeLimit>,
     /// Shipped with the client.
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
@@ -79,7 +80,7 @@ pub struct Builtin {
     /// For people.
     pub display_name: Option<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<u64>,
+    pub timeout: Option<TimeLimit>,
     /// Shipped with the client.
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
@@ -123,7 +124,7 @@ pub struct StreamableHttp {
     /// Sent with every request; `$VAR` and `${VAR}` are filled in.
     pub headers: Envs,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<u64>,
+    pub timeout: Option<TimeLimit>,
     /// Shipped with the client.
     pub bundled: Option<bool>,
     /// The tools that may be used; all if empty.
@@ -163,7 +164,7 @@ pub struct InlinePython {
     /// The program.
     pub code: String,
     /// How long a request may take, in seconds; 300 if absent or 0.
-    pub timeout: Option<u64>,
+    pub timeout: Option<TimeLimit>,
     /// Packages that the program needs.
     pub dependencies: Option<Vec<String>>,
     /// The tools that may be used; all if empty.
@@ -408,18 +409,17 @@ impl ExtensionConfig {
 
     /// How long a request to it may take.
     pub fn timeout(&self) -> Duration {
-        let seconds = match self {
+        let limit = match self {
             ExtensionConfig::Stdio(c) => c.timeout,
             ExtensionConfig::Builtin(c) => c.timeout,
             ExtensionConfig::StreamableHttp(c) => c.timeout,
             ExtensionConfig::InlinePython(c) => c.timeout,
             _ => None,
         };
-        match seconds {
-            // Nobody means "do not wait at all".
-            None | Some(0) => DEFAULT_TIMEOUT,
-            Some(seconds) => Duration::from_secs(seconds),
-        }
+        // Zero does not mean "do not wait at all".
+        limit
+            .filter(|limit| !limit.is_zero())
+            .map_or(DEFAULT_TIMEOUT, TimeLimit::get)
     }
 
     /// In which container it is to run, whatever that of the session is: the field `container` of a `stdio`

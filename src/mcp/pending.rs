@@ -2,6 +2,7 @@
 
 use super::jsonrpc::{ErrorObject, RawJson};
 use super::transport::TransportError;
+use crate::sys::TimeLimit;
 use crate::sys::cancel::Cancel;
 use crate::sys::sync::{Clock, Condvar, Mutex, lock};
 use serde_json::value::RawValue;
@@ -11,9 +12,6 @@ use std::time::{Duration, Instant};
 
 /// How often a waiter asks a token that has a probe whether anybody still waits.
 const PROBE_EVERY: Duration = Duration::from_millis(250);
-
-/// Longer than anybody waits, and short enough to be added to any clock.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What came of a request.
 #[derive(Debug)]
@@ -166,7 +164,8 @@ impl Pending {
         call: Option<Followed>,
     ) -> Result<(i64, Arc<Slot>), Outcome> {
         let now = Clock::now();
-        let (quiet, total) = (patience.quiet.min(LONGEST), patience.total.min(LONGEST));
+        let bounded = |duration| TimeLimit::new(duration).get();
+        let (quiet, total) = (bounded(patience.quiet), bounded(patience.total));
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
             return Err(over.clone().into());

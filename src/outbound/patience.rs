@@ -1,5 +1,6 @@
 //! How long a server wants to be left alone. No clock.
 
+use crate::sys::TimeLimit;
 use std::time::{Duration, SystemTime};
 use ureq::http::header::{self, HeaderMap};
 
@@ -9,7 +10,7 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str, unit: f64| {
         let number: f64 = text.parse().ok()?;
-        Duration::try_from_secs_f64(number * unit).ok()
+        TimeLimit::from_secs_f64(number * unit).map(TimeLimit::get)
     };
     if let Some(after) = text("retry-after-ms").and_then(|text| number(text, 0.001)) {
         return Some(after);
@@ -17,7 +18,8 @@ pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     let text = text(header::RETRY_AFTER.as_str())?;
     number(text, 1.0).or_else(|| {
         let date = httpdate::parse_http_date(text).ok()?;
-        Some(date.duration_since(now).unwrap_or_default())
+        let after = date.duration_since(now).unwrap_or_default();
+        Some(TimeLimit::new(after).get())
     })
 }
 
@@ -38,6 +40,12 @@ mod tests {
             ("retry-after", "-1", None),
             ("retry-after", "NaN", None),
             ("retry-after", "1e400", None),
+            ("retry-after", "1e30", Some(TimeLimit::LONGEST.as_millis())),
+            (
+                "retry-after",
+                "Fri, 31 Dec 9999 23:59:59 GMT",
+                Some(TimeLimit::LONGEST.as_millis()),
+            ),
             ("retry-after", "soon", None),
             ("x", "1", None),
         ] {

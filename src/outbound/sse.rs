@@ -4,6 +4,7 @@
 //! skipped, unless [all are wanted](Decoder::of_any_type), and an event without data (a priming event
 //! of MCP 2025-11-25, basic/transports) delivers nothing but its id.
 
+use crate::sys::TimeLimit;
 use std::time::Duration;
 
 /// Room for a field's name and colon in a line whose value is as long as is allowed.
@@ -160,7 +161,7 @@ impl Decoder {
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
                 let digits = std::str::from_utf8(value).ok();
                 let millis = digits.and_then(|digits| digits.parse().ok());
-                self.retry = Some(Duration::from_millis(millis.unwrap_or(u64::MAX)));
+                self.retry = Some(TimeLimit::from_millis(millis.unwrap_or(u64::MAX)).get());
             }
             // A comment (no name), or a field that is not known.
             _ => {}
@@ -333,7 +334,8 @@ mod tests {
             ("99999999999999999999999", Some(u64::MAX)),
         ] {
             let decoded = decode(&[format!("retry: {text}\n\n").as_bytes()]);
-            assert_eq!(decoded.retry, millis.map(Duration::from_millis), "{text:?}");
+            let limit = millis.map(|millis| TimeLimit::from_millis(millis).get());
+            assert_eq!(decoded.retry, limit, "{text:?}");
         }
     }
 

@@ -11,11 +11,11 @@ mod tests;
 use super::names::Names;
 use super::protocol::{Decoder, Outgoing, Protocol};
 use super::{Ask, Class, Error, failure};
+use crate::sys::TimeLimit;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::time::Duration;
 
 /// In the metadata of a tool request: what the model wants back with it.
 const SIGNATURE: &str = "thoughtSignature";
@@ -188,7 +188,7 @@ impl Fault<'_> {
         if status == 429 || self.status == "RESOURCE_EXHAUSTED" {
             let delay = self.details.iter().find_map(|detail| {
                 let seconds: f64 = detail.retry_delay.strip_suffix('s')?.parse().ok()?;
-                Duration::try_from_secs_f64(seconds).ok()
+                TimeLimit::from_secs_f64(seconds).map(TimeLimit::get)
             });
             return Class::RateLimit { after: delay };
         }

@@ -1,5 +1,6 @@
 //! What a recipe says, in types. `Recipe` of Goose's OpenAPI document.
 
+use crate::sys::TimeLimit;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -158,10 +159,10 @@ pub struct Retry {
     pub on_failure: Option<String>,
     /// How long a check may take, in seconds.
     #[serde(default)]
-    pub timeout_seconds: Option<u64>,
+    pub timeout_seconds: Option<TimeLimit>,
     /// How long the clean-up may take, in seconds.
     #[serde(default)]
-    pub on_failure_timeout_seconds: Option<u64>,
+    pub on_failure_timeout_seconds: Option<TimeLimit>,
 }
 
 /// What has to be so for a success.

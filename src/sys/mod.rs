@@ -15,7 +15,10 @@ pub mod signal;
 mod spawner;
 mod sweep;
 pub(crate) mod sync;
+mod time_limit;
 mod unix;
+
+pub use time_limit::TimeLimit;
 
 use std::io;
 use std::path::Path;

@@ -43,6 +43,42 @@ fn a_call_waits_for_the_activation() {
 }
 
 #[test]
+fn a_timeout_beyond_every_clock_is_a_long_one() {
+    let forever = i64::MAX;
+    let mut server = Server::new();
+    for setting in [
+        "GOOSE_MCP_MAX_TIMEOUT",
+        "GOOSE_ELICITATION_TIMEOUT",
+        "GOOSE_SESSION_IDLE_SECS",
+    ] {
+        server = server.setting(setting, u64::MAX);
+    }
+    let server = server.start();
+    let script = Script::new();
+    let session = server.begin_session([
+        Extension::scripted("healthy", &script),
+        Extension::scripted("patient", &script).with("timeout", forever),
+        Extension::builtin("developer").with("timeout", u64::MAX),
+    ]);
+    let mut results = session.resume();
+    results.sort_by_key(|result| result["name"].to_string());
+    let expected = ["developer", "healthy", "patient"];
+    assert_eq!(
+        results,
+        expected.map(|name| json!({"name": name, "success": true}))
+    );
+    session.echoes("healthy");
+    session.echoes("patient");
+    let command = json!({"command": "echo done", "timeout_secs": 1e300});
+    let answer = session.call("developer__shell", command).is(200);
+    assert!(answer.content().contains("done"), "{}", answer.text);
+    let added = Extension::scripted("late", &script).with("timeout", u64::MAX);
+    session.add(added).is(200);
+    session.echoes("late");
+    server.never_logs("panicked");
+}
+
+#[test]
 fn extensions_come_up_side_by_side() {
     let records: Vec<Record> = (0..5).map(|_| Record::new()).collect();
     let server = Server::new().start();

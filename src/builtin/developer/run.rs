@@ -222,8 +222,7 @@ pub(super) fn run(
     };
     let woken = shared.clone();
     let _hook = cancel.on_cancel(move || woken.changed.notify_all());
-    // So late that there is no such time is never.
-    let until = limit.and_then(|limit| begin.checked_add(limit));
+    let until = limit.map(|limit| begin + limit);
     let mut line = Some(line);
     let (end, took) = thread::scope(|scope| {
         let end = shared.follow(until, cancel, &mut || {

@@ -6,8 +6,8 @@ use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::outbound::offline;
-use crate::sys;
 use crate::sys::process::Command;
+use crate::sys::{self, TimeLimit};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -92,8 +92,8 @@ impl Developer {
         allowed.map_err(ToolError::Refused)?;
         let limit = match args.timeout_secs {
             Some(seconds) => Some(
-                Duration::try_from_secs_f64(seconds)
-                    .ok()
+                TimeLimit::from_secs_f64(seconds)
+                    .map(TimeLimit::get)
                     .filter(|limit| !limit.is_zero())
                     .ok_or_else(|| {
                         let text = "`timeout_secs` is a number of seconds, more than 0";

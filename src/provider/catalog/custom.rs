@@ -4,17 +4,16 @@
 
 use super::data::Engine;
 use super::settings::{
-    CHAT, Look, Settings, base_url, bounded_timeout, join, key_header, keyless, models_url,
+    CHAT, DEFAULT_TIMEOUT, Look, Settings, base_url, join, key_header, keyless, models_url,
 };
 use crate::provider::{Class, Error};
 use crate::store::files;
-use crate::sys::lock;
+use crate::sys::{TimeLimit, lock};
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 const MAX_FILES: usize = 128;
 const MAX_FILE: u64 = 1 << 20;
@@ -39,7 +38,7 @@ pub(super) struct Custom {
     #[serde(default)]
     headers: Option<BTreeMap<String, String>>,
     #[serde(default)]
-    timeout_seconds: Option<u64>,
+    timeout_seconds: Option<TimeLimit>,
     #[serde(default)]
     supports_streaming: Option<bool>,
     #[serde(default = "yes")]
@@ -158,7 +157,9 @@ impl Custom {
             models_url: models_url(&url),
             url,
             headers,
-            timeout: (self.timeout_seconds).map_or(Duration::from_secs(600), bounded_timeout),
+            timeout: (self.timeout_seconds)
+                .filter(|limit| !limit.is_zero())
+                .map_or(DEFAULT_TIMEOUT, TimeLimit::get),
             key_hint: self
                 .key_name()
                 .map_or(String::new(), |name| format!("check {name}")),

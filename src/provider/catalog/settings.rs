@@ -8,6 +8,7 @@ use crate::provider::{
     Class, Error, OllamaOptions, OpenAiOptions, Provider, Remote, RemoteOptions,
 };
 use crate::store::{Config, Secrets};
+use crate::sys::TimeLimit;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,8 +16,7 @@ use std::time::Duration;
 
 pub(super) const CHAT: &str = "chat/completions";
 const DEFAULT_PATH: &str = "v1/chat/completions";
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
-const LONGEST_TIMEOUT: u64 = 24 * 3600;
+pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 const OLLAMA_PORT: u16 = 11434;
 const MAX_HEADERS: usize = 64;
 
@@ -237,16 +237,12 @@ fn bearer_header(token: &str) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
 }
 
-/// Seconds of silence, within reason.
+/// Seconds of silence.
 fn seconds(text: &str) -> Duration {
     match text.parse() {
         Ok(0) | Err(_) => DEFAULT_TIMEOUT,
-        Ok(seconds) => bounded_timeout(seconds),
+        Ok(seconds) => TimeLimit::from_secs(seconds).get(),
     }
-}
-
-pub(super) fn bounded_timeout(seconds: u64) -> Duration {
-    Duration::from_secs(seconds.clamp(1, LONGEST_TIMEOUT))
 }
 
 /// Headers as users write them: a JSON object, or `A=b` separated by commas or on lines of their own.

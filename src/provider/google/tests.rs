@@ -3,6 +3,7 @@ use crate::conversation::{Message, Role};
 use crate::provider::heard::{events, everyhow, read};
 use crate::provider::{Answer, ModelConfig, Purpose, Stop, ToolSpec, Usage};
 use serde_json::{Map, json};
+use std::time::Duration;
 
 const STREAM: [&str; 5] = [
     r#"{"candidates":[{"content":{"parts":[{"text":"I ponder","thought":true}],"role":"model"},"index":0}],"usageMetadata":{"promptTokenCount":9,"totalTokenCount":9},"modelVersion":"gemini-2.5-pro","responseId":"r1"}"#,

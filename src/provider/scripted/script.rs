@@ -2,6 +2,7 @@
 
 use super::super::{Class, Stop, Usage, text_of};
 use crate::conversation::{Message, Outcome, Role};
+use crate::sys::TimeLimit;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -146,7 +147,7 @@ impl TryFrom<Fields> for Step {
         let text = fields.text.map(|text| Step::Text {
             text,
             chunks: chunks.max(1),
-            delay: Duration::from_millis(delay),
+            delay: TimeLimit::from_millis(delay).get(),
         });
         let one = |call| Step::Calls(vec![call]);
         let kinds = [
@@ -157,7 +158,7 @@ impl TryFrom<Fields> for Step {
             fields.raw_call.map(one),
             fields.image.map(Step::Image),
             fields.error.map(Step::Fail),
-            fields.wait_ms.map(Duration::from_millis).map(Step::Wait),
+            (fields.wait_ms).map(|wait| Step::Wait(TimeLimit::from_millis(wait).get())),
             (fields.say_results == Some(true)).then_some(Step::SayResults),
             fields.expect.map(Step::Expect),
         ];
@@ -177,7 +178,9 @@ impl Failure {
             ClassName::Config => Class::Config,
             ClassName::Authentication => Class::Authentication,
             ClassName::RateLimit => Class::RateLimit {
-                after: self.after_ms.map(Duration::from_millis),
+                after: self
+                    .after_ms
+                    .map(|after| TimeLimit::from_millis(after).get()),
             },
             ClassName::ContextExceeded => Class::ContextExceeded,
             ClassName::Credits => Class::Credits,
