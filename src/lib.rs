@@ -75,9 +75,10 @@
 //!
 //! A builtin server has one for each call. A command of [`builtin::developer`] has one that reads what it
 //! prints, and what it left in the background for as long as that goes on, and one that tells its lines
-//! while there are any, since the client may be slow to take them; `analyze` has one for each core. Every
+//! while there are any, since the client may be slow to take them; `analyze` has one for each core. The
+//! search for what a child has left behind has one that reads the environments of other processes. Every
 //! thread has a name and an owner that joins it, apart from those writers, which end by themselves when the
-//! pipe is closed, and the few that end with the process.
+//! pipe is closed, a search that a process holds up, which ends when that does, and the few that end with the process.
 //!
 //! # Embedding
 //!

@@ -29,7 +29,8 @@
 //! - Where `/proc` is mounted with `hidepid`, nothing changes for programs of ours that may be
 //!   debugged; others, setuid ones for example, are found only in their group. Where there is no
 //!   `/proc`, or it is that of another pid namespace, groups are all there is, and a guardian may not
-//!   start; the log says so.
+//!   start; the log says so. The leaders of a family's last hundred groups are then not reaped before
+//!   the family ends, so that the ids of the groups stay their own.
 //! - What somebody else starts at a child's request (a service manager, a container engine) is not
 //!   its descendant.
 //! - If the guardian is killed, another takes its place at once. If both are killed in the same moment,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
 use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -56,6 +56,10 @@ pub struct Server {
     root: Arc<TempDir>,
     variables: Vec<(String, String)>,
     ignored: Vec<i32>,
+    /// It runs as this user.
+    user: Option<u32>,
+    /// It begins without this descriptor.
+    closed: Option<i32>,
     /// A program that becomes gosling, and its arguments before those.
     through: Vec<String>,
 }
@@ -70,6 +74,8 @@ impl Server {
             root: Arc::new(root),
             variables: Vec::new(),
             ignored: Vec::new(),
+            user: None,
+            closed: None,
             through: Vec::new(),
         }
     }
@@ -107,6 +113,18 @@ impl Server {
         self
     }
 
+    /// It runs as this user, to whom its files belong already.
+    pub fn user(mut self, user: u32) -> Self {
+        self.user = Some(user);
+        self
+    }
+
+    /// It begins without this descriptor, as `2>&-` has it.
+    pub fn without_descriptor(mut self, fd: i32) -> Self {
+        self.closed = Some(fd);
+        self
+    }
+
     /// It is started by this program, which has its own arguments before gosling's command line and becomes
     /// gosling.
     pub fn through(mut self, program: &str, arguments: &[&str]) -> Self {
@@ -118,11 +136,25 @@ impl Server {
 
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
-        self.start_as(&["agent", "--port", "0"])
+        match self.closed {
+            // It cannot say where it listens.
+            Some(_) => {
+                let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+                let port = free.local_addr().unwrap().port();
+                drop(free);
+                self.start_at(&["agent", "--port", &port.to_string()], Some(port))
+            }
+            None => self.start_as(&["agent", "--port", "0"]),
+        }
     }
 
     /// Starts another command that serves HTTP.
     pub fn start_as(self, arguments: &[&str]) -> Live {
+        self.start_at(arguments, None)
+    }
+
+    /// Waits until it listens on this port, or until it says where.
+    fn start_at(self, arguments: &[&str], port: Option<u16>) -> Live {
         let mut command = match &self.through[..] {
             [] => gosling(),
             [program, arguments @ ..] => {
@@ -131,12 +163,18 @@ impl Server {
                 command
             }
         };
-        let ignored = self.ignored.clone();
-        // SAFETY: `signal` may be called there, and ignores what can be ignored.
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        let (ignored, closed) = (self.ignored.clone(), self.closed);
+        // SAFETY: these may be called there; what cannot be ignored is not.
         unsafe {
             command.pre_exec(move || {
                 for signal in &ignored {
                     libc::signal(*signal, libc::SIG_IGN);
+                }
+                if let Some(fd) = closed {
+                    libc::close(fd);
                 }
                 Ok(())
             });
@@ -167,6 +205,10 @@ impl Server {
             log,
         };
         live.address = until("the server listens", || {
+            if let Some(port) = port {
+                let address = SocketAddr::from(([127, 0, 0, 1], port));
+                return TcpStream::connect(address).ok().map(|_| address);
+            }
             let log = live.log();
             let (_, rest) = log.split_once(" listens on http://")?;
             let (address, _) = rest.split_once(['\n', '/'])?;
