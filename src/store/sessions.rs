@@ -311,7 +311,8 @@ impl Sessions {
     /// Removes the session `id` with its messages; tells whether there was one.
     ///
     /// It is gone at once, or not at all: its folder is renamed before it is emptied, and what a
-    /// crash leaves of it is removed with the next session's making.
+    /// crash leaves of it is removed with the next session's making. A mark keeps its number from being
+    /// given again, until there is a higher one.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -330,7 +331,14 @@ impl Sessions {
         }
         lock(&self.counts).remove(id);
         self.known.forget(id);
-        files::sync_names(&self.root)?;
+        // A client that still has the id must not meet another session there.
+        let mark = self.root.join(format!("{DELETED}{id}"));
+        match private_dir().create(&mark) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Error::io("make the folder", &mark)(error));
+            }
+            _ => files::sync_names(&self.root)?,
+        }
         match fs::remove_dir_all(&doomed) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io("remove", &doomed)(error))
@@ -443,16 +451,28 @@ impl Sessions {
         Ok(number)
     }
 
-    /// The highest number of `day` in use; left-overs of deletions are removed on the way.
+    /// The highest number of `day` that was given; left-overs of deletions are removed on the way.
     fn highest(&self, day: &str) -> Result<u32> {
         let mut highest = 0;
+        let number_of = |id: &str| {
+            let (of, number) = parse_id(id)?;
+            (of == day).then_some(number)
+        };
+        let mut left_overs = Vec::new();
         for name in self.entries()? {
-            match parse_id(&name) {
-                Some((of, number)) if of == day => highest = highest.max(number),
-                None if name.starts_with(DELETED) => {
-                    let _ = fs::remove_dir_all(self.root.join(name));
-                }
-                _ => {}
+            let deleted = name.strip_prefix(DELETED);
+            let id = deleted.map_or(&*name, |rest| rest.split('-').next().unwrap_or_default());
+            let number = number_of(id).unwrap_or_default();
+            highest = highest.max(number);
+            if let Some(rest) = deleted {
+                // The mark of a number has nothing behind the id.
+                let is_mark = rest == id;
+                left_overs.push((name, if is_mark { number } else { 0 }));
+            }
+        }
+        for (name, number) in left_overs {
+            if number == 0 || number < highest {
+                let _ = fs::remove_dir_all(self.root.join(name));
             }
         }
         Ok(highest)

@@ -14,6 +14,7 @@ mod asking;
 mod calls;
 mod commands;
 mod compaction;
+mod crashes;
 mod errors;
 mod frontends;
 mod hang_up;

@@ -319,6 +319,20 @@ fn a_deleted_session_is_gone_and_its_number_is_not_given_again() {
             .ends_with("_5")
     );
 
+    // Nor is it by another process, or by this one after a restart.
+    let last = sessions.create(NewSession::default()).unwrap().id;
+    assert!(last.ends_with("_6"), "{last}");
+    sessions.delete(&last).unwrap();
+    for number in ["_7", "_8"] {
+        let other = sessions_in(&dir);
+        let next = other.create(NewSession::default()).unwrap().id;
+        assert!(next.ends_with(number), "{next}");
+        other.delete(&next).unwrap();
+    }
+    let marks = names(&dir.path().join("data/sessions"));
+    let marks = marks.iter().filter(|name| name.starts_with(".deleted-"));
+    assert_eq!(marks.count(), 2, "only the latest are kept");
+
     let left_over = session_dir(&dir, ".deleted-20261121_9-1-1");
     fs::create_dir(&left_over).unwrap();
     fs::write(left_over.join("session.json"), "{}").unwrap();
