@@ -320,6 +320,18 @@ impl Sessions {
         let Some(dir) = self.dir(id) else {
             return Ok(false);
         };
+        if !dir.exists() {
+            return Ok(false);
+        }
+        // First, so that whoever makes a folder of this name sees the mark: a client that still has the
+        // id must not meet another session there.
+        let mark = self.mark(id);
+        match private_dir().create(&mark) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Error::io("make the folder", &mark)(error));
+            }
+            _ => {}
+        }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let unique = now.unwrap_or_default().as_nanos();
         let doomed = self
@@ -331,20 +343,18 @@ impl Sessions {
         }
         lock(&self.counts).remove(id);
         self.known.forget(id);
-        // A client that still has the id must not meet another session there.
-        let mark = self.root.join(format!("{DELETED}{id}"));
-        match private_dir().create(&mark) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::io("make the folder", &mark)(error));
-            }
-            _ => files::sync_names(&self.root)?,
-        }
+        files::sync_names(&self.root)?;
         match fs::remove_dir_all(&doomed) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(Error::io("remove", &doomed)(error))
             }
             _ => Ok(true),
         }
+    }
+
+    /// What keeps the number of a deleted session from being given again.
+    fn mark(&self, id: &str) -> PathBuf {
+        self.root.join(format!("{DELETED}{id}"))
     }
 
     /// All sessions without their messages, the one that changed last first.
@@ -413,6 +423,10 @@ impl Sessions {
             let id = format!("{day}_{number}");
             let dir = self.root.join(&id);
             match private_dir().create(&dir) {
+                // Another process had it meanwhile.
+                Ok(()) if self.mark(&id).exists() => {
+                    let _ = fs::remove_dir(&dir);
+                }
                 Ok(()) => {
                     let now = files::stamp(&self.root)?;
                     if let Some(last) = &mut *lock(&self.last) {
