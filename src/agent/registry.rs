@@ -472,7 +472,7 @@ impl Registry {
         let context = Context {
             session_id: session.id.clone(),
             working_dir: session.working_dir.clone(),
-            secrets: Arc::new(move |name| match secrets.get(name) {
+            secrets: Arc::new(move |name| match secrets.get_for_extension(name) {
                 Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
                 Err(error) => Err(error.to_string()),
             }),

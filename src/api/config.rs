@@ -5,9 +5,10 @@ use crate::agent::Registry;
 use crate::extension::platform;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::slash;
-use crate::store::Level;
+use crate::store::{Level, mask};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -54,6 +55,12 @@ struct ToolPermission {
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let mut config = registry.stores().config.all()?;
+    let declared = Declared::read(registry)?;
+    for (key, value) in &mut config {
+        if declared.is_secret(key) {
+            *value = mask(value).into();
+        }
+    }
     platform::complete(&mut config);
     Ok(Response::json(&json!({ "config": config })))
 }
@@ -66,9 +73,48 @@ fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
             .secrets
             .get(&key)?
             .map(|secret| json!({ "maskedValue": secret.masked() })),
-        false => stores.config.get(&key)?,
+        false => match stores.config.get(&key)? {
+            Some(value) if Declared::read(registry)?.is_secret(&key) => {
+                Some(json!({ "maskedValue": mask(&value) }))
+            }
+            value => value,
+        },
     };
     Ok(Response::json(&value))
+}
+
+/// What providers and extensions say of the names of settings.
+struct Declared<'a> {
+    registry: &'a Registry,
+    /// By names in upper case, as variables are looked up; whether each is a secret.
+    providers: HashMap<String, bool>,
+    extensions: HashSet<String>,
+}
+
+impl<'a> Declared<'a> {
+    fn read(registry: &'a Registry) -> Result<Self, Error> {
+        let mut providers = HashMap::new();
+        for (name, is_secret) in registry.catalog().setting_names() {
+            *providers.entry(name.to_uppercase()).or_insert(false) |= is_secret;
+        }
+        let entries = registry.stores().config.extensions()?.entries;
+        let keys = (entries.iter()).filter_map(|(_, entry)| entry["env_keys"].as_array());
+        let names = keys.flatten().filter_map(Value::as_str);
+        Ok(Declared {
+            registry,
+            providers,
+            extensions: names.map(str::to_uppercase).collect(),
+        })
+    }
+
+    /// A provider knows its settings best: an extension may want one that is not secret among its
+    /// `env_keys`.
+    fn is_secret(&self, key: &str) -> bool {
+        let name = key.to_uppercase();
+        self.providers.get(&name).copied().unwrap_or_else(|| {
+            self.extensions.contains(&name) || self.registry.stores().secrets.declares(key)
+        })
+    }
 }
 
 fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {

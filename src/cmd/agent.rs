@@ -38,14 +38,14 @@ struct Options {
     offline: bool,
 }
 
-pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let mut options = Options {
         host: variable("GOOSE_HOST").unwrap_or_else(|| "127.0.0.1".to_owned()),
         port: match variable("GOOSE_PORT") {
             Some(port) => parse_port("GOOSE_PORT", &port)?,
             None => 3000,
         },
-        secret: variable("GOOSE_SERVER__SECRET_KEY"),
+        secret: server_key,
         offline: false,
     };
     while let Some(argument) = parser.next()? {
@@ -62,6 +62,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 }
 
 fn start(options: Options) -> Result<(), Failure> {
+    sys::protect_memory();
     signal::hold();
     let paths = super::paths()?;
     logging::start(&paths);

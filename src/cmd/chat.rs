@@ -12,7 +12,7 @@ use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
 use crate::conversation::{Message, Role};
 use crate::extension::ExtensionConfig;
 use crate::sys::cancel::Cancel;
-use crate::sys::signal;
+use crate::sys::{self, signal};
 use crate::text::printable;
 use input::{Input, Line};
 use interrupt::Interrupts;
@@ -108,6 +108,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 }
 
 fn chat(mut options: Options) -> Result<(), Failure> {
+    sys::protect_memory();
     signal::hold();
     let paths = super::paths()?;
     logging::start_quietly(&paths);

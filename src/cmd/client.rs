@@ -3,7 +3,7 @@
 use crate::outbound::sse::Decoder;
 use crate::sys;
 use crate::sys::cancel::Cancel;
-use crate::sys::process::{Command, Grace, Pipes, Process};
+use crate::sys::process::{Command, Grace, Pipes, Process, SERVER_KEY};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -41,6 +41,7 @@ impl OwnServer {
     /// # Errors
     /// Whatever it says instead of listening.
     pub(super) fn start() -> io::Result<Self> {
+        sys::protect_memory();
         let root = env::temp_dir().join(format!("gosling-demo-{}", sys::random_hex(8)?));
         fs::create_dir(&root)?;
         let key = sys::random_hex(16)?;
@@ -48,7 +49,7 @@ impl OwnServer {
         command
             .args(["agent", "--host", "127.0.0.1", "--port", "0"])
             .env("GOOSE_PATH_ROOT", &root)
-            .env("GOOSE_SERVER__SECRET_KEY", &key)
+            .env(SERVER_KEY, &key)
             // What the user's own environment says of models is not meant for this server.
             .env("GOOSE_SCRIPT", root.join(SCRIPT))
             .env("GOOSE_MODE", "auto")

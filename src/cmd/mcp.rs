@@ -109,6 +109,7 @@ fn serve_http(
     secret: Option<String>,
     paths: Paths,
 ) -> Result<(), Failure> {
+    sys::protect_memory();
     signal::hold();
     logging::start(&paths);
     let keyless = secret.is_none();

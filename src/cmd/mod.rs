@@ -15,6 +15,7 @@ mod words;
 
 use crate::store::Paths;
 use crate::sys;
+use crate::sys::process::SERVER_KEY;
 use lexopt::prelude::*;
 use std::ffi::OsString;
 use std::fmt;
@@ -84,11 +85,13 @@ pub fn main() -> ExitCode {
         return sys::guardian::run(&mark.to_string_lossy());
     }
     sys::guardian::enable();
+    // Whatever the command is: its children could read it there, and call the server that it is of.
+    let server_key = sys::take_variable(SERVER_KEY).filter(|key| !key.is_empty());
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
         let _ = writeln!(io::stderr(), "gosling: internal error: {reason}");
     }));
-    let (code, message) = match run(lexopt::Parser::from_env()) {
+    let (code, message) = match run(lexopt::Parser::from_env(), server_key) {
         Ok(()) => (0, None),
         Err(Failure::Told) => (1, None),
         Err(Failure::Ended(code)) => (code, None),
@@ -102,7 +105,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
+fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let command = match parser.next()? {
         None => return Err(Failure::Usage("no command given".to_owned() + HINT)),
         Some(Short('h') | Long("help")) => return print(HELP),
@@ -116,7 +119,7 @@ fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         }
     };
     let outcome = match command.to_str() {
-        Some("agent") => agent::run(parser),
+        Some("agent") => agent::run(parser, server_key),
         Some("chat") => chat::run(parser),
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),

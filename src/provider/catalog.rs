@@ -354,6 +354,18 @@ impl Catalog {
         }
     }
 
+    /// The names of all settings of providers, and whether each is a secret.
+    pub fn setting_names(&self) -> Vec<(String, bool)> {
+        let builtin = MAKERS.iter().flat_map(|maker| maker.settings);
+        let mut names: Vec<(String, bool)> = builtin
+            .map(|setting| (setting.name.to_owned(), setting.secret()))
+            .collect();
+        let customs = self.custom.read();
+        let keys = customs.iter().filter_map(Custom::key_name);
+        names.extend(keys.map(|name| (name.to_owned(), true)));
+        names
+    }
+
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
         if let Some(maker) = MAKERS.iter().find(|maker| maker.name == name) {
             return Ok(Found::Builtin(maker));

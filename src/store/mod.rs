@@ -29,13 +29,19 @@ pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
 
+use crate::sys::process::SERVER_KEY;
 use serde_json::Value;
 
-/// Looks up an environment variable; `None` if it is absent or is not Unicode.
+/// Looks up an environment variable; `None` if it is absent, is not Unicode, or is not for others to know.
 pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 fn process_env() -> Env {
-    Box::new(|name| std::env::var(name).ok())
+    // The key of the server is neither a setting nor a secret for extensions, also in a program that leaves
+    // it in its environment.
+    Box::new(|name| match name == SERVER_KEY {
+        true => None,
+        false => std::env::var(name).ok(),
+    })
 }
 
 /// The variable that overrides `key`: named like the key, else like the key in upper case.

@@ -1,12 +1,16 @@
 //! `secrets.yaml`: keys and tokens, never shown.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use serde_json::Value;
 
 use super::document::Document;
+use crate::sys::lock;
+
 use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
@@ -15,6 +19,8 @@ use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml
 pub struct Secrets {
     document: Document,
     env: Env,
+    /// Variables of the environment that extensions have asked for, in upper case.
+    asked: Mutex<HashSet<String>>,
 }
 
 /// A secret value. It shows itself only to who asks for it by name.
@@ -86,6 +92,7 @@ impl Secrets {
         Self {
             document: Document::secret(path),
             env,
+            asked: Mutex::default(),
         }
     }
 
@@ -110,6 +117,27 @@ impl Secrets {
             .get(key)
             .map(yaml::to_json)
             .map(Secret))
+    }
+
+    /// The same for an extension that calls `key` secret, which is remembered.
+    ///
+    /// # Errors
+    /// As [`Secrets::get`].
+    pub fn get_for_extension(&self, key: &str) -> Result<Option<Secret>> {
+        if env_override(&self.env, key).is_some() {
+            lock(&self.asked).insert(key.to_uppercase());
+        }
+        self.get(key)
+    }
+
+    /// Whether `key` is called secret here: it is in the file, or an extension has asked for it.
+    pub fn declares(&self, key: &str) -> bool {
+        let name = key.to_uppercase();
+        let is_same = |stored: &yaml_serde::Value| {
+            (stored.as_str()).is_some_and(|stored| stored.to_uppercase() == name)
+        };
+        let is_stored = || (self.document.load()).is_ok_and(|root| root.keys().any(is_same));
+        lock(&self.asked).contains(&name) || is_stored()
     }
 
     /// Stores `value` under `key`.

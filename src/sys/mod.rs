@@ -66,6 +66,21 @@ pub fn be_small() {
     unix::few_arenas();
 }
 
+/// Keeps programs of the same user, children of this process among them, from reading its memory, from
+/// its first environment on, and from debugging it. Root still may. Linux; elsewhere nothing is done. There
+/// are no core dumps then.
+pub fn protect_memory() {
+    unix::make_undumpable();
+}
+
+/// Takes a variable out of the environment, and out of the memory that other processes see it in: what
+/// it was, if it was Unicode. For a secret, and only while there is one thread.
+pub fn take_variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?;
+    unix::erase_variable(name);
+    value.into_string().ok()
+}
+
 /// Gives memory back to the system that was freed but is kept for later. For when nothing goes on.
 pub fn give_back_memory() {
     unix::trim_arenas();

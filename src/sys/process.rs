@@ -25,7 +25,8 @@
 //!   it in the environment alone.
 //! - A program that is setuid or has file capabilities loses the parent-death signal, and its
 //!   environment cannot be read, but the limit can. It is killed like others while its real user
-//!   is ours; once it has become another user altogether (`sudo`), we may not.
+//!   is ours; once it has become another user altogether (`sudo`), we may not. The environment of a
+//!   program that keeps others from its memory, as `gosling agent` does, cannot be read either.
 //! - Where `/proc` is mounted with `hidepid`, nothing changes for programs of ours that may be
 //!   debugged; others, setuid ones for example, are found only in their group. Where there is no
 //!   `/proc`, or it is that of another pid namespace, groups are all there is, and a guardian may not
@@ -62,8 +63,8 @@ use std::time::{Duration, Instant};
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
-/// A variable that no child inherits: who has the key may call us.
-const HIDDEN: &str = "GOOSE_SERVER__SECRET_KEY";
+/// The variable with the key of a server. No child inherits it: who has the key may call us.
+pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
 /// How often a caller that waits for a program to run looks whether it is still wanted.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a killed process may take to vanish.
@@ -315,8 +316,8 @@ impl Process {
     ) -> io::Result<(Process, Pipes)> {
         let begin = Instant::now();
         let around = std::env::var(MARK).ok();
-        if !command.says(HIDDEN) {
-            command.env_remove(HIDDEN);
+        if !command.says(SERVER_KEY) {
+            command.env_remove(SERVER_KEY);
         }
         command.env(MARK, mark.variable(around.as_deref()));
         let (stdin, to_stdin) = io::pipe()?;

@@ -6,6 +6,7 @@
 mod start;
 
 pub(super) use start::Prepared;
+use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -397,6 +398,33 @@ pub(super) fn few_arenas() {
     // SAFETY: plain integers; called before threads are made.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
+
+/// See [`protect_memory`](super::protect_memory).
+pub(super) fn make_undumpable() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: a system call with plain integers.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+    }
+}
+
+/// Overwrites the value of a variable where it is, which is where the kernel shows it, and removes it.
+/// Called while there is one thread.
+pub(super) fn erase_variable(name: &str) {
+    let Ok(c_name) = CString::new(name) else {
+        return;
+    };
+    // SAFETY: no other thread reads or changes the environment; the value is a NUL-terminated string that is
+    // ours to write to, up to its NUL.
+    unsafe {
+        let mut byte = libc::getenv(c_name.as_ptr());
+        while !byte.is_null() && *byte != 0 {
+            byte.write_volatile(0);
+            byte = byte.add(1);
+        }
+        std::env::remove_var(name);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/config` and `/config/extensions`: settings, secrets and configured extensions.
 
-use crate::support::server::{Live, Server};
+use crate::support::server::{Extension, Live, Server};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -111,6 +111,62 @@ fn secrets_are_masked_and_private() {
         .is(200)
         .gives(json!("Removed key X_SECRET"));
     assert_eq!(read(&server, "X_SECRET", true), Value::Null);
+}
+
+#[test]
+fn what_a_provider_or_an_extension_calls_secret_is_masked_however_it_is_asked_for() {
+    const VALUE: &str = "abcdefghijklmnop";
+    let server = Server::new()
+        .config(&format!(
+            "GROQ_API_KEY: {VALUE}\nOPENAI_HOST: http://127.0.0.1:1\nextensions:\n  x:\n    \
+             enabled: false\n    type: stdio\n    name: x\n    cmd: x\n    \
+             env_keys: [OF_CONFIGURED, OPENAI_HOST]\n"
+        ))
+        .secrets("STORED: other\n");
+    let folder = server.root().join("config/custom_providers");
+    fs::create_dir_all(&folder).unwrap();
+    let custom = json!({
+        "name": "mine", "engine": "openai", "display_name": "Mine", "api_key_env": "MY_OWN_KEY",
+        "base_url": "http://127.0.0.1:1", "models": [{"name": "m", "context_limit": 1000}],
+    });
+    fs::write(folder.join("mine.json"), custom.to_string()).unwrap();
+    let names = [
+        "OPENAI_API_KEY",
+        "MY_OWN_KEY",
+        "OF_CONFIGURED",
+        "OF_SESSION",
+        "STORED",
+    ];
+    let server = names
+        .iter()
+        .fold(server, |server, name| server.env(name, VALUE));
+    let server = server.start();
+    let script = crate::support::scripted::Script::new();
+    let one = Extension::scripted("one", &script).with("env_keys", ["OF_SESSION"]);
+    server.session([one]).stop();
+    let masked = json!({"maskedValue": "abcdefgh********"});
+    for name in names.into_iter().chain(["GROQ_API_KEY"]) {
+        assert_eq!(read(&server, name, false), masked, "{name}");
+        assert_ne!(read(&server, &name.to_lowercase(), false), VALUE);
+    }
+    // A provider says that this one is not.
+    assert_eq!(read(&server, "OPENAI_HOST", false), "http://127.0.0.1:1");
+    let all = server.get("/config").is(200).never_says(VALUE);
+    assert_eq!(all.body["config"]["GROQ_API_KEY"], "abcdefgh********");
+}
+
+#[test]
+fn the_servers_own_key_is_told_to_nobody() {
+    let server = Server::new().start();
+    for key in [
+        "GOOSE_SERVER__SECRET_KEY",
+        "goose_server__secret_key",
+        // The upper case of the long s is S.
+        "goose_\u{17f}erver__secret_key",
+    ] {
+        assert_eq!(read(&server, key, false), Value::Null);
+        assert_eq!(read(&server, key, true), Value::Null);
+    }
 }
 
 #[test]

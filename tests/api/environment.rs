@@ -40,6 +40,50 @@ fn a_child_never_sees_the_servers_own_key() {
     assert!(!child.to_string().contains(KEY), "{child}");
 }
 
+/// What a child finds of its parent, and whether it could read the parent's environment and its own.
+#[cfg(target_os = "linux")]
+fn inspected(server: Server) -> (String, bool, bool) {
+    let server = server.start();
+    let out = server.root().join("found");
+    let command = format!(
+        "exec 2>/dev/null; cd /proc; cat $PPID/cmdline $PPID/environ > {out:?}; \
+         cat $PPID/environ >/dev/null && echo of parent >> {out:?}; \
+         cat $$/environ >/dev/null && echo of itself >> {out:?}; exit 1"
+    );
+    server.refuses(Extension::shell("spy", &command));
+    let found = String::from_utf8_lossy(&fs::read(out).unwrap()).into_owned();
+    assert!(found.contains("agent\0--port"), "{found:?}");
+    let (parent, own) = (found.contains("of parent"), found.contains("of itself"));
+    (found, parent, own)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_child_does_not_find_the_servers_key_in_its_parent() {
+    let (found, _, own) = inspected(Server::new());
+    assert!(own && !found.contains(KEY), "{found:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_child_may_not_look_into_its_parent() {
+    let (found, parent, own) = inspected(Server::new().without_ptrace());
+    assert!(own && !parent, "{found:?}");
+}
+
+#[test]
+fn an_extension_cannot_ask_for_the_servers_key() {
+    let server = Server::new().start();
+    for key in ["GOOSE_SERVER__SECRET_KEY", "goose_server__secret_key"] {
+        let one = Extension::scripted("one", &Script::new());
+        let error = server.refuses(one.with("env_keys", [key]));
+        assert!(
+            error.contains(key) && error.contains("is not set"),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn variables_come_from_the_configuration_and_the_secrets() {
     let server = Server::new()

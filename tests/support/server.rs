@@ -62,6 +62,8 @@ pub struct Server {
     closed: Option<i32>,
     /// A program that becomes gosling, and its arguments before those.
     through: Vec<String>,
+    /// It and its children may not read the memory of any process, even where the tests run as root.
+    without_ptrace: bool,
 }
 
 impl Server {
@@ -77,6 +79,7 @@ impl Server {
             user: None,
             closed: None,
             through: Vec::new(),
+            without_ptrace: false,
         }
     }
 
@@ -134,6 +137,13 @@ impl Server {
         self
     }
 
+    /// Takes the privilege to look into other processes from it and its children, as if a user ran it.
+    #[cfg(target_os = "linux")]
+    pub fn without_ptrace(mut self) -> Self {
+        self.without_ptrace = true;
+        self
+    }
+
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
         match self.closed {
@@ -178,6 +188,20 @@ impl Server {
                 }
                 Ok(())
             });
+        }
+        #[cfg(target_os = "linux")]
+        if self.without_ptrace {
+            // CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, each of which is enough.
+            const INSPECT: [libc::c_ulong; 3] = [19, 21, 38];
+            // SAFETY: a system call with plain integers. Who may not do this has no such privilege.
+            unsafe {
+                command.pre_exec(|| {
+                    for privilege in INSPECT {
+                        libc::prctl(libc::PR_CAPBSET_DROP, privilege, 0, 0, 0);
+                    }
+                    Ok(())
+                });
+            }
         }
         let mut process = command
             .args(arguments)
