@@ -146,7 +146,8 @@
 //!
 //! So that children cannot outlive the program even if it is killed, its `main` begins as
 //! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise says that it
-//! can ([`sys::guardian`]). Records go to the `log` façade; the program chooses the logger.
+//! can ([`sys::guardian`]). A key that comes in the environment is taken out of it with
+//! [`sys::take_variable`], and [`sys::protect_memory`] keeps children from reading it elsewhere. Records go to the `log` façade; the program chooses the logger.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -182,6 +182,56 @@ fn status_with(key: &str, address: std::net::SocketAddr) -> u16 {
     support::client::Answer::read("GET /config".to_owned(), stream).status
 }
 
+/// Runs `gosling agent` in this folder, which keeps it from starting: what it says.
+#[track_caller]
+fn does_not_start(root: &TempDir) -> String {
+    let mut process = gosling()
+        .args(["agent", "--port", "0"])
+        .env("GOOSE_PATH_ROOT", root.path())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stderr = BufReader::new(process.stderr.take().unwrap());
+    let mut first = String::new();
+    stderr.read_line(&mut first).unwrap();
+    // One that listens instead would do so for ever.
+    if first.contains(" listens on ") {
+        let _ = process.kill();
+    }
+    assert_eq!(process.wait().unwrap().code(), Some(1), "{first}");
+    first
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_written_is_found_at_the_start() {
+    let in_the_way = temp_dir();
+    fs::write(in_the_way.path().join("data"), "").unwrap();
+    let said = does_not_start(&in_the_way);
+    assert!(
+        said.contains("data/sessions") && said.contains("GOOSE_PATH_ROOT"),
+        "{said}"
+    );
+    #[cfg(target_os = "linux")]
+    {
+        // Also root can make nothing there.
+        let elsewhere = temp_dir();
+        fs::create_dir(elsewhere.path().join("data")).unwrap();
+        let sessions = elsewhere.path().join("data/sessions");
+        std::os::unix::fs::symlink("/proc/self/fdinfo", sessions).unwrap();
+        let said = does_not_start(&elsewhere);
+        assert!(said.contains("data/sessions"), "{said}");
+    }
+}
+
+#[test]
+fn the_start_leaves_nothing_in_the_data_folder() {
+    let mut agent = Agent::start(temp_dir(), &[]);
+    agent.address();
+    let sessions = fs::read_dir(agent.root.path().join("data/sessions")).unwrap();
+    assert_eq!(sessions.count(), 0);
+}
+
 #[test]
 fn the_key_may_come_from_a_file() {
     let root = temp_dir();

@@ -71,6 +71,9 @@ fn start(options: Options) -> Result<(), Failure> {
         None => (sys::random_hex(24).map_err(failed("no random key"))?, true),
     };
     let stores = Stores::new(&paths);
+    stores.sessions.check_writable().map_err(failed(
+        "sessions could not be kept (GOOSE_PATH_ROOT names another place)",
+    ))?;
     let registry = Arc::new(Registry::new(stores, options.offline));
     let guard = Guard::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
     let router = api::router(registry.clone());

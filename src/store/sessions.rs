@@ -7,7 +7,7 @@
 //! full: whoever was told that it is stored finds it again.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use super::known::Known;
 use super::turn_lock::TurnLock;
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
-use crate::sys::fs::{Stamp, private_dir};
+use crate::sys::fs::{Stamp, private, private_dir};
 use crate::sys::{clock, lock};
 
 const SESSION: &str = "session.json";
@@ -97,6 +97,35 @@ impl Sessions {
             last: Mutex::new(None),
             counts: Mutex::new(HashMap::new()),
             known: Known::default(),
+        }
+    }
+
+    /// Tries whether sessions can be made: makes a file beside them, and removes it.
+    ///
+    /// # Errors
+    /// [`Error::Io`]. A full disk is none: it may have room again, and what is there can be read.
+    pub fn check_writable(&self) -> Result<()> {
+        let probe = self.root.join(format!(".probe-{}", std::process::id()));
+        let made = files::ensure_dir(&self.root).and_then(|()| {
+            let mut options = OpenOptions::new();
+            let made = private(options.write(true).create(true).truncate(true)).open(&probe);
+            made.map_err(Error::io("write into", &self.root))
+        });
+        let _ = fs::remove_file(&probe);
+        match made {
+            Err(Error::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                ) =>
+            {
+                log::warn!(
+                    "no room for sessions folder={:?} reason={source}",
+                    self.root
+                );
+                Ok(())
+            }
+            made => made.map(drop),
         }
     }
 
