@@ -31,8 +31,9 @@ enum Form {
 }
 
 impl Form {
+    /// What begins with these bytes, which have no white space before them.
     fn of(piece: &[u8]) -> Form {
-        match piece.trim_ascii_start().first() {
+        match piece.first() {
             None => Form::Unknown,
             Some(b'{') => Form::Message(Whole::default()),
             Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
@@ -58,8 +59,9 @@ impl Stream {
 }
 
 impl Decoder for Stream {
-    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+    fn push(&mut self, mut piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
         if matches!(self.form, Form::Unknown) {
+            piece = piece.trim_ascii_start();
             self.form = Form::of(piece);
         }
         let answer = &mut self.answer;

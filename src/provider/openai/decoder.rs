@@ -17,7 +17,6 @@ use crate::provider::whole::Whole;
 use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 
 /// The most bytes in one event: it may carry an image.
 const EVENT: usize = 32 << 20;
@@ -91,15 +90,14 @@ impl Reader {
 }
 
 impl Decoder for Reader {
-    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+    fn push(&mut self, mut piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
         let heard = &mut self.heard;
         if let Form::Unknown = self.form {
-            let Some(first) = piece.iter().find(|b| !b.is_ascii_whitespace()) else {
-                return Ok(false);
-            };
-            self.form = match first {
-                b'{' | b'[' => Form::Whole(Whole::default()),
-                _ => Form::Events(sse::Decoder::new(EVENT).of_any_type()),
+            piece = piece.trim_ascii_start();
+            self.form = match piece.first() {
+                None => return Ok(false),
+                Some(b'{' | b'[') => Form::Whole(Whole::default()),
+                Some(_) => Form::Events(sse::Decoder::new(EVENT).of_any_type()),
             };
         }
         match &mut self.form {
@@ -136,7 +134,6 @@ impl Decoder for Reader {
         let names = heard.names;
         let mut details = heard.details;
         let mut calls = heard.calls.into_iter();
-        let mut ids = HashSet::new();
         let content = heard.parts.into_iter().filter_map(|part| {
             Some(match part {
                 Heap::Text(text) => Content::text(text),
@@ -145,9 +142,7 @@ impl Decoder for Reader {
                 Heap::Call => {
                     let call = calls.next()?;
                     let name = names.inward(call.name);
-                    // Two calls with one id could not be told apart afterwards.
-                    let id = ids.insert(call.id.clone()).then_some(call.id);
-                    let mut request = tool_request(id, name, call.arguments);
+                    let mut request = tool_request(Some(call.id), name, call.arguments);
                     let details = std::mem::take(&mut details);
                     call.fields.keep(&mut request, details, &heard.origin);
                     Content::ToolRequest(request)
