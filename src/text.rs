@@ -1,5 +1,7 @@
 //! Text from outside, made fit to be shown.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod redact;
 
 pub use redact::{Cut, redact, redact_excerpt};
@@ -104,7 +106,7 @@ pub fn json_for_model(json: &str) -> Cow<'_, str> {
                     out.push_str(text);
                 }
             }
-            _ => out.push_str(text),
+            _ => out.push_str(&for_model(text)),
         }
     }
     out.push_str(&for_model(rest));
