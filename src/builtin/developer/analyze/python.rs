@@ -43,7 +43,8 @@ fn statement(
         _ => return import(code, at, findings),
     };
     let name = keyword + 1;
-    if !code.is_word(name) || !matches!(code.mark(name + 1), b'(' | b':' | b'[') {
+    let is_one_line = (at + 1..=name).all(|at| !code.first(at));
+    if !is_one_line || !code.is_word(name) || !matches!(code.mark(name + 1), b'(' | b':' | b'[') {
         return;
     }
     around.push((findings.found.len(), indent));
