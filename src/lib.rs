@@ -159,6 +159,11 @@ pub mod builtin;
 pub mod cmd;
 pub mod conversation;
 pub mod extension;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(all(test, not(fuzzing)))]
+mod fuzzing;
 pub mod http;
 mod json;
 pub mod mcp;

@@ -37,27 +37,8 @@ struct Package {
 
 #[test]
 fn table_lists_every_locked_package_exactly_once() {
-    let locked: BTreeSet<Package> = locked_packages().into_iter().collect();
-    let mut listed = BTreeSet::new();
-    for cells in table_rows() {
-        let package = Package {
-            name: cells[0].clone(),
-            version: cells[1].clone(),
-            checksum: cells[6].trim_matches('`').to_owned(),
-        };
-        assert!(
-            cells.iter().all(|cell| !cell.is_empty()),
-            "the row of {} {} in vendor-notes/README.md has an empty cell; fill it in",
-            package.name,
-            package.version
-        );
-        assert!(
-            listed.insert(package.clone()),
-            "vendor-notes/README.md has two rows for {} {}; remove one",
-            package.name,
-            package.version
-        );
-    }
+    let locked: BTreeSet<Package> = locked_packages("Cargo.lock").into_iter().collect();
+    let listed = listed_packages("vendor-notes/README.md");
     let missing: Vec<_> = locked.difference(&listed).collect();
     let stale: Vec<_> = listed.difference(&locked).collect();
     assert!(
@@ -70,8 +51,26 @@ fn table_lists_every_locked_package_exactly_once() {
 }
 
 #[test]
+fn fuzzer_has_the_crates_that_ship_and_those_on_its_page() {
+    if !root().join("tests/fuzz").exists() {
+        // A package of the crate has no fuzzer.
+        return;
+    }
+    let shipped: BTreeSet<Package> = locked_packages("Cargo.lock").into_iter().collect();
+    let fuzzer = locked_packages("tests/fuzz/Cargo.lock").into_iter();
+    let own = fuzzer.filter(|package| !shipped.contains(package) && package.name != "gosling-fuzz");
+    assert_eq!(
+        own.collect::<BTreeSet<_>>(),
+        listed_packages("vendor-notes/libfuzzer-sys.md"),
+        "tests/fuzz/Cargo.lock (left) has other crates of its own than vendor-notes/libfuzzer-sys.md (right). \
+         After a change of Cargo.lock, copy it to tests/fuzz and run tests/fuzz/run without `--locked`; \
+         after an update of the fuzzer, correct its page."
+    );
+}
+
+#[test]
 fn every_direct_dependency_has_a_page_of_its_version() {
-    let titles: BTreeSet<String> = locked_packages()
+    let titles: BTreeSet<String> = locked_packages("Cargo.lock")
         .into_iter()
         .map(|package| format!("# {} {}", package.name, package.version))
         .collect();
@@ -122,7 +121,7 @@ fn tree_on_linux_stays_within_the_budget() {
 
 #[test]
 fn no_async_runtime_is_locked() {
-    let found: Vec<_> = locked_packages()
+    let found: Vec<_> = locked_packages("Cargo.lock")
         .into_iter()
         .filter(|package| RUNTIMES.contains(&package.name.as_str()))
         .collect();
@@ -160,9 +159,9 @@ fn read(name: &str) -> String {
         .unwrap_or_else(|error| panic!("cannot read {name}: {error}"))
 }
 
-/// The packages of `Cargo.lock` that come from a registry, which is all but gosling itself.
-fn locked_packages() -> Vec<Package> {
-    let lock = read("Cargo.lock");
+/// The packages of a `Cargo.lock` that come from a registry, which is all but gosling itself.
+fn locked_packages(file: &str) -> Vec<Package> {
+    let lock = read(file);
     let packages: Vec<Package> = lock
         .split("[[package]]")
         .skip(1)
@@ -173,7 +172,7 @@ fn locked_packages() -> Vec<Package> {
         })
         .filter(|package| package.name != env!("CARGO_PKG_NAME"))
         .collect();
-    assert!(!packages.is_empty(), "found no packages in Cargo.lock");
+    assert!(!packages.is_empty(), "found no packages in {file}");
     packages
 }
 
@@ -187,13 +186,38 @@ fn quoted(block: &str, key: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The cells of each row of the table of crates.
-fn table_rows() -> Vec<Vec<String>> {
-    let readme = read("vendor-notes/README.md");
-    let mut lines = readme.lines().skip_while(|line| *line != COLUMNS);
+/// The packages in the table of crates on a page.
+fn listed_packages(page: &str) -> BTreeSet<Package> {
+    let mut listed = BTreeSet::new();
+    for cells in table_rows(page) {
+        let package = Package {
+            name: cells[0].clone(),
+            version: cells[1].clone(),
+            checksum: cells[6].trim_matches('`').to_owned(),
+        };
+        assert!(
+            cells.iter().all(|cell| !cell.is_empty()),
+            "the row of {} {} in {page} has an empty cell; fill it in",
+            package.name,
+            package.version
+        );
+        assert!(
+            listed.insert(package.clone()),
+            "{page} has two rows for {} {}; remove one",
+            package.name,
+            package.version
+        );
+    }
+    listed
+}
+
+/// The cells of each row of the table of crates on a page.
+fn table_rows(page: &str) -> Vec<Vec<String>> {
+    let text = read(page);
+    let mut lines = text.lines().skip_while(|line| *line != COLUMNS);
     assert!(
         lines.next().is_some() && lines.next().is_some(),
-        "vendor-notes/README.md has no table with the columns {COLUMNS}"
+        "{page} has no table with the columns {COLUMNS}"
     );
     lines
         .take_while(|line| line.starts_with('|'))
@@ -206,7 +230,7 @@ fn table_rows() -> Vec<Vec<String>> {
             assert_eq!(
                 cells.len(),
                 7,
-                "a row of vendor-notes/README.md has not seven cells: {line}"
+                "a row of {page} has not seven cells: {line}"
             );
             cells
         })

@@ -1,5 +1,7 @@
 //! The types that the API, the store and the providers share.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod import;
 mod imported;
 mod message;

@@ -19,6 +19,8 @@ mod body;
 mod connection;
 mod error;
 mod events;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod guard;
 mod head;
 mod json;

@@ -8,6 +8,8 @@
 pub mod client;
 pub mod error;
 pub mod form;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub mod jsonrpc;
 pub mod pending;
 pub(crate) mod schema;

@@ -5,6 +5,8 @@
 //! [`sse`] reads event streams, `said` makes a server's words fit to be shown. The environment says
 //! which `proxy` leads to a server and whom to `trust`, and a server how long to leave it alone.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub(crate) mod offline;
 mod patience;
 mod proxy;

@@ -1,4 +1,4 @@
-//! For tests of decoders: what a listener heard, and streams cut into pieces of every size.
+//! For tests and fuzzing of decoders: what a listener heard, and streams cut into pieces of every size.
 
 use super::protocol::Decoder;
 use super::{Answer, Error, Listener};
@@ -49,6 +49,7 @@ pub(super) fn read(
 }
 
 /// Reads a stream in one piece, cut in two at every byte, and byte by byte.
+#[cfg(test)]
 pub(super) fn everyhow(
     decoder: impl Fn() -> Box<dyn Decoder>,
     stream: &[u8],
@@ -63,6 +64,7 @@ pub(super) fn everyhow(
 }
 
 /// A stream of server-sent events with this data, one a line; each gets its `type` as its name.
+#[cfg(test)]
 pub(super) fn events(lines: &[&str]) -> Vec<u8> {
     let mut stream = String::new();
     for line in lines {

@@ -9,8 +9,10 @@ mod calls;
 mod catalog;
 mod error;
 mod failure;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod google;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 mod heard;
 pub mod lead_worker;
 mod lenient;

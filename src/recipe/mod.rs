@@ -3,6 +3,8 @@
 
 mod check;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub mod library;
 pub mod link;
 mod model;

@@ -8,6 +8,8 @@ mod config;
 mod document;
 mod error;
 pub mod files;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod journal;
 mod known;
 mod paths;

@@ -5,6 +5,8 @@ mod analyze;
 mod editor;
 mod edits;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod guard;
 mod history;
 mod image;

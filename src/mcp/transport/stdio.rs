@@ -6,6 +6,8 @@
 //! So a call wakes nobody but the server and the caller.
 //! MCP 2025-11-25, basic/transports, stdio; CORE §8.1; SERVER §4.2.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod incoming;
 mod lines;
 mod outgoing;

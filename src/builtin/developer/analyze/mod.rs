@@ -46,6 +46,8 @@ mod c;
 mod code;
 mod detail;
 mod focus;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod jvm;
 mod language;
 mod lexer;

@@ -2,6 +2,8 @@
 //! smaller by a program of the system ([`shrink`]).
 
 mod format;
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod shrink;
 
 use super::program::Programs;

@@ -1,0 +1,32 @@
+//! What a fuzzer checks of source code, which may be anything in a repository of a stranger.
+
+use super::language::Language::{self, *};
+use super::outline::Outline;
+
+const LANGUAGES: [Language; 11] = [
+    Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C, Cpp,
+];
+
+/// Whatever the text is, what is found in it has a place in it.
+pub(crate) fn source(input: &[u8]) {
+    for language in LANGUAGES {
+        let outline = Outline::of(input, language, true);
+        let lines = 1..=outline.lines as u32 + 1;
+        for definition in &outline.definitions {
+            assert!(!definition.name.is_empty());
+            assert!(lines.contains(&definition.line) && lines.contains(&definition.end_line));
+            assert!(
+                definition.line <= definition.end_line,
+                "{language:?} {definition:?}"
+            );
+        }
+        for call in &outline.calls {
+            let within = call.within.map_or(0, |within| within as usize);
+            assert!(call.within.is_none() || within < outline.definitions.len());
+            assert!(lines.contains(&call.line));
+        }
+        assert!(outline.imports.iter().all(|(line, _)| lines.contains(line)));
+        let only = Outline::of(input, language, false);
+        assert_eq!(only.definitions.len(), outline.definitions.len());
+    }
+}

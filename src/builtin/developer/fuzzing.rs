@@ -1,0 +1,160 @@
+//! What a fuzzer checks of what models and repositories hand to the tools: diffs, commands, patterns.
+
+use super::guard::without_braces;
+use super::{edits, patch, words};
+use crate::fuzzing::texts;
+use ignore::gitignore::GitignoreBuilder;
+use std::path::Path;
+
+pub(crate) use super::analyze::fuzzing::source;
+pub(crate) use super::image::fuzzing::image_header;
+
+/// A diff of two texts makes the second of the first; any other leaves alone what it does not name.
+pub(crate) fn patch(input: &[u8]) {
+    let [old, new, diff] = texts(input);
+    if let Ok(patches) = patch::parse(&diff) {
+        assert!(!patches.is_empty());
+        for patch in &patches {
+            if let Ok((made, first, last)) = patch.apply(&old) {
+                only_between(&old, &made, first, last);
+            }
+        }
+    }
+    let is_plain = |text: &str| !text.contains('\r');
+    if is_plain(&old) && is_plain(&new) && old != new {
+        let diff = diff_of(&old, &new);
+        let patches = patch::parse(&diff).unwrap_or_else(|why| panic!("{why}: {diff:?}"));
+        assert_eq!(patches.len(), 1, "{diff:?}");
+        let made = patches[0].apply(&old).map(|(made, ..)| made);
+        assert_eq!(made.as_deref(), Ok(new.as_str()), "{diff:?}");
+        // Lines of Windows stay so.
+        let windows = |text: &str| text.replace('\n', "\r\n");
+        if old.contains('\n') {
+            let made = patches[0].apply(&windows(&old)).map(|(made, ..)| made);
+            assert_eq!(made, Ok(windows(&new)), "{diff:?}");
+        }
+    }
+    edited(&old, &new);
+}
+
+/// What comes before the first line that differs, and behind the last, is as it was.
+fn only_between(old: &str, new: &str, first: usize, last: usize) {
+    // The last line may gain or lose its end, before which a CR counts as part of it.
+    let lines = |text: &str| -> Vec<String> {
+        let lines = edits::split(text).into_iter();
+        lines
+            .map(|line| line.text.trim_end_matches('\r').to_owned())
+            .collect()
+    };
+    let (old_lines, new_lines) = (lines(old), lines(new));
+    let before = &new_lines[..first.saturating_sub(1).min(new_lines.len())];
+    let behind = &new_lines[last.min(new_lines.len())..];
+    let shown = || format!("{old:?} became {new:?}, from {first} to {last}");
+    assert!(old_lines.starts_with(before), "{}", shown());
+    assert!(old_lines.ends_with(behind), "{}", shown());
+}
+
+/// A unified diff with one hunk, without lines around it.
+fn diff_of(old: &str, new: &str) -> String {
+    let (old_lines, new_lines) = (edits::split(old), edits::split(new));
+    let count = |lines: &[edits::Line<'_>]| match lines.len() {
+        0 => "0,0".to_owned(),
+        count => format!("1,{count}"),
+    };
+    let mut diff = format!(
+        "--- a/f\n+++ b/f\n@@ -{} +{} @@\n",
+        count(&old_lines),
+        count(&new_lines)
+    );
+    for (sign, lines) in [('-', &old_lines), ('+', &new_lines)] {
+        for line in lines {
+            diff.push(sign);
+            diff.push_str(line.text);
+            diff.push('\n');
+            if line.end.is_empty() {
+                diff.push_str("\\ No newline at end of file\n");
+            }
+        }
+    }
+    diff
+}
+
+/// The other ways to edit a text.
+fn edited(text: &str, new: &str) {
+    let (plain, plain_new) = (edits::plain(text), edits::plain(new));
+    // Where a lone CR comes to stand before a line feed is left open.
+    if !plain.contains('\r') && !plain_new.contains('\r') {
+        let (from, to) = (plain.len() / 3, plain.len() - plain.len() / 4);
+        let place = plain.floor_char_boundary(from)..plain.ceil_char_boundary(to);
+        let made = edits::splice(text, &place, &plain_new);
+        let expected = [&plain[..place.start], &plain_new, &plain[place.end..]].concat();
+        assert_eq!(edits::plain(&made), expected, "{text:?} {place:?} {new:?}");
+    }
+    let lines = edits::split(text).len();
+    let made = edits::insert(text, lines / 2, new);
+    assert_eq!(edits::is_open(&made), edits::is_open(text));
+    let made = edits::rewrite(text, new);
+    assert!(edits::plain(&made).ends_with(&*edits::plain(edits::split_bom(new).1)));
+}
+
+/// The words of a command and the patterns of `.gooseignore`: a name that is written plainly is found.
+pub(crate) fn shell_words(input: &[u8]) {
+    let [command, patterns, name] = texts(input);
+    let variable = |name: &str| (name.len() < 3).then(|| "a value".to_owned());
+    let found = words::of(&command, &variable);
+    for word in found.iter().take(50) {
+        let braces = words::braces(&word.text);
+        assert!(!braces.is_empty());
+        assert!(words::fits("*", &word.text) || word.text.starts_with('.'));
+    }
+    let is_plain = |c: char| !c.is_control() && c != '\'';
+    if !name.is_empty() && name.chars().all(is_plain) {
+        for command in [
+            format!("cat '{name}'"),
+            format!("cd x && cat <'{name}' | wc; true"),
+            format!("bash -c \"cat '{}'\"", in_double_quotes(&name)),
+        ] {
+            let found = words::of(&command, &variable);
+            assert!(
+                found.iter().any(|word| word.text == name),
+                "{command:?}: {found:?}"
+            );
+        }
+        let literal = name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.".contains(c));
+        assert!(!literal || words::fits(&name, &name));
+    }
+    ignored(&patterns, &name);
+}
+
+fn in_double_quotes(text: &str) -> String {
+    let mut quoted = String::new();
+    for c in text.chars() {
+        if "\"\\$`".contains(c) {
+            quoted.push('\\');
+        }
+        quoted.push(c);
+    }
+    quoted
+}
+
+fn ignored(patterns: &str, name: &str) {
+    let mut builder = GitignoreBuilder::new("/");
+    for line in patterns.lines().take(20) {
+        let line = without_braces(line);
+        if line.len() > 1_000 || builder.add_line(None, &line).is_err() {
+            return;
+        }
+    }
+    let Ok(rules) = builder.build() else { return };
+    let _ = rules.matched(Path::new(name), false);
+    let plainly = |c: char| c.is_alphanumeric() || "-_.{}".contains(c);
+    let last = patterns.lines().take(20).last().unwrap_or_default();
+    if !last.is_empty() && last.chars().all(plainly) && !matches!(last, "." | "..") {
+        assert!(
+            rules.matched(Path::new(last), false).is_ignore(),
+            "{last:?}"
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! What a fuzzer checks of the headers of images.
+
+use super::format::look;
+
+/// The beginning of a file says less than all of it, and nothing else.
+pub(crate) fn image_header(input: &[u8]) {
+    let Some(whole) = look(input) else {
+        for end in 0..input.len().min(64) {
+            assert_eq!(look(&input[..end]), None);
+        }
+        return;
+    };
+    assert!(!whole.sound || whole.size.is_some());
+    assert!(
+        whole
+            .size
+            .is_none_or(|(width, height)| width > 0 && height > 0)
+    );
+    for end in (0..input.len()).step_by(1 + input.len() / 64) {
+        if let Some(part) = look(&input[..end]) {
+            assert_eq!(part.format, whole.format);
+            assert!(part.size.is_none() || part.size == whole.size);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The way in for the fuzzer in `tests/fuzz`: the parsers that outsiders reach, and what holds of them
+//! whatever the bytes are.
+//!
+//! A target is a function of bytes that panics when a property does not hold. The targets are in files
+//! named `fuzzing.rs` next to the parsers that they check, most of which are private. `tests/fuzz/run`
+//! builds the crate with `--cfg fuzzing` and searches for inputs that break a target; `cargo test`
+//! compiles the targets too and plays the seeds. No other build contains them.
+
+use crate::{builtin, conversation, http, json, mcp, outbound, provider, recipe, store, text};
+
+/// One parser, or a few that read the same bytes.
+pub struct Target {
+    /// That of the folder with its seeds.
+    pub name: &'static str,
+    /// Panics when a property does not hold of these bytes.
+    pub check: fn(&[u8]),
+    /// How many bytes of memory one byte of input may take, the check's own included.
+    #[cfg_attr(not(fuzzing), expect(dead_code, reason = "only the fuzzer counts"))]
+    pub memory: usize,
+}
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    target("http_head", http::fuzzing::head, 150),
+    target("http_chunked", http::fuzzing::chunked, 50),
+    target("http_json", http::fuzzing::json_body, 300),
+    target("jsonrpc", mcp::fuzzing::json_rpc, 300),
+    target("sse", outbound::fuzzing::sse, 100),
+    target("openai", provider::fuzzing::openai, 600),
+    target("anthropic", provider::fuzzing::anthropic, 600),
+    target("ollama", provider::fuzzing::ollama, 600),
+    target("google", provider::fuzzing::google, 600),
+    target("tool_schema", provider::fuzzing::tool_schema, 1000),
+    target("tool_result", provider::fuzzing::tool_result, 1000),
+    target("mcp_form", mcp::fuzzing::form, 600),
+    target("response_head", outbound::fuzzing::response_head, 200),
+    target("yaml", store::fuzzing::yaml, 1000),
+    target("recipe", recipe::fuzzing::recipe, 1000),
+    target("template", recipe::fuzzing::template, 3000),
+    target("session_import", conversation::fuzzing::import, 600),
+    target("patch", builtin::developer::fuzzing::patch, 300),
+    target(
+        "shell_words",
+        builtin::developer::fuzzing::shell_words,
+        1000,
+    ),
+    target(
+        "image_header",
+        builtin::developer::fuzzing::image_header,
+        50,
+    ),
+    target("source", builtin::developer::fuzzing::source, 1000),
+    target("redaction", redaction, 200),
+];
+
+const fn target(name: &'static str, check: fn(&[u8]), memory: usize) -> Target {
+    Target {
+        name,
+        check,
+        memory,
+    }
+}
+
+/// Separates the parts of an input for targets that take several: ASCII's record separator.
+const SEPARATOR: u8 = 0x1e;
+
+/// The parts of an input; those that it does not have are empty.
+pub(crate) fn parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
+    let mut parts = input.splitn(N, |byte| *byte == SEPARATOR);
+    [(); N].map(|()| parts.next().unwrap_or_default())
+}
+
+/// The same as text: what is not UTF-8 becomes U+FFFD.
+pub(crate) fn texts<const N: usize>(input: &[u8]) -> [String; N] {
+    parts(input).map(|part| String::from_utf8_lossy(part).into_owned())
+}
+
+/// The input in pieces, cut in three ways: not at all, once, and into pieces of 1 to 8 bytes. Where it is
+/// cut follows from the bytes, so that an input always means the same.
+pub(crate) fn cuts(input: &[u8]) -> [Vec<&[u8]>; 3] {
+    let mut state = (input.iter()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let (first, second) = input.split_at(state as usize % (input.len() + 1));
+    let (mut small, mut rest) = (Vec::new(), input);
+    while !rest.is_empty() {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let (piece, behind) = rest.split_at((1 + (state >> 61) as usize).min(rest.len()));
+        small.push(piece);
+        rest = behind;
+    }
+    [vec![input], vec![first, second], small]
+}
+
+/// How deep a value is nested.
+pub(crate) fn depth_of(value: &serde_json::Value) -> usize {
+    match value {
+        serde_json::Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
+        serde_json::Value::Object(map) => 1 + map.values().map(depth_of).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Secrets, and characters that no person sees, do not come through.
+fn redaction(input: &[u8]) {
+    let [text, secrets] = texts(input);
+    let secrets: Vec<String> = secrets.lines().take(8).map(str::to_owned).collect();
+    text::fuzzing::redacted(&text, &secrets);
+    text::fuzzing::visible(&text);
+    let Ok(value) = json::from_str::<serde_json::Value>(&text) else {
+        return;
+    };
+    let read = text::json_for_model(&text);
+    assert_eq!(text::json_for_model(&read), read);
+    let read: serde_json::Value = json::from_str(&read).expect("JSON without characters is JSON");
+    assert_eq!(depth_of(&read), depth_of(&value));
+    text::fuzzing::nothing_hidden(&read);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn seeds_hold_the_properties_of_their_targets() {
+        let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
+        if !fuzz.exists() {
+            // A package of the crate has no fuzzer.
+            return;
+        }
+        for target in TARGETS {
+            let folder = fuzz.join("seeds").join(target.name);
+            let files = fs::read_dir(&folder);
+            let files = files.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+            let mut seeds = 0;
+            for file in files {
+                let path = file.unwrap().path();
+                println!("{}", path.display());
+                (target.check)(&fs::read(&path).unwrap());
+                seeds += 1;
+            }
+            assert!(seeds > 0, "{} has no seeds", target.name);
+        }
+        let folders = fs::read_dir(fuzz.join("seeds")).unwrap().count();
+        assert_eq!(folders, TARGETS.len(), "a folder of seeds has no target");
+    }
+
+    #[test]
+    fn pieces_make_up_the_input() {
+        for input in [&b""[..], b"a", b"data: 1\n\ndata: 2\n\n"] {
+            for pieces in cuts(input) {
+                assert_eq!(pieces.concat(), input);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a fuzzer checks of the protocol: JSON-RPC messages on their way in and out, forms and arguments.
+
+use super::jsonrpc::{self, Malformed, Message, Payload};
+use super::transport::stdio;
+use super::types::Tool;
+use super::{form, schema};
+use crate::fuzzing::{cuts, texts};
+use crate::json;
+use serde_json::{Map, Value};
+
+/// Lines are the same wherever they are cut, and a message means the same when it is written again.
+pub(crate) fn json_rpc(input: &[u8]) {
+    const LIMIT: usize = 4 << 10;
+    let lines = cuts(input).map(|pieces| stdio::fuzzing::lines(&pieces, LIMIT));
+    assert_eq!(lines[0].0, lines[1].0, "cut once");
+    assert_eq!(lines[0].0, lines[2].0, "cut often");
+    let whole = std::iter::once(input.to_vec());
+    for line in whole.chain(lines.into_iter().next().unwrap_or_default().0) {
+        match jsonrpc::parse(&line, true) {
+            Ok(Payload::One(message)) => same_again(&message),
+            Ok(Payload::Batch(parts)) => {
+                assert!(!parts.is_empty());
+                parts.iter().flatten().for_each(same_again);
+                assert!(matches!(
+                    jsonrpc::parse(&line, false),
+                    Err(Malformed::Batch)
+                ));
+            }
+            Err(malformed) => assert!(malformed.to_string().len() < 500 + 4 * line.len()),
+        }
+    }
+}
+
+fn same_again(message: &Message) {
+    if let Message::Response { id: None, outcome } = message {
+        assert!(outcome.is_err(), "an answer to nothing");
+    }
+    let bytes = match message {
+        Message::Request { id, method, params } => jsonrpc::request(id, method, params.as_ref()),
+        Message::Notification { method, params } => jsonrpc::notification(method, params.as_ref()),
+        Message::Response { id, outcome } => jsonrpc::response(id.as_ref(), outcome.as_ref()),
+    };
+    let bytes = bytes.expect("a message can be written");
+    assert!(!bytes.contains(&b'\n') || format!("{message:?}").contains("\\n"));
+    let Ok(Payload::One(again)) = jsonrpc::parse(&bytes, false) else {
+        panic!("a message that was written cannot be read: {message:?}");
+    };
+    assert_eq!(format!("{again:?}"), format!("{message:?}"));
+}
+
+/// Answers to forms, and arguments of tools: the schema and the values come from two different outsiders.
+pub(crate) fn form(input: &[u8]) {
+    let [schema, values] = texts(input);
+    let Ok(schema) = json::from_str::<Value>(&schema) else {
+        return;
+    };
+    let values: Map<String, Value> = json::from_str(&values).unwrap_or_default();
+    let defaults = form::defaults(&schema);
+    match form::complete(&schema, values.clone()) {
+        Ok(answer) => {
+            assert!(defaults.keys().all(|name| answer.contains_key(name)));
+            assert!(values.iter().all(|(name, value)| answer[name] == *value));
+            assert_eq!(form::complete(&schema, answer.clone()), Ok(answer));
+        }
+        Err(wrong) => {
+            assert!(!wrong.is_empty());
+            assert!(
+                wrong
+                    .iter()
+                    .all(|reason| !reason.contains(char::is_control))
+            );
+        }
+    }
+    let wrong = schema::mismatches(&schema, &values);
+    if let Some(coerced) = schema::coerce(&schema, &values) {
+        assert!(coerced.keys().eq(values.keys()));
+        assert_ne!(coerced, values, "what is right stays as it is");
+        assert!(
+            !wrong.is_empty(),
+            "{values:?} fits, and becomes {coerced:?}"
+        );
+    }
+    if let Ok(tool) = json::from_value::<Tool>(&schema) {
+        assert!(tool.parameters().len() <= input.len());
+    }
+}

@@ -1,0 +1,180 @@
+//! What a fuzzer checks of what servers answer: event streams and the fields of response heads.
+
+use super::sse::{Decoder, TooLong};
+use super::{redirect, retry_after, said};
+use crate::fuzzing::{cuts, texts};
+use crate::mcp::transport::http::challenge::{Denied, challenges};
+use std::time::{Duration, SystemTime};
+use ureq::http::{HeaderMap, HeaderValue, Uri, header};
+
+const LIMIT: usize = 1 << 10;
+
+/// An event stream is the same wherever it is cut, and what a simpler reading takes it for.
+pub(crate) fn sse(input: &[u8]) {
+    let read = cuts(input).map(|pieces| read(Decoder::new(LIMIT), &pieces));
+    assert_eq!(read[0], read[1], "cut once");
+    assert_eq!(read[0], read[2], "cut often");
+    let [Read { events, ended, .. }, ..] = &read;
+    assert!(
+        events
+            .iter()
+            .all(|data| !data.is_empty() && data.len() <= LIMIT)
+    );
+    if ended.is_ok() && input.len() <= LIMIT {
+        assert_eq!(*events, simply(input));
+    }
+    let any = self::read(Decoder::new(LIMIT).of_any_type(), &[input]);
+    assert!(any.events.len() >= events.len());
+    torn(input, events);
+}
+
+#[derive(Debug, PartialEq)]
+struct Read {
+    events: Vec<Vec<u8>>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
+    ended: Result<(), TooLong>,
+}
+
+fn read(mut decoder: Decoder, pieces: &[&[u8]]) -> Read {
+    let mut events = Vec::new();
+    let mut push = |piece: &&[u8]| decoder.push(piece, |data| events.push(data.to_vec()));
+    let ended = pieces.iter().try_for_each(&mut push);
+    assert_eq!(decoder.delivered(), events.len() as u64);
+    Read {
+        events,
+        last_id: decoder.last_id().map(str::to_owned),
+        retry: decoder.retry(),
+        ended,
+    }
+}
+
+/// The data of message events, by a reading that has all of the stream at once.
+fn simply(input: &[u8]) -> Vec<Vec<u8>> {
+    let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
+    let mut bytes = input.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\r' => {
+                bytes.next_if_eq(&&b'\n');
+                lines.push(Vec::new());
+            }
+            b'\n' => lines.push(Vec::new()),
+            byte => lines.last_mut().expect("there is one").push(*byte),
+        }
+    }
+    lines.pop();
+    if let Some(first) = lines.first_mut()
+        && first.starts_with(b"\xef\xbb\xbf")
+    {
+        first.drain(..3);
+    }
+    let (mut events, mut data, mut is_message) = (Vec::new(), Vec::<Vec<u8>>::new(), true);
+    for line in lines {
+        let colon = line.iter().position(|byte| *byte == b':');
+        let (name, value) = line.split_at(colon.unwrap_or(line.len()));
+        let value = value.strip_prefix(b":").unwrap_or(value);
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match name {
+            b"data" => data.push(value.to_vec()),
+            b"event" => is_message = value.is_empty() || value == b"message",
+            _ if line.is_empty() => {
+                let whole = std::mem::take(&mut data).join(&b'\n');
+                if std::mem::replace(&mut is_message, true) && !whole.is_empty() {
+                    events.push(whole);
+                }
+            }
+            _ => {}
+        }
+    }
+    events
+}
+
+/// A connection that breaks loses what was incomplete and nothing else.
+fn torn(input: &[u8], whole: &[Vec<u8>]) {
+    let (before, _) = input.split_at(input.len() / 2);
+    let (mut decoder, mut events) = (Decoder::new(LIMIT), Vec::new());
+    if decoder
+        .push(before, |data| events.push(data.to_vec()))
+        .is_err()
+    {
+        return;
+    }
+    assert!(whole.starts_with(&events));
+    let (last_id, retry) = (decoder.last_id().map(str::to_owned), decoder.retry());
+    decoder.reconnected();
+    let count = events.len();
+    let pushed = decoder.push(b"data: again\n\n", |data| events.push(data.to_vec()));
+    assert_eq!(
+        (pushed, &events[count..]),
+        (Ok(()), &[b"again".to_vec()][..])
+    );
+    assert_eq!(
+        (decoder.last_id(), decoder.retry()),
+        (last_id.as_deref(), retry)
+    );
+}
+
+/// Fields of a response head that say what to do next, and the words of a refusal.
+pub(crate) fn response_head(input: &[u8]) {
+    let [text, location] = texts(input);
+    let all = challenges(&text);
+    assert!(all.len() <= 8);
+    let is_token = |c: char| c.is_ascii_graphic() && !"\"(),/:;<=>?@[\\]{}".contains(c);
+    for challenge in &all {
+        assert!(challenge.scheme.chars().all(is_token) && !challenge.scheme.is_empty());
+        assert!(challenge.parameters.len() <= 16);
+        for (name, value) in &challenge.parameters {
+            assert!(name.chars().all(is_token) && value.chars().count() <= 2_000);
+            assert_eq!(
+                challenge.parameter(name),
+                Some(value.as_str()),
+                "one of each name"
+            );
+        }
+    }
+    let words = said::words(input);
+    assert!(words.chars().count() <= 5_010);
+    for authorized in [false, true] {
+        let denied = Denied {
+            code: 401,
+            challenges: all.clone(),
+            authorized,
+            detail: words.clone(),
+        };
+        let shown = denied.to_string();
+        assert!(!shown.contains(char::is_control), "{shown:?}");
+    }
+    let mut headers = HeaderMap::new();
+    if let Ok(value) = HeaderValue::from_bytes(text.as_bytes()) {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 31);
+        headers.insert(header::RETRY_AFTER, value.clone());
+        let _ = retry_after(&headers, now);
+        headers.insert("retry-after-ms", value);
+        let _ = retry_after(&headers, now);
+    }
+    redirected(&location);
+}
+
+/// A redirect stays on the web, and a path stays on the server.
+fn redirected(location: &str) {
+    let base: Uri = "https://h:444/a/b?c".parse().expect("a URI");
+    let Some(to) = redirect::resolve(&base, location.as_bytes()) else {
+        return;
+    };
+    assert!(matches!(to.scheme_str(), Some("http" | "https")));
+    let path = location.trim();
+    if !path.starts_with("//")
+        && !path
+            .split(['/', '?', '#'])
+            .next()
+            .unwrap_or("")
+            .contains(':')
+    {
+        assert!(redirect::is_same_origin(&base, &to), "{to}");
+        assert!(!to.path().split('/').any(|part| part == ".."), "{to}");
+    }
+    if redirect::is_same_origin(&base, &to) {
+        assert_eq!((to.host(), to.port_u16()), (Some("h"), Some(444)));
+    }
+}

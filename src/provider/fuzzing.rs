@@ -1,0 +1,268 @@
+//! What a fuzzer checks of the protocols of providers: the streams of answers, and schemas and results of
+//! tools on their way out.
+
+use super::anthropic::Anthropic;
+use super::calls::{reject_cut_off, separate};
+use super::google::Google;
+use super::heard;
+use super::ollama::{Ollama, OllamaOptions};
+use super::openai::{OpenAi, OpenAiOptions};
+use super::parts;
+use super::protocol::Protocol;
+use super::{Answer, Ask, Error, ModelConfig, Purpose, ToolSpec};
+use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
+use crate::fuzzing::{cuts, texts};
+use crate::json;
+use crate::mcp::types::CallToolResult;
+use crate::text;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+
+/// How deep the arguments of a call may be nested.
+const DEPTH: usize = 100;
+
+pub(crate) fn openai(input: &[u8]) {
+    answer(&protocols()[0], input, Order::Kept);
+}
+
+pub(crate) fn anthropic(input: &[u8]) {
+    // Its parts may grow side by side.
+    answer(&protocols()[1], input, Order::Mixed);
+}
+
+pub(crate) fn ollama(input: &[u8]) {
+    answer(&protocols()[2], input, Order::Kept);
+}
+
+pub(crate) fn google(input: &[u8]) {
+    answer(&protocols()[3], input, Order::Kept);
+}
+
+type Boxed = Box<dyn Protocol>;
+
+fn protocols() -> [Boxed; 4] {
+    let openai = OpenAiOptions::new("http://h/v1/chat/completions", "http://h/v1/models");
+    let ollama = OllamaOptions {
+        base_url: "http://h".to_owned(),
+        headers: Vec::new(),
+    };
+    [
+        Box::new(OpenAi::new(openai)),
+        Box::new(Anthropic::new("http://h", Vec::new(), true)),
+        Box::new(Ollama::new(ollama)),
+        Box::new(Google::new("http://h", Vec::new())),
+    ]
+}
+
+/// Whether texts are told in the order in which the answer has them.
+#[derive(PartialEq)]
+enum Order {
+    Kept,
+    Mixed,
+}
+
+/// An answer is the same wherever it is cut, holds what was told while it came, and can be told again.
+fn answer(protocol: &Boxed, input: &[u8], order: Order) {
+    let model = ModelConfig::default();
+    let ask = ask(&model, &[], &[]);
+    let read = cuts(input).map(|pieces| {
+        let (heard, mut answer) = heard::read(protocol.decoder(&ask), &pieces);
+        if let Ok(answer) = &mut answer {
+            separate(answer);
+            reject_cut_off(answer);
+        }
+        (heard, answer)
+    });
+    let [one, two, many] = read
+        .each_ref()
+        .map(|(heard, answer)| (heard, comparable(answer)));
+    assert_eq!(one, two, "cut once");
+    assert_eq!(one, many, "cut often");
+    for status in [400, 429, 500] {
+        let (_, words) = protocol.failure(status, input);
+        assert!(words.len() <= 500 + 6 * input.len());
+    }
+    if let Ok(models) = protocol.read_models(input) {
+        assert!(models.len() <= input.len());
+    }
+    let [(heard, Ok(answer)), ..] = read else {
+        return;
+    };
+    told(&heard, &answer, &order);
+    retold(protocol, answer);
+}
+
+/// An answer or error without the ids that were drawn for calls that came without.
+fn comparable(answer: &Result<Answer, Error>) -> String {
+    let answer = match answer {
+        Err(error) => return format!("{error:?}"),
+        Ok(answer) => answer,
+    };
+    let mut content = json::to_value(&answer.content).expect("content can be written");
+    for part in content.as_array_mut().into_iter().flatten() {
+        if let Some(id) = part.get_mut("id")
+            && id.as_str().is_some_and(is_drawn)
+        {
+            *id = Value::Null;
+        }
+    }
+    format!(
+        "{:?} {:?} {:?} {content}",
+        answer.id, answer.usage, answer.stop
+    )
+}
+
+fn is_drawn(id: &str) -> bool {
+    let digits = id.strip_prefix("call_");
+    digits.is_some_and(|digits| digits.len() == 24 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+fn told(heard: &str, answer: &Answer, order: &Order) {
+    let (mut texts, mut length) = (String::new(), 0);
+    let mut ids = HashSet::new();
+    for part in &answer.content {
+        match part {
+            Content::Text(text) => {
+                length += text.text.len();
+                if !texts.is_empty() {
+                    texts.push('\n');
+                }
+                texts += &text.text;
+            }
+            Content::ToolRequest(request) => {
+                assert!(!request.id.is_empty(), "a call without an id");
+                assert!(
+                    ids.insert(&request.id),
+                    "two calls with the id {:?}",
+                    request.id
+                );
+                if let Outcome::Success { value } = &request.tool_call {
+                    let arguments = value.arguments.get();
+                    assert!(
+                        !json::is_deeper_than(DEPTH, arguments.as_bytes()),
+                        "deep arguments"
+                    );
+                    let read = json::from_str::<Map<String, Value>>(arguments);
+                    read.expect("arguments are an object");
+                }
+            }
+            _ => {}
+        }
+    }
+    let said = heard.matches("text: ").count();
+    assert!(
+        length <= heard.len() && (length == 0 || said > 0),
+        "{heard:?} {length}"
+    );
+    if *order == Order::Kept && !heard.contains('\n') && answer.content.len() == 1 {
+        let only = heard.strip_prefix("text: ");
+        assert!(only.is_none_or(|only| only == texts));
+    }
+}
+
+/// The answer, with a response to each of its calls, as part of the next question.
+fn retold(protocol: &Boxed, answer: Answer) {
+    let responses = answer.content.iter().filter_map(|part| match part {
+        Content::ToolRequest(request) => Some(Content::ToolResponse(ToolResponse {
+            id: request.id.clone(),
+            tool_result: Outcome::Success {
+                value: CallToolResult::default(),
+            },
+            metadata: None,
+        })),
+        _ => None,
+    });
+    let responses = Message::new(Role::User, responses.collect());
+    let answer = Message::new(Role::Assistant, answer.content);
+    let question = Message::text(Role::User, "?");
+    let mut messages = vec![&question];
+    // No message is empty, as the history sees to.
+    messages.extend(
+        [&answer, &responses]
+            .into_iter()
+            .filter(|message| !message.content.is_empty()),
+    );
+    let model = ModelConfig::default();
+    let outgoing = protocol.request(&ask(&model, &messages, &[]));
+    let outgoing = outgoing.unwrap_or_else(|error| panic!("it cannot be told again: {error:?}"));
+    let body = outgoing.body.expect("a question has a body");
+    json::from_slice::<&RawValue>(&body).expect("a question is JSON");
+}
+
+fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
+    Ask {
+        model,
+        system: "",
+        messages,
+        tools,
+        purpose: Purpose::Turn,
+        input: 0,
+    }
+}
+
+/// Whatever schema and name an MCP server gives its tool, the question stays JSON, with names that are
+/// allowed, and is the same each time.
+pub(crate) fn tool_schema(input: &[u8]) {
+    let [schema, name] = texts(input);
+    let Ok(input_schema) = RawValue::from_string(schema) else {
+        return;
+    };
+    let tools = [ToolSpec {
+        description: name.clone(),
+        name: format!("extension__{name}"),
+        input_schema,
+    }];
+    let (model, question) = (ModelConfig::default(), Message::text(Role::User, "?"));
+    let messages = [&question];
+    for protocol in protocols() {
+        let body = || {
+            let outgoing = protocol.request(&ask(&model, &messages, &tools));
+            let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
+            outgoing.body.expect("a question has a body")
+        };
+        let body = [body(), body()];
+        assert!(body[0] == body[1], "the prompt cache would be cold");
+        json::from_slice::<&RawValue>(&body[0]).expect("a question is JSON");
+    }
+}
+
+/// Whatever a tool answers, the model gets words that hide nothing, in a question that stays JSON.
+pub(crate) fn tool_result(input: &[u8]) {
+    let Ok(value) = json::from_slice::<CallToolResult>(input) else {
+        return;
+    };
+    let tool_result = Outcome::Success { value };
+    let told = parts::told(&tool_result);
+    assert!(!told.text.trim().is_empty(), "a model is told nothing");
+    text::fuzzing::nothing_hidden(&Value::String(told.text));
+    let call = ToolCall {
+        name: "a__b".to_owned(),
+        arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
+    };
+    let request = ToolRequest {
+        id: "1".to_owned(),
+        tool_call: Outcome::Success { value: call },
+        metadata: None,
+        meta: None,
+    };
+    let response = ToolResponse {
+        id: "1".to_owned(),
+        tool_result,
+        metadata: None,
+    };
+    let messages = [
+        Message::text(Role::User, "?"),
+        Message::new(Role::Assistant, vec![Content::ToolRequest(request)]),
+        Message::new(Role::User, vec![Content::ToolResponse(response)]),
+    ];
+    let messages: Vec<&Message> = messages.iter().collect();
+    let model = ModelConfig::default();
+    for protocol in protocols() {
+        let outgoing = protocol.request(&ask(&model, &messages, &[]));
+        let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
+        let body = outgoing.body.expect("a question has a body");
+        let body: Value = json::from_slice(&body).expect("a question is JSON");
+        text::fuzzing::nothing_hidden(&body);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a fuzzer checks of text from outside.
+
+use super::*;
+use serde_json::Value;
+
+/// Said anew here, so that the lists there are compared with something.
+fn hides_words(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
+        | '\u{e0000}'..='\u{e01ef}')
+}
+
+/// No part of a secret is left, and nothing else is lost.
+pub(crate) fn redacted(text: &str, secrets: &[String]) {
+    const MARK: &str = "[secret]";
+    let secrets: Vec<String> = (secrets.iter())
+        .filter(|secret| !secret.is_empty())
+        .cloned()
+        .collect();
+    let shown = redact(text, &secrets);
+    let mut is_secret = vec![false; text.len()];
+    for secret in &secrets {
+        for at in 0..text.len() {
+            if text.as_bytes()[at..].starts_with(secret.as_bytes()) {
+                is_secret[at..at + secret.len()].fill(true);
+            }
+        }
+    }
+    // The marks are looked for, so the text may hold none.
+    if text.contains(MARK) {
+        return;
+    }
+    let mut kept = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        if !is_secret[at] {
+            kept.push(byte);
+        } else if at == 0 || !is_secret[at - 1] {
+            kept.extend_from_slice(MARK.as_bytes());
+        }
+    }
+    // Two secrets side by side have a mark each, or one for both.
+    let squeezed = |text: &str| {
+        let mut text = text.to_owned();
+        while text.contains("[secret][secret]") {
+            text = text.replace("[secret][secret]", MARK);
+        }
+        text
+    };
+    let kept = String::from_utf8(kept).expect("secrets are whole characters");
+    assert_eq!(
+        squeezed(&shown),
+        squeezed(&kept),
+        "{text:?} without {secrets:?}"
+    );
+}
+
+/// What is shown to a person can be seen, and what a model reads hides nothing.
+pub(crate) fn visible(text: &str) {
+    let shown = printable(text, 200);
+    assert!(
+        !shown.contains(|c: char| c.is_control() || hides_words(c)),
+        "{shown:?}"
+    );
+    let shown = legible(text);
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    assert!(
+        !shown.contains(|c| is_control(c) || hides_words(c)),
+        "{shown:?}"
+    );
+    let read = for_model(text);
+    assert!(!read.contains(hides_words), "{read:?}");
+    assert_eq!(for_model(&read), read);
+    // What escapes stand for is another matter: only JSON has escapes, and that is checked where it is JSON.
+    let read = json_for_model(text);
+    assert!(
+        read.len() <= text.len() && !read.contains(hides_words),
+        "{read:?}"
+    );
+}
+
+/// No text in this value hides words.
+pub(crate) fn nothing_hidden(value: &Value) {
+    match value {
+        Value::String(text) => assert!(!text.contains(hides_words), "{text:?}"),
+        Value::Array(items) => items.iter().for_each(nothing_hidden),
+        Value::Object(map) => map.iter().for_each(|(name, value)| {
+            assert!(!name.contains(hides_words), "{name:?}");
+            nothing_hidden(value);
+        }),
+        _ => {}
+    }
+}
