@@ -195,6 +195,7 @@ fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [Tool
         model,
         system: "",
         messages,
+        note: None,
         tools,
         purpose: Purpose::Turn,
         input: 0,
@@ -233,7 +234,7 @@ pub(crate) fn tool_result(input: &[u8]) {
         return;
     };
     let tool_result = Outcome::Success { value };
-    let told = parts::told(&tool_result);
+    let told = parts::told(&tool_result, &parts::IMAGES);
     assert!(!told.text.trim().is_empty(), "a model is told nothing");
     text::fuzzing::nothing_hidden(&Value::String(told.text));
     let call = ToolCall {

@@ -1,7 +1,7 @@
 //! What a fuzzer checks of what models and repositories hand to the tools: diffs, commands, patterns.
 
 use super::guard::without_braces;
-use super::{edits, patch, words};
+use super::{edits, patch, patterns, words};
 use crate::fuzzing::texts;
 use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
@@ -103,9 +103,9 @@ pub(crate) fn shell_words(input: &[u8]) {
     let variable = |name: &str| (name.len() < 3).then(|| "a value".to_owned());
     let found = words::of(&command, &variable);
     for word in found.iter().take(50) {
-        let braces = words::braces(&word.text);
+        let braces = patterns::braces(&word.text);
         assert!(!braces.is_empty());
-        assert!(words::fits("*", &word.text) || word.text.starts_with('.'));
+        assert!(patterns::fits("*", &word.text) || word.text.starts_with('.'));
     }
     let is_plain = |c: char| !c.is_control() && c != '\'';
     if !name.is_empty() && name.chars().all(is_plain) {
@@ -123,7 +123,7 @@ pub(crate) fn shell_words(input: &[u8]) {
         let literal = name
             .chars()
             .all(|c| c.is_alphanumeric() || "-_.".contains(c));
-        assert!(!literal || words::fits(&name, &name));
+        assert!(!literal || patterns::fits(&name, &name));
     }
     ignored(&patterns, &name);
 }
