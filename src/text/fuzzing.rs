@@ -13,8 +13,8 @@ fn hides_words(c: char) -> bool {
 pub(crate) fn redacted(text: &str, secrets: &[String]) {
     const MARK: &str = "[secret]";
     let secrets: Vec<String> = (secrets.iter())
+        .map(|secret| secret.trim().to_owned())
         .filter(|secret| !secret.is_empty())
-        .cloned()
         .collect();
     let shown = redact(text, &secrets);
     let mut is_secret = vec![false; text.len()];
