@@ -119,10 +119,14 @@ fn removing_an_extension_leaves_nothing_of_it() {
 fn a_server_hears_every_signal() {
     let server = Server::new().start();
     let _session = server.session([Extension::scripted("one", &Script::new())]);
-    let mut all = server.descendants();
-    all.retain(|process| process.name() != GUARDIAN);
-    assert_eq!(all.len(), 1, "{all:?}");
-    let status = std::fs::read_to_string(format!("/proc/{}/status", all[0].pid)).unwrap();
+    // The guardian has its name once it has come to run.
+    let child = until("the guardian and one child run", || {
+        let mut all = server.descendants();
+        all.retain(|process| process.name() != GUARDIAN);
+        let pids: Vec<u32> = all.iter().map(|process| process.pid).collect();
+        <[u32; 1]>::try_from(pids).ok()
+    });
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child[0])).unwrap();
     let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
     assert_eq!(blocked.map(str::trim), Some("0000000000000000"));
 }
