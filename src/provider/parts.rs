@@ -101,7 +101,11 @@ pub(super) fn picture<'a>(
         jpg if jpg == "image/jpg" => "image/jpeg".to_owned(),
         plain => plain,
     };
-    if data.is_empty() || !kinds.contains(&&*plain) {
+    // A request with anything else is refused, and so is each that comes later in the session.
+    let is_base64 = data
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"+/-_=\r\n".contains(&byte));
+    if data.is_empty() || !is_base64 || !kinds.contains(&&*plain) {
         let kind = readable(&mime_type);
         return Err(format!("({kind} data, which this model cannot take)"));
     }
@@ -378,7 +382,13 @@ mod tests {
         ] {
             assert_eq!(image(kind, "AAAA").1, [sent]);
         }
-        for (kind, data) in [("image/svg+xml", "AAAA"), ("image/png", ""), ("", "AAAA")] {
+        for (kind, data) in [
+            ("image/svg+xml", "AAAA"),
+            ("image/png", ""),
+            ("", "AAAA"),
+            ("image/png", "AAAA\u{202e}"),
+            ("image/png", "https://h/x.png"),
+        ] {
             let (text, kinds) = image(kind, data);
             assert!(kinds.is_empty() && text.contains("cannot take"), "{text}");
         }
