@@ -6,13 +6,23 @@ use serde::de::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::cell::Cell;
 use std::fmt;
 
+/// How many values a text may hold whatever its length, and how many bytes of it allow one more. A value
+/// takes up to 200 bytes and may be two bytes of text, so that without a limit a hundred times the text
+/// would be held. What people and programs write has more text than this for each value, or few values.
+const VALUES: usize = 30_000;
+const BYTES_FOR_ONE: usize = 20;
+
 /// As `serde_json::from_slice`, except that what is a struct has to be an object: serde takes an
-/// array too, which nobody sends, and half of the code for a struct is for that.
+/// array too, which nobody sends, and half of the code for a struct is for that. And the values that are
+/// built are counted, unlike those that are skipped or stay text: beyond [`VALUES`] their number has to be
+/// in proportion to the text.
 pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let read = T::deserialize(Objects(&mut reader))?;
+    let left = Cell::new(VALUES + json.len() / BYTES_FOR_ONE);
+    let read = T::deserialize(Objects(&mut reader, &left))?;
     reader.end()?;
     Ok(read)
 }
@@ -101,9 +111,19 @@ fn opening_brackets(json: &[u8]) -> usize {
     counts.sum::<usize>() + rest.count()
 }
 
-/// What is passed on as it is, apart from structs, which are asked for as maps; and so is whatever
-/// is inside.
-struct Objects<T>(T);
+/// What is passed on as it is, apart from structs, which are asked for as maps, and from the number of values,
+/// of which so many are left; and so is whatever is inside.
+struct Objects<'l, T>(T, &'l Cell<usize>);
+
+impl<T> Objects<'_, T> {
+    /// Another value is about to be built.
+    fn take_one<E: serde::de::Error>(&self) -> Result<(), E> {
+        let left = self.1.get().checked_sub(1);
+        self.1
+            .set(left.ok_or_else(|| E::custom("too many values for the length of the text"))?);
+        Ok(())
+    }
+}
 
 macro_rules! ask {
     ($($method:ident)*) => {
@@ -120,12 +140,12 @@ macro_rules! ask_inside {
             $($name: $kind,)*
             visitor: V,
         ) -> Result<V::Value, D::Error> {
-            self.0.$method($($name,)* Objects(visitor))
+            self.0.$method($($name,)* Objects(visitor, self.1))
         })*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     type Error = D::Error;
 
     ask! {
@@ -154,7 +174,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Objects(visitor))
+        self.0.deserialize_map(Objects(visitor, self.1))
     }
 
     fn is_human_readable(&self) -> bool {
@@ -170,7 +190,7 @@ macro_rules! tell {
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     type Value = V::Value;
 
     tell! {
@@ -194,42 +214,43 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Objects(d))
+        self.0.visit_some(Objects(d, self.1))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, d: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Objects(d))
+        self.0.visit_newtype_struct(Objects(d, self.1))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Objects(seq))
+        self.0.visit_seq(Objects(seq, self.1))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Objects(map))
+        self.0.visit_map(Objects(map, self.1))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(Objects(data))
+        self.0.visit_enum(Objects(data, self.1))
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Objects(d))
+        self.0.deserialize(Objects(d, self.1))
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Objects(seed))
+        self.take_one()?;
+        self.0.next_element_seed(Objects(seed, self.1))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -237,7 +258,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
@@ -248,7 +269,8 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Objects(seed))
+        self.take_one()?;
+        self.0.next_value_seed(Objects(seed, self.1))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -256,20 +278,21 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
     }
 }
 
-impl<'de, A: EnumAccess<'de>> EnumAccess<'de> for Objects<A> {
+impl<'de, 'l, A: EnumAccess<'de>> EnumAccess<'de> for Objects<'l, A> {
     type Error = A::Error;
-    type Variant = Objects<A::Variant>;
+    type Variant = Objects<'l, A::Variant>;
 
     fn variant_seed<S: DeserializeSeed<'de>>(
         self,
         seed: S,
     ) -> Result<(S::Value, Self::Variant), A::Error> {
+        let left = self.1;
         let (name, content) = self.0.variant_seed(seed)?;
-        Ok((name, Objects(content)))
+        Ok((name, Objects(content, left)))
     }
 }
 
-impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<'_, A> {
     type Error = A::Error;
 
     fn unit_variant(self) -> Result<(), A::Error> {
@@ -277,11 +300,11 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
     }
 
     fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.newtype_variant_seed(Objects(seed))
+        self.0.newtype_variant_seed(Objects(seed, self.1))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, A::Error> {
-        self.0.tuple_variant(len, Objects(visitor))
+        self.0.tuple_variant(len, Objects(visitor, self.1))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -289,7 +312,7 @@ impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Objects<A> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, A::Error> {
-        self.0.struct_variant(fields, Objects(visitor))
+        self.0.struct_variant(fields, Objects(visitor, self.1))
     }
 }
 
@@ -325,6 +348,28 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn values_are_counted_where_they_are_built() {
+        #[derive(Deserialize)]
+        struct Held<'a> {
+            #[serde(borrow)]
+            raw: &'a RawValue,
+        }
+        let many = format!("[{}0]", "0,".repeat(2 * VALUES));
+        let error = from_str::<Value>(&many).unwrap_err().to_string();
+        assert!(error.starts_with("too many values"), "{error}");
+        let members = format!("{{{}\"\":0}}", "\"\":0,".repeat(2 * VALUES));
+        assert!(from_str::<Value>(&members).is_err());
+        // What is skipped or stays text is not built.
+        let text = format!(r#"{{"raw":{many},"unknown":{many}}}"#);
+        assert_eq!(from_str::<Held>(&text).unwrap().raw.get(), many);
+        assert!(from_str::<serde::de::IgnoredAny>(&many).is_ok());
+        // The longer the text, the more it may hold.
+        let few = format!("[{}0]", "\"twenty-one characters\",".repeat(2 * VALUES));
+        assert!(from_str::<Value>(&few).is_ok());
+        assert!(from_str::<Value>(&format!("[{}0]", "0,".repeat(VALUES - 2))).is_ok());
     }
 
     #[test]

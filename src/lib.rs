@@ -80,6 +80,31 @@
 //! thread has a name and an owner that joins it, apart from those writers, which end by themselves when the
 //! pipe is closed, a search that a process holds up, which ends when that does, and the few that end with the process.
 //!
+//! # What input takes in memory
+//!
+//! Every size is bounded, but what is read may take more memory than its text. For the parsers that outsiders
+//! reach, this is the most that was held at once beside the text, as a multiple of it, for the worst texts
+//! that are known; `cargo test --lib memory_ratio -- --nocapture` measures it again, and fails if one grows.
+//! Values of JSON are counted as they are built (a hundred times the text would be held without that), so
+//! that the multiple falls as the text grows.
+//!
+//! | what is read | multiple | of at most |
+//! |---|---|---|
+//! | head of a request | 23 | 64 KiB, and 100 fields |
+//! | body of a request, as bytes, until its route reads it | 2 | 50 MiB, and none without the key |
+//! | JSON held as values: 1 MiB of it, 8 MiB | 19, 12 | 50 MiB in a body, 64 MiB from an MCP server |
+//! | message of JSON-RPC | 18 | 64 MiB, 50 MiB over HTTP |
+//! | batch of JSON-RPC, in the version that has them | 1 | the same, and 1,000 messages |
+//! | event stream, before its events are read | 3 | 64 MiB for an event |
+//! | answer of a model: OpenAI, Anthropic, Google, Ollama | 12, 2, 23, 11 | 64 MiB |
+//! | refusal of a model, its list of models | 19, 3 | 64 KiB, 4 MiB |
+//! | session to import | 19 | 50 MiB |
+//! | recipe link | 27 | 512 KiB |
+//! | YAML of a recipe | 133 | 256 KiB |
+//! | templates of a recipe, all that they make included | | 8 MiB in all |
+//! | patch | 48 | 2 MiB |
+//! | words of a shell command, its braces | 25, 58 | 1 MiB, and 16 MiB made of braces |
+//!
 //! # Embedding
 //!
 //! The server in a program of one's own, here on a free port until it is told to stop:
@@ -167,6 +192,8 @@ mod fuzzing;
 pub mod http;
 mod json;
 pub mod mcp;
+#[cfg(test)]
+mod memory_ratio;
 pub mod outbound;
 pub mod provider;
 pub mod recipe;

@@ -2,6 +2,7 @@
 
 use super::{ExtensionData, Message, Session};
 use crate::text::printable;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -52,7 +53,7 @@ impl Session {
                     Some(Value::Array(messages)) => messages,
                     Some(_) => return Err(told("`conversation` is no list of messages")),
                 };
-                (fields, messages)
+                (fields, Messages::Values(messages))
             }
             Ok(_) => return Err(told("it is no JSON object")),
             Err(error) => lines(text).ok_or_else(|| told(error))?,
@@ -66,14 +67,7 @@ impl Session {
             fields.insert("name".to_owned(), description);
         }
         let like = crate::json::from_object::<Session>(&fields).map_err(told)?;
-        let messages = messages
-            .iter()
-            .enumerate()
-            .map(|(n, message)| {
-                let refused = |error| told(format_args!("message {}: {error}", n + 1));
-                crate::json::from_value(message).map_err(refused)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let messages = messages.read()?;
         let mut left_out = Vec::new();
         let extension_data = extensions_alone(like.extension_data, &mut left_out);
         if like
@@ -102,6 +96,26 @@ impl Session {
             messages,
             left_out,
         })
+    }
+}
+
+/// The messages of a file as they came. What is not one yet is no larger than its text.
+enum Messages<'a> {
+    Values(Vec<Value>),
+    Lines(Vec<&'a str>),
+}
+
+impl Messages<'_> {
+    fn read(&self) -> Result<Vec<Message>, ImportError> {
+        let refused = |n, error| told(format_args!("message {}: {error}", n + 1));
+        match self {
+            Messages::Values(messages) => (messages.iter().enumerate())
+                .map(|(n, message)| crate::json::from_value(message).map_err(|e| refused(n, e)))
+                .collect(),
+            Messages::Lines(lines) => (lines.iter().enumerate())
+                .map(|(n, line)| crate::json::from_str(line).map_err(|e| refused(n, e)))
+                .collect(),
+        }
     }
 }
 
@@ -136,12 +150,13 @@ fn visible(mut messages: Vec<Message>, left_out: &mut Vec<String>) -> Vec<Messag
     messages
 }
 
-/// The first line's object and the other lines' values, if that is what there is.
-fn lines(text: &str) -> Option<(Map<String, Value>, Vec<Value>)> {
+/// The first line's object and the other lines, if each is JSON.
+fn lines(text: &str) -> Option<(Map<String, Value>, Messages<'_>)> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let fields = crate::json::from_str(lines.next()?).ok()?;
-    let messages: Option<Vec<_>> = lines.map(|line| crate::json::from_str(line).ok()).collect();
-    messages.map(|messages| (fields, messages))
+    let is_json = |line: &str| crate::json::from_str::<IgnoredAny>(line).is_ok();
+    let messages: Option<Vec<_>> = lines.map(|line| is_json(line).then_some(line)).collect();
+    Some((fields, Messages::Lines(messages?)))
 }
 
 fn told(reason: impl fmt::Display) -> ImportError {

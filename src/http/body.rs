@@ -263,4 +263,22 @@ mod tests {
         assert!(decode(&[trailers(TRAILER_BYTES - 1).as_bytes()]).is_ok());
         assert_eq!(decode(&[trailers(TRAILER_BYTES).as_bytes()]), Err(431));
     }
+
+    #[test]
+    fn memory_ratio_of_bodies() {
+        use crate::memory_ratio::{at_most, filled};
+
+        let end = "\r\n0\r\n\r\n";
+        let bodies = [
+            filled((1 << 20) + 100, "100000\r\n", "x", end),
+            filled(1 << 20, "", "1\r\nx\r\n", "0\r\n\r\n"),
+        ];
+        at_most(3, "body", &bodies, |text| {
+            let (mut decoder, mut body) = (Chunked::new(2 << 20), Vec::new());
+            for piece in text.chunks(4 << 10) {
+                let _ = decoder.decode(piece, &mut body);
+            }
+            body
+        });
+    }
 }

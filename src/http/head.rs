@@ -595,4 +595,22 @@ mod tests {
         assert_eq!(of("1.1", "100-continue, tea"), Expect::Unknown);
         assert_eq!(of("1.0", "tea"), Expect::Nothing);
     }
+
+    #[test]
+    fn memory_ratio_of_heads() {
+        use crate::memory_ratio::{at_most, filled};
+
+        let line = "GET / HTTP/1.1\r\nHost: h\r\n";
+        let fields = "a:\r\n".repeat(99);
+        let heads = [
+            filled(64 << 10, line, "a: b\r\n", "\r\n"),
+            filled(60 << 10, &format!("{line}x: "), "x", "\r\n\r\n"),
+            filled(60 << 10, "GET /", "x", " HTTP/1.1\r\nHost: h\r\n\r\n"),
+            format!("{line}{fields}\r\n").into_bytes(),
+        ];
+        at_most(25, "head", &heads, |text| {
+            let range = Scan::default().advance(text, &Limits::default());
+            range.map(|range| range.map(|range| parse(&text[range]).is_ok()))
+        });
+    }
 }

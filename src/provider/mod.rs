@@ -16,6 +16,8 @@ mod google;
 mod heard;
 pub mod lead_worker;
 mod lenient;
+#[cfg(test)]
+mod memory_ratio;
 mod names;
 mod ollama;
 mod openai;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::sys::counted::most_held;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -135,14 +136,19 @@ fn hostile_templates_are_refused_at_once() {
         "{% for x in v|list %}{% for y in v|list %}{% if v|list == v|list %}{% endif %}{% endfor %}{% endfor %}".to_owned(),
     ];
     let value = "v".repeat(100_000);
+    let mut most = 0;
     for template in &templates {
         let start = Instant::now();
+        let held = most_held(|| filled(template, &[("v", &value)]));
+        most = most.max(held);
         let made = filled(template, &[("v", &value)]);
         let shown: String = template.chars().take(60).collect();
         assert!(made.is_err(), "{shown} made {} bytes", made.unwrap().len());
         let took = start.elapsed();
         assert!(took < Duration::from_secs(20), "{shown} took {took:?}");
     }
+    println!("| template | {most} bytes at most |");
+    assert!(most < 64 << 20, "{most} bytes");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::memory_ratio::{at_most, filled};
 use serde_json::json;
 
 fn parsed(text: &str) -> Mapping {
@@ -295,4 +296,20 @@ fn json_nested_too_deep_for_yaml_is_refused_not_written() {
     let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
     let mapping = from_json(&json!({"deep": deep}));
     assert!(render(mapping.as_mapping().unwrap()).is_err());
+}
+
+#[test]
+fn memory_ratio_of_yaml() {
+    let units = [
+        "[0,", "- 0\n", "- []\n", "? a\n", "a: &a\n", "- {}\n", "-\n", "#\n",
+    ];
+    let mut texts: Vec<_> = units
+        .iter()
+        .map(|unit| filled(1 << 20, "a:\n", unit, ""))
+        .collect();
+    texts.extend(["0,", "[],", "{},", "a,", "'',"].map(|unit| filled(1 << 20, "a: [", unit, "0]")));
+    texts.extend(["0,", "'',"].map(|unit| filled(1 << 18, "a: [", unit, "0]")));
+    texts.push(filled(1 << 20, "a: \"", "\\n", "\""));
+    texts.push(filled(1 << 20, "a: |\n  ", "x\n  ", ""));
+    at_most(150, "YAML", &texts, parse);
 }

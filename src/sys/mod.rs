@@ -4,6 +4,8 @@
 pub mod cancel;
 pub mod clock;
 mod command;
+#[cfg(test)]
+pub(crate) mod counted;
 mod environments;
 pub mod fs;
 pub mod guardian;

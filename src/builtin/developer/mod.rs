@@ -12,6 +12,8 @@ mod history;
 mod image;
 mod lines;
 mod login;
+#[cfg(test)]
+mod memory_ratio;
 mod near;
 mod outputs;
 mod patch;

@@ -6,6 +6,10 @@ use super::edits::{self, Line};
 /// may a hunk.
 const COMPARED: usize = 20_000_000;
 
+/// The largest diff that is read, in bytes: several times the largest file that is edited. Its lines take more
+/// memory than its text.
+const MAX_DIFF: usize = 2 << 20;
+
 /// What a diff does to one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePatch {
@@ -44,6 +48,11 @@ enum Kind {
 /// # Errors
 /// A sentence on what is wrong with it.
 pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
+    if diff.len() > MAX_DIFF {
+        return Err(format!(
+            "The diff has more than {MAX_DIFF} bytes: send it in parts, a file or a few at a time"
+        ));
+    }
     // Lines that all end with CR LF say how the diff was sent, some that do come from the file.
     let is_exact = diff.contains("\r\n") && edits::split(diff).iter().any(|line| line.end == "\n");
     let mut reader = Reader {

@@ -1,17 +1,26 @@
 //! Patterns of the shell: braces and wildcards. Pure: no files.
 
-/// The names that braces make of one word: `a.{b,c}` is `a.b` and `a.c`. At most 100.
+/// How much text braces may make of one word, in bytes: each alternative repeats what is around it.
+const MADE: usize = 16 << 20;
+
+/// The names that braces make of one word: `a.{b,c}` is `a.b` and `a.c`. No more are made once there are 100
+/// of them, or [`MADE`].
 pub(super) fn braces(word: &str) -> Vec<String> {
     let (mut done, mut left) = (Vec::new(), vec![word.to_owned()]);
+    let mut room = MADE;
     while let Some(word) = left.pop() {
         let parts = word.find('{').and_then(|open| {
             let close = open + word[open..].find('}')?;
             let inner = &word[open + 1..close];
             let made = alternatives(inner);
-            (!made.is_empty()).then_some((open, close, made))
+            let around = word.len() - inner.len() - 2;
+            let size = made.iter().map(|part| part.len() + around).sum::<usize>();
+            let more = room.checked_sub(size).filter(|_| !made.is_empty())?;
+            Some((open, close, made, more))
         });
         match parts {
-            Some((open, close, made)) if left.len() + done.len() < 100 => {
+            Some((open, close, made, more)) if left.len() + done.len() < 100 => {
+                room = more;
                 for part in made {
                     left.push(format!("{}{part}{}", &word[..open], &word[close + 1..]));
                 }

@@ -25,6 +25,10 @@ const SHOWN: usize = 100;
 const NO_EDITOR: &str =
     "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
 
+/// The longest command that is looked at, in bytes; systems run none that is longer. Its words take more
+/// memory than its text.
+const MAX_COMMAND: usize = 1 << 20;
+
 #[derive(Deserialize)]
 struct Shell {
     command: String,
@@ -85,6 +89,13 @@ impl Developer {
             let text =
                 "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`";
             return Err(ToolError::Refused(text.to_owned()));
+        }
+        if args.command.len() > MAX_COMMAND {
+            let text = format!(
+                "The command has more than {MAX_COMMAND} bytes, which is too long to run. Write the \
+                 command to a file with text_editor and run that."
+            );
+            return Err(ToolError::Failed(text));
         }
         let dir = working_dir(context);
         let guard = self.guard(&dir);

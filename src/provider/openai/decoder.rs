@@ -5,7 +5,7 @@
 //! half-written tool call included, does more harm than to ask again.
 
 use super::provider_fields::{CallFields, Details};
-use super::wire::{Chunk, Counted, Delta, Part, Piece, Said};
+use super::wire::{Chunk, Counted, Delta, First, Part, Piece, Said};
 use crate::conversation::{Content, Image, Reasoning};
 use crate::outbound::sse;
 use crate::provider::calls::{one_more, tool_request};
@@ -195,8 +195,7 @@ impl Heard {
             listener.begin(self.id.as_deref());
         }
         self.count(chunk.usage);
-        // Only one was asked for.
-        let Some(choice) = chunk.choices.into_iter().flatten().next() else {
+        let Some(First(Some(choice))) = chunk.choices else {
             return Ok(());
         };
         self.count(choice.usage);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A chunk of a stream, or the whole of an answer that is none.
 #[derive(Deserialize)]
@@ -15,7 +16,7 @@ pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
     pub(super) object: Option<Str<'a>>,
     #[serde(borrow, default)]
-    pub(super) choices: Option<Vec<Choice<'a>>>,
+    pub(super) choices: Option<First<Choice<'a>>>,
     #[serde(default)]
     pub(super) usage: Option<Counted>,
     #[serde(borrow, default)]
@@ -160,5 +161,30 @@ impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
         }
 
         d.deserialize_any(Reader)
+    }
+}
+
+/// The first of a list, where only one was asked for. The others are not held, however many there are.
+pub(super) struct First<T>(pub(super) Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = First<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<First<T>, A::Error> {
+                let first = list.next_element()?;
+                while list.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(First(first))
+            }
+        }
+
+        d.deserialize_seq(Reader(PhantomData))
     }
 }

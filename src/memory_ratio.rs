@@ -1,0 +1,177 @@
+//! How much memory the parsers that outsiders reach take for what they read, at the worst.
+//!
+//! Each test beside a parser asks [`at_most`] about the texts that are worst for it. The table in the
+//! documentation of the crate is what they print: `cargo test --lib memory_ratio -- --nocapture`.
+
+use crate::sys::counted::most_held;
+
+/// Reads each text with `read` and fails if that takes more than `ratio` times the bytes of the text, which
+/// are not counted themselves.
+pub(crate) fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl Fn(&[u8]) -> R) {
+    let measured = texts.iter().map(|text| {
+        let held = most_held(|| read(text));
+        (held * 10 / text.len(), held, text)
+    });
+    let (tenths, held, text) = measured.max_by_key(|(tenths, ..)| *tenths).expect("a text");
+    let begin = String::from_utf8_lossy(&text[..text.len().min(30)]);
+    println!(
+        "| {what} | {}.{} | {held} of {} | {begin:?} |",
+        tenths / 10,
+        tenths % 10,
+        text.len()
+    );
+    assert!(
+        held <= ratio * text.len(),
+        "{what}: {held} bytes for {} of {begin:?}",
+        text.len()
+    );
+}
+
+/// `unit` again and again between `begin` and `end`, `size` bytes in all or a little less.
+pub(crate) fn filled(size: usize, begin: &str, unit: &str, end: &str) -> Vec<u8> {
+    let count = (size - begin.len() - end.len()) / unit.len();
+    [begin, &unit.repeat(count), end].concat().into_bytes()
+}
+
+mod tests {
+    use super::*;
+    use crate::conversation::Session;
+    use crate::mcp::jsonrpc;
+    use crate::outbound::sse;
+    use crate::recipe::Recipe;
+    use serde_json::Value;
+
+    const MIB: usize = 1 << 20;
+
+    /// JSON of `size` bytes that takes most when it is held as values, if it may be.
+    fn values(size: usize, begin: &str, end: &str) -> Vec<Vec<u8>> {
+        let units = [
+            "0,",
+            "[],",
+            "{},",
+            "\"\",",
+            "[0],",
+            "{\"\":0},",
+            "[[0]],",
+            "{\"\":[0]},",
+        ];
+        // As many values as are taken, and text for the rest.
+        let text = |unit: &str| {
+            let most = 30_000 + size / 20;
+            let each = unit.matches(['0', '[', '{', '"']).count().max(1);
+            let begin = format!("{begin}[{}", unit.repeat(most / each / 2));
+            filled(
+                size.max(begin.len() + 100),
+                &begin,
+                " ",
+                &format!("0]{end}"),
+            )
+        };
+        let dense = units
+            .iter()
+            .map(|unit| filled(size, &format!("{begin}["), unit, &format!("0]{end}")));
+        dense.chain(units.iter().map(|unit| text(unit))).collect()
+    }
+
+    #[test]
+    fn memory_ratio_of_json() {
+        let read = |text: &[u8]| crate::json::from_slice::<Value>(text);
+        at_most(25, "JSON as values, 1 MiB", &values(MIB, "", ""), read);
+        at_most(20, "JSON as values, 8 MiB", &values(8 * MIB, "", ""), read);
+    }
+
+    #[test]
+    fn memory_ratio_of_json_rpc() {
+        let dense = |begin: &str, unit: &str, end: &str| filled(MIB, begin, unit, end);
+        let messages = [
+            dense(
+                r#"{"jsonrpc":"2.0","id":1,"method":"x","params":["#,
+                "0,",
+                "0]}",
+            ),
+            dense(r#"{"jsonrpc":"2.0","id":1,"result":["#, "[],", "0]}"),
+            dense(
+                r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""#,
+                "\\n",
+                r#"","data":[0]}}"#,
+            ),
+            dense(r#"{"jsonrpc":"2.0","id":1,"error":""#, "\u{7f}", r#""}"#),
+            dense(r#"{"jsonrpc":"2.0","id":""#, "\\n", r#"","method":"x"}"#),
+            dense(r#"{"jsonrpc":"2.0","id":1,"x":"#, "[", ""),
+            dense(r#"{"jsonrpc":"2.0","method":1,"x":["#, "0,", "0]}"),
+            dense("{", "\"\":0,", "\"\":0}"),
+        ];
+        at_most(20, "JSON-RPC message", &messages, |text| {
+            jsonrpc::parse(text, false)
+        });
+        let batches = [
+            dense("[", "0,", "0]"),
+            dense("[", "{},", "0]"),
+            dense("[", r#"{"jsonrpc":"2.0","id":1,"method":"x"},"#, "0]"),
+            dense(&format!("[{}", "0,".repeat(998)), " ", "0]"),
+            dense(r#"[{"jsonrpc":"2.0","id":1,"result":["#, "0,", "0]}]"),
+        ];
+        at_most(5, "JSON-RPC batch", &batches, |text| {
+            jsonrpc::parse(text, true)
+        });
+    }
+
+    #[test]
+    fn memory_ratio_of_event_streams() {
+        let streams = [
+            filled(MIB, "", "data\n", "\n"),
+            filled(MIB, "data: ", "x", "\n\n"),
+            filled(MIB, "", "data: x\n\n", ""),
+            filled(MIB, "", "x", ""),
+            filled(MIB, "id: ", "x", "\n\n"),
+        ];
+        at_most(5, "event stream", &streams, |text| {
+            let mut decoder = sse::Decoder::new(64 * MIB);
+            let mut last = Vec::new();
+            let read = decoder.push(text, |event| last = event.to_vec());
+            (decoder, last, read)
+        });
+    }
+
+    #[test]
+    fn memory_ratio_of_recipe_links() {
+        use base64::Engine;
+        let link = |json: &[u8]| {
+            let size = json.len().min(crate::recipe::link::MAX_LINK * 3 / 4 - 3);
+            let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&json[..size]);
+            text.into_bytes()
+        };
+        let jsons = values(
+            300 << 10,
+            r#"{"title":"a","description":"b","prompt":"c","x":"#,
+            "}",
+        );
+        let links: Vec<_> = jsons.iter().map(|json| link(json)).collect();
+        at_most(35, "recipe link", &links, |text| {
+            Recipe::from_link(std::str::from_utf8(text).unwrap())
+        });
+    }
+
+    #[test]
+    fn memory_ratio_of_imports() {
+        let mut files = values(MIB, r#"{"working_dir":"/","conversation":"#, "}");
+        files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "0\n", ""));
+        files.push(filled(MIB, "{\"working_dir\":\"/\"}\n", "[0]\n", ""));
+        let message = r#"{"role":"user","created":0,"content":[]}"#;
+        files.push(filled(
+            MIB,
+            "{\"working_dir\":\"/\"}\n",
+            &format!("{message}\n"),
+            "",
+        ));
+        files.push(filled(
+            MIB,
+            r#"{"working_dir":"/","conversation":["#,
+            &format!("{message},"),
+            &format!("{message}]}}"),
+        ));
+        at_most(25, "imported session", &files, |text| {
+            Session::from_export(std::str::from_utf8(text).unwrap())
+        });
+    }
+}

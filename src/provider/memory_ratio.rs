@@ -1,0 +1,123 @@
+//! What the answers of models take while they are read, see `crate::memory_ratio`.
+
+use super::anthropic::Anthropic;
+use super::google::Google;
+use super::heard::read;
+use super::ollama::{Ollama, OllamaOptions};
+use super::openai::{OpenAi, OpenAiOptions};
+use super::protocol::Protocol;
+use super::{Ask, ModelConfig, Purpose};
+use crate::memory_ratio::{at_most, filled};
+
+const SIZE: usize = 1 << 20;
+
+#[test]
+fn memory_ratio_of_models() {
+    let model = ModelConfig::default();
+    let ask = Ask {
+        model: &model,
+        system: "",
+        messages: &[],
+        tools: &[],
+        purpose: Purpose::Turn,
+        input: 0,
+        note: None,
+    };
+    let protocols: [Box<dyn Protocol>; 4] = [
+        Box::new(OpenAi::new(OpenAiOptions::new("http://h", "http://h"))),
+        Box::new(Anthropic::new("http://h", Vec::new(), true)),
+        Box::new(Google::new("http://h", Vec::new())),
+        Box::new(Ollama::new(OllamaOptions {
+            base_url: "http://h".to_owned(),
+            headers: Vec::new(),
+        })),
+    ];
+    let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
+    let streams = [
+        filled(SIZE, "data: {\"choices\":[", "{},", "{}]}\n\n"),
+        filled(SIZE, "data: {\"error\":[", "0,", "0]}\n\n"),
+        filled(SIZE, "data: {\"error\":{\"message\":[", "[0],", "0]}}\n\n"),
+        filled(
+            SIZE,
+            "data: {\"choices\":[{\"delta\":{\"tool_calls\":[",
+            &format!("{call},"),
+            &format!("{call}]}}}}]}}\n\n"),
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+            "",
+        ),
+        filled(
+            SIZE,
+            "",
+            "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+            "",
+        ),
+        filled(
+            SIZE,
+            "data: {\"candidates\":[{\"content\":{\"parts\":[",
+            "{},",
+            "{}]}}]}\n\n",
+        ),
+        filled(
+            SIZE,
+            "data: {\"candidates\":[{\"content\":{\"parts\":[",
+            "{\"text\":\"\"},",
+            "{}]}}]}\n\n",
+        ),
+        filled(
+            SIZE,
+            "data: {\"candidates\":[{\"content\":{\"parts\":[",
+            "{\"functionCall\":{\"name\":\"a\"}},",
+            "{}]}}]}\n\n",
+        ),
+        filled(
+            SIZE,
+            "{\"message\":{\"content\":\"a\",\"tool_calls\":[",
+            "{\"function\":{\"name\":\"a\",\"arguments\":{}}},",
+            "{}]}}\n",
+        ),
+        filled(SIZE, "{\"error\":[", "[0],", "0]}\n"),
+        filled(SIZE, "", "x", "\n"),
+    ];
+    let blocks = (0..SIZE / 130).map(|n| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{n},\"content_block\":{{\"type\":\"tool_use\",\
+             \"id\":\"a\",\"name\":\"f\",\"input\":{{}}}}}}\n\n"
+        )
+    });
+    let begin = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\"usage\":{}}}\n\n";
+    let blocks = begin.to_owned() + &blocks.collect::<String>();
+    let streams = [&streams[..], &[blocks.into_bytes()]].concat();
+    let names = ["OpenAI", "Anthropic", "Google", "Ollama"];
+    for (protocol, name) in protocols.iter().zip(names) {
+        at_most(
+            30,
+            &format!("answer of a model ({name})"),
+            &streams,
+            |stream| read(protocol.decoder(&ask), &[stream]),
+        );
+        let bodies = [
+            filled(SIZE, "{\"error\":[", "[0],", "0]}"),
+            filled(SIZE, "{\"data\":[", "{\"id\":\"\"},", "{\"id\":\"\"}]}"),
+            filled(
+                SIZE,
+                "{\"models\":[",
+                "{\"name\":\"\"},",
+                "{\"name\":\"\"}]}",
+            ),
+            filled(SIZE, "[", "{\"error\":{}},", "{}]"),
+        ];
+        at_most(
+            30,
+            &format!("refusal of a model ({name})"),
+            &bodies,
+            |body| protocol.failure(400, body),
+        );
+        at_most(30, &format!("list of models ({name})"), &bodies, |body| {
+            protocol.read_models(body)
+        });
+    }
+}
