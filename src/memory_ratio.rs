@@ -1,7 +1,8 @@
 //! How much memory the parsers that outsiders reach take for what they read, at the worst.
 //!
 //! Each test beside a parser asks [`at_most`] about the texts that are worst for it. The table in the
-//! documentation of the crate is what they print: `cargo test --lib memory_ratio -- --nocapture`.
+//! documentation of the crate is what they print: `cargo test --lib memory_ratio --
+//! --nocapture --include-ignored`.
 
 use crate::sys::counted::most_held;
 
@@ -75,14 +76,24 @@ mod tests {
 
     #[test]
     fn memory_ratio_of_json() {
-        let read = |text: &[u8]| crate::json::from_slice::<Value>(text);
-        at_most(25, "JSON as values, 1 MiB", &values(MIB, "", ""), read);
-        at_most(20, "JSON as values, 8 MiB", &values(8 * MIB, "", ""), read);
+        let texts = values(MIB, "", "");
+        at_most(25, "JSON as values, 1 MiB", &texts, |text| {
+            crate::json::from_slice::<Value>(text)
+        });
+    }
+
+    #[test]
+    #[ignore = "takes long, and says no more than the one of 1 MiB unless the table is made anew"]
+    fn memory_ratio_of_much_json() {
+        let texts = values(8 * MIB, "", "");
+        at_most(20, "JSON as values, 8 MiB", &texts, |text| {
+            crate::json::from_slice::<Value>(text)
+        });
     }
 
     #[test]
     fn memory_ratio_of_json_rpc() {
-        let dense = |begin: &str, unit: &str, end: &str| filled(MIB, begin, unit, end);
+        let dense = |begin: &str, unit: &str, end: &str| filled(MIB / 4, begin, unit, end);
         let messages = [
             dense(
                 r#"{"jsonrpc":"2.0","id":1,"method":"x","params":["#,
@@ -119,11 +130,11 @@ mod tests {
     #[test]
     fn memory_ratio_of_event_streams() {
         let streams = [
-            filled(MIB, "", "data\n", "\n"),
-            filled(MIB, "data: ", "x", "\n\n"),
-            filled(MIB, "", "data: x\n\n", ""),
-            filled(MIB, "", "x", ""),
-            filled(MIB, "id: ", "x", "\n\n"),
+            filled(MIB / 4, "", "data\n", "\n"),
+            filled(MIB / 4, "data: ", "x", "\n\n"),
+            filled(MIB / 4, "", "data: x\n\n", ""),
+            filled(MIB / 4, "", "x", ""),
+            filled(MIB / 4, "id: ", "x", "\n\n"),
         ];
         at_most(5, "event stream", &streams, |text| {
             let mut decoder = sse::Decoder::new(64 * MIB);

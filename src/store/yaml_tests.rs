@@ -305,11 +305,10 @@ fn memory_ratio_of_yaml() {
     ];
     let mut texts: Vec<_> = units
         .iter()
-        .map(|unit| filled(1 << 20, "a:\n", unit, ""))
+        .map(|unit| filled(1 << 18, "a:\n", unit, ""))
         .collect();
-    texts.extend(["0,", "[],", "{},", "a,", "'',"].map(|unit| filled(1 << 20, "a: [", unit, "0]")));
-    texts.extend(["0,", "'',"].map(|unit| filled(1 << 18, "a: [", unit, "0]")));
-    texts.push(filled(1 << 20, "a: \"", "\\n", "\""));
-    texts.push(filled(1 << 20, "a: |\n  ", "x\n  ", ""));
+    texts.extend(["0,", "[],", "{},", "a,", "'',"].map(|unit| filled(1 << 18, "a: [", unit, "0]")));
+    texts.push(filled(1 << 18, "a: \"", "\\n", "\""));
+    texts.push(filled(1 << 18, "a: |\n  ", "x\n  ", ""));
     at_most(150, "YAML", &texts, parse);
 }

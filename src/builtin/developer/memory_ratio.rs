@@ -3,7 +3,7 @@
 use super::{patch, patterns, words};
 use crate::memory_ratio::{at_most, filled};
 
-const SIZE: usize = 1 << 20;
+const SIZE: usize = 1 << 18;
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the text is ASCII")
@@ -30,14 +30,14 @@ fn memory_ratio_of_commands() {
     let commands = [
         "a ", "$(", "a;", "\"a\" ", "$a ", "{a,b}", "a\n", "`", "<<a\n", "a=b ", "'a'",
     ];
-    let commands = commands.map(|unit| filled(SIZE / 4, "", unit, ""));
+    let commands = commands.map(|unit| filled(SIZE, "", unit, ""));
     at_most(30, "shell command", &commands, |command| {
         words::of(text(command), &|_| Some("x".to_owned()))
     });
     let patterns =
-        ["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"].map(|unit| filled(SIZE / 4, "", unit, ""));
-    let far = format!("{{{}}}", ",".repeat(SIZE / 8));
-    let patterns = [&patterns[..], &[filled(SIZE / 4, &far, "x", "")]].concat();
+        ["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"].map(|unit| filled(SIZE, "", unit, ""));
+    let far = format!("{{{}}}", ",".repeat(SIZE / 2));
+    let patterns = [&patterns[..], &[filled(SIZE, &far, "x", "")]].concat();
     at_most(120, "braces", &patterns, |word| {
         patterns::braces(text(word))
     });
