@@ -48,7 +48,7 @@ impl Registry {
         let mut config = match stored {
             Some(config) => {
                 let config: ModelConfig = config;
-                // It is the setting that counts, not what it was when the session began.
+                // What is stored is for clients; requests follow the settings as they are now.
                 let now = self.catalog().model_config(&name, &config.model_name);
                 ModelConfig {
                     max_tokens: now.max_tokens,
@@ -74,9 +74,21 @@ impl Registry {
         if session.provider_name.is_none()
             && let Ok(model) = self.model_of(session)
         {
-            session.provider_name = Some(model.provider.name().to_owned());
-            session.model_config = crate::json::to_value(&model.config).ok();
+            self.set_shown_model(session, &model);
         }
+    }
+
+    /// Stores the model in `session`, as clients see it: with the most tokens that it can give, also where
+    /// requests leave that number out.
+    pub(super) fn set_shown_model(&self, session: &mut Session, model: &Model) {
+        let provider = model.provider.name();
+        let mut config = model.config.clone();
+        if config.max_tokens.is_none() {
+            let known = self.catalog().model_info(provider, &config.model_name);
+            config.max_tokens = known.and_then(|known| known.max_output_tokens);
+        }
+        session.provider_name = Some(provider.to_owned());
+        session.model_config = crate::json::to_value(&config).ok();
     }
 
     /// Changes the session's model, from the next turn on.
@@ -86,7 +98,7 @@ impl Registry {
     /// named anywhere.
     pub fn set_model(&self, id: &str, choice: ModelChoice) -> Result<(), Error> {
         self.session(id)?;
-        self.catalog().provider(&choice.provider)?;
+        let provider = self.catalog().provider(&choice.provider)?;
         let named = choice.model.filter(|model| !model.trim().is_empty());
         let named = named.or_else(|| match self.setting("GOOSE_MODEL") {
             Some(Value::String(model)) => Some(model),
@@ -95,11 +107,10 @@ impl Registry {
         let mut config = self.model_config(&choice.provider, named.as_deref())?;
         config.context_limit = choice.context_limit.or(config.context_limit);
         config.request_params = choice.request_params.or(config.request_params);
-        let config = crate::json::to_value(&config).ok();
-        self.stores().sessions.update(id, |session| {
-            session.provider_name = Some(choice.provider);
-            session.model_config = config;
-        })?;
+        let model = Model { provider, config };
+        self.stores()
+            .sessions
+            .update(id, |session| self.set_shown_model(session, &model))?;
         Ok(())
     }
 

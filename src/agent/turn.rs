@@ -500,19 +500,20 @@ impl Turn<'_> {
 
     /// Makes everything durable, and says how the turn ended.
     fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
-        let (before, tokens, model) = (self.before, self.speaker.tokens, &self.own);
+        let (registry, model) = (self.registry, &self.own);
+        let (before, tokens) = (self.before, self.speaker.tokens);
         let counted_messages = self.work.estimate.counted_messages();
-        let stored = self.registry.stores().sessions.end_turn(
-            &mut self.work.journal,
-            |session: &mut Session| {
-                tokens.store(&before, session);
-                session.counted_messages = Some(counted_messages);
-                if session.provider_name.is_none() {
-                    session.provider_name = Some(model.provider.name().to_owned());
-                    session.model_config = crate::json::to_value(&model.config).ok();
-                }
-            },
-        );
+        let stored =
+            registry
+                .stores()
+                .sessions
+                .end_turn(&mut self.work.journal, |session: &mut Session| {
+                    tokens.store(&before, session);
+                    session.counted_messages = Some(counted_messages);
+                    if session.provider_name.is_none() {
+                        registry.set_shown_model(session, model);
+                    }
+                });
         let end = end?;
         self.speaker.tokens = TokenState::of(&stored?);
         if self.answered

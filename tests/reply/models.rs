@@ -248,6 +248,36 @@ fn a_server_gets_no_more_of_the_model_than_is_fit() {
 }
 
 #[test]
+fn clients_see_the_output_limit_of_a_model_and_requests_leave_it_out() {
+    let model = model(vec![said("One."), said("Two."), said("Three.")]);
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "gpt-4o")
+        .setting("OPENAI_HOST", model.url.as_str())
+        .env("OPENAI_API_KEY", KEY)
+        .start();
+    let session = server.session([]);
+    let shown = || session.stored()["model_config"]["max_tokens"].clone();
+    session.say("go").finishes().says("One.");
+    assert_eq!(shown(), 16_384);
+    let choose = |name: &str| {
+        let choice = json!({"provider": "openai", "model": name});
+        session.post("/agent/update_provider", choice).is(200);
+    };
+    choose("gpt-4.1");
+    session.say("go").finishes().says("Two.");
+    assert_eq!(shown(), 32_768);
+    choose("unheard-of");
+    session.say("go").finishes().says("Three.");
+    assert_eq!(shown(), Value::Null);
+    for sent in asked(&model) {
+        for key in ["max_tokens", "max_completion_tokens"] {
+            assert!(sent.get(key).is_none(), "{sent}");
+        }
+    }
+}
+
+#[test]
 fn hanging_up_ends_the_wait_for_a_model_that_wants_a_pause() {
     let limited = "429 Too Many Requests\r\nContent-Type: application/json\r\nRetry-After: 50";
     let model = model(vec![Reply::new(limited, "{}"), said("Here I am.")]);
