@@ -9,19 +9,30 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// How many values a text may hold whatever its length, and how many bytes of it allow one more. A value
-/// takes up to 200 bytes and may be two bytes of text, so that without a limit a hundred times the text
-/// would be held. What people and programs write has more text than this for each value, or few values.
-const VALUES: usize = 30_000;
-const BYTES_FOR_ONE: usize = 20;
+/// How many bytes the values of a text may take, whatever its length, and how many more for each byte of
+/// it. Without a limit the worst texts take ninety times their length. Numbers of some digits, strings and
+/// objects of the usual size stay below it, however many there are.
+const MEMORY: usize = 16 << 20;
+const MEMORY_PER_BYTE: usize = 32;
+/// What is reckoned for a value, apart from the text of strings: its place in an array or an object, which
+/// may have room for twice as many values as it holds.
+pub(crate) const VALUE: usize = 2 * size_of::<Value>();
+/// What is reckoned for an array beyond its values, since it begins with room for four, and for an object.
+pub(crate) const ARRAY: usize = 2 * size_of::<Value>();
+pub(crate) const OBJECT: usize = 5 * size_of::<Value>();
+
+/// How many bytes the values of a text of this length may take.
+pub(crate) fn most_memory(length: usize) -> usize {
+    MEMORY + MEMORY_PER_BYTE * length
+}
 
 /// As `serde_json::from_slice`, except that what is a struct has to be an object: serde takes an
-/// array too, which nobody sends, and half of the code for a struct is for that. And the values that are
-/// built are counted, unlike those that are skipped or stay text: beyond [`VALUES`] their number has to be
-/// in proportion to the text.
+/// array too, which nobody sends, and half of the code for a struct is for that. And the memory of the values
+/// that are built, unlike those that are skipped or stay text, is reckoned, and limited in proportion to
+/// the text.
 pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let left = Cell::new(VALUES + json.len() / BYTES_FOR_ONE);
+    let left = Cell::new(most_memory(json.len()));
     let read = T::deserialize(Objects(&mut reader, &left))?;
     reader.end()?;
     Ok(read)
@@ -111,16 +122,18 @@ fn opening_brackets(json: &[u8]) -> usize {
     counts.sum::<usize>() + rest.count()
 }
 
-/// What is passed on as it is, apart from structs, which are asked for as maps, and from the number of values,
-/// of which so many are left; and so is whatever is inside.
+/// What is passed on as it is, apart from structs, which are asked for as maps, and from the memory that is
+/// left for values; and so is whatever is inside.
 struct Objects<'l, T>(T, &'l Cell<usize>);
 
 impl<T> Objects<'_, T> {
-    /// Another value is about to be built.
-    fn take_one<E: serde::de::Error>(&self) -> Result<(), E> {
-        let left = self.1.get().checked_sub(1);
-        self.1
-            .set(left.ok_or_else(|| E::custom("too many values for the length of the text"))?);
+    /// Something that takes about so many bytes is about to be built.
+    fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
+        let left = self.1.get().checked_sub(bytes);
+        let left = left.ok_or_else(|| {
+            E::custom("the values take too much memory for the length of the text")
+        })?;
+        self.1.set(left);
         Ok(())
     }
 }
@@ -222,10 +235,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
+        self.take(ARRAY)?;
         self.0.visit_seq(Objects(seq, self.1))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
+        self.take(OBJECT)?;
         self.0.visit_map(Objects(map, self.1))
     }
 
@@ -249,7 +264,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.take_one()?;
+        self.take(VALUE)?;
         self.0.next_element_seed(Objects(seed, self.1))
     }
 
@@ -269,7 +284,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.take_one()?;
+        self.take(VALUE)?;
         self.0.next_value_seed(Objects(seed, self.1))
     }
 
@@ -351,25 +366,33 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_where_they_are_built() {
+    fn the_memory_of_values_is_limited_where_they_are_built() {
         #[derive(Deserialize)]
         struct Held<'a> {
             #[serde(borrow)]
             raw: &'a RawValue,
         }
-        let many = format!("[{}0]", "0,".repeat(2 * VALUES));
-        let error = from_str::<Value>(&many).unwrap_err().to_string();
-        assert!(error.starts_with("too many values"), "{error}");
-        let members = format!("{{{}\"\":0}}", "\"\":0,".repeat(2 * VALUES));
-        assert!(from_str::<Value>(&members).is_err());
+        let list = |unit: &str, count: usize| format!("[{}0]", unit.repeat(count));
+        let dense = list("[[]],", 200_000);
+        let error = from_str::<Value>(&dense).unwrap_err().to_string();
+        assert!(error.starts_with("the values take too much"), "{error}");
+        let objects = list("{\"\":0},", 200_000);
+        assert!(from_str::<Value>(&objects).is_err());
         // What is skipped or stays text is not built.
-        let text = format!(r#"{{"raw":{many},"unknown":{many}}}"#);
-        assert_eq!(from_str::<Held>(&text).unwrap().raw.get(), many);
-        assert!(from_str::<serde::de::IgnoredAny>(&many).is_ok());
-        // The longer the text, the more it may hold.
-        let few = format!("[{}0]", "\"twenty-one characters\",".repeat(2 * VALUES));
-        assert!(from_str::<Value>(&few).is_ok());
-        assert!(from_str::<Value>(&format!("[{}0]", "0,".repeat(VALUES - 2))).is_ok());
+        let text = format!(r#"{{"raw":{dense},"unknown":{dense}}}"#);
+        assert_eq!(from_str::<Held>(&text).unwrap().raw.get(), dense);
+        assert!(from_str::<serde::de::IgnoredAny>(&dense).is_ok());
+        // What programs send, however much of it.
+        for unit in [
+            "1.25,",
+            "\"word\",",
+            "[12.3456789,-1.2345678],",
+            r#"{"id":1,"name":"water","ok":true},"#,
+        ] {
+            assert!(from_str::<Value>(&list(unit, 300_000)).is_ok(), "{unit}");
+        }
+        // What is dense, but little.
+        assert!(from_str::<Value>(&list(r#"{"x":1},"#, 20_000)).is_ok());
     }
 
     #[test]

@@ -94,30 +94,24 @@ fn memory_ratio_of_models() {
     let names = ["OpenAI", "Anthropic", "Google", "Ollama"];
     for (protocol, name) in protocols.iter().zip(names) {
         at_most(
-            30,
+            45,
             &format!("answer of a model ({name})"),
             &streams,
             |stream| read(protocol.decoder(&ask), &[stream]),
         );
-        let bodies = [
-            filled(SIZE, "{\"error\":[", "[0],", "0]}"),
-            filled(SIZE, "{\"data\":[", "{\"id\":\"\"},", "{\"id\":\"\"}]}"),
-            filled(
-                SIZE,
-                "{\"models\":[",
-                "{\"name\":\"\"},",
-                "{\"name\":\"\"}]}",
-            ),
-            filled(SIZE, "[", "{\"error\":{}},", "{}]"),
-        ];
-        at_most(
-            30,
-            &format!("refusal of a model ({name})"),
-            &bodies,
-            |body| protocol.failure(400, body),
-        );
-        at_most(30, &format!("list of models ({name})"), &bodies, |body| {
-            protocol.read_models(body)
-        });
+        let bodies = |size| {
+            let of = |begin, unit, end| filled(size, begin, unit, end);
+            [
+                of("{\"error\":[", "[0],", "0]}"),
+                of("{\"data\":[", "{\"id\":\"\"},", "{\"id\":\"\"}]}"),
+                of("{\"models\":[", "{\"name\":\"\"},", "{\"name\":\"\"}]}"),
+                of("[", "{\"error\":{}},", "{}]"),
+            ]
+        };
+        let refusals = bodies(super::remote::EXPLANATION as usize);
+        let what = format!("refusal of a model ({name})");
+        at_most(95, &what, &refusals, |body| protocol.failure(400, body));
+        let what = format!("list of models ({name})");
+        at_most(10, &what, &bodies(SIZE), |body| protocol.read_models(body));
     }
 }

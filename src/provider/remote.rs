@@ -35,7 +35,7 @@ const LEFTOVER: Duration = Duration::from_millis(25);
 const LISTING: Duration = Duration::from_secs(30);
 /// How long the body of an error may take.
 const EXPLAINING: Duration = Duration::from_secs(5);
-const EXPLANATION: u64 = 64 << 10;
+pub(super) const EXPLANATION: u64 = 64 << 10;
 const MODELS: u64 = 4 << 20;
 const ANSWER: u64 = 64 << 20;
 /// The most bytes of one exchange: an answer in small chunks has about as much around it.
