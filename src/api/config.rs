@@ -57,7 +57,7 @@ fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let mut config = registry.stores().config.all()?;
     let declared = Declared::read(registry)?;
     for (key, value) in &mut config {
-        if declared.is_secret(key) {
+        if declared.is_secret(key)? {
             *value = mask(value).into();
         }
     }
@@ -68,19 +68,18 @@ fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
 fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Key { key, is_secret } = request.json()?;
     let stores = registry.stores();
-    let value = match is_secret {
-        true => stores
-            .secrets
-            .get(&key)?
-            .map(|secret| json!({ "maskedValue": secret.masked() })),
-        false => match stores.config.get(&key)? {
-            Some(value) if Declared::read(registry)?.is_secret(&key) => {
-                Some(json!({ "maskedValue": mask(&value) }))
-            }
-            value => value,
-        },
-    };
-    Ok(Response::json(&value))
+    if is_secret {
+        let secret = stores.secrets.get(&key)?;
+        let shown = secret.map(|secret| json!({ "maskedValue": secret.masked() }));
+        return Ok(Response::json(&shown));
+    }
+    let value = stores.config.get(&key)?;
+    Ok(Response::json(&match value {
+        Some(value) if Declared::read(registry)?.is_secret(&key)? => {
+            Some(json!({ "maskedValue": mask(&value) }))
+        }
+        value => value,
+    }))
 }
 
 /// What providers and extensions say of the names of settings.
@@ -109,11 +108,13 @@ impl<'a> Declared<'a> {
 
     /// A provider knows its settings best: an extension may want one that is not secret among its
     /// `env_keys`.
-    fn is_secret(&self, key: &str) -> bool {
+    fn is_secret(&self, key: &str) -> Result<bool, Error> {
         let name = key.to_uppercase();
-        self.providers.get(&name).copied().unwrap_or_else(|| {
-            self.extensions.contains(&name) || self.registry.stores().secrets.declares(key)
-        })
+        if let Some(&is_secret) = self.providers.get(&name) {
+            return Ok(is_secret);
+        }
+        let is_declared = || self.registry.stores().secrets.declares(key);
+        Ok(self.extensions.contains(&name) || is_declared()?)
     }
 }
 

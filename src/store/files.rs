@@ -1,7 +1,7 @@
 //! Files written so that a crash, a full disk or another process never leaves half of one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,13 +35,30 @@ impl Lock {
         Ok(Self { file })
     }
 
-    /// Makes `text` the content of the lock's file, for those who find it locked.
+    /// Makes `text` the content of the lock's file, for those who find it locked. It is not written again
+    /// if it is there, and never cut to nothing before: that would make the next sync of the disk slower.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be read or written.
     pub fn describe(&self, text: &str) -> io::Result<()> {
-        self.file.set_len(0)?;
-        (&self.file).write_all(text.as_bytes())
+        let mut file = &self.file;
+        let length = text.len() as u64;
+        let mut old = Vec::new();
+        file.take(length + 1).read_to_end(&mut old)?;
+        if old == text.as_bytes() {
+            return Ok(());
+        }
+        file.rewind()?;
+        file.write_all(text.as_bytes())?;
+        file.set_len(length)
+    }
+}
+
+impl Drop for Lock {
+    /// A process that is being started may have a copy of the descriptor for a moment, and the system would
+    /// keep the lock for it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
     }
 }
 
@@ -95,9 +112,15 @@ impl LockFile {
 }
 
 fn open_lock(path: &Path) -> Result<File> {
-    private(OpenOptions::new().create(true).truncate(false).write(true))
-        .open(path)
-        .map_err(Error::io("open the lock", path))
+    private(
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true),
+    )
+    .open(path)
+    .map_err(Error::io("open the lock", path))
 }
 
 fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {

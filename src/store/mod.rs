@@ -40,9 +40,11 @@ pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 fn process_env() -> Env {
     // The key of the server is neither a setting nor a secret for extensions, also in a program that leaves
     // it in its environment.
-    Box::new(|name| match name == SERVER_KEY {
-        true => None,
-        false => std::env::var(name).ok(),
+    Box::new(|name| {
+        if name == SERVER_KEY {
+            return None;
+        }
+        std::env::var(name).ok()
     })
 }
 

@@ -131,13 +131,16 @@ impl Secrets {
     }
 
     /// Whether `key` is called secret here: it is in the file, or an extension has asked for it.
-    pub fn declares(&self, key: &str) -> bool {
+    ///
+    /// # Errors
+    /// As [`Secrets::get`].
+    pub fn declares(&self, key: &str) -> Result<bool> {
         let name = key.to_uppercase();
         let is_same = |stored: &yaml_serde::Value| {
             (stored.as_str()).is_some_and(|stored| stored.to_uppercase() == name)
         };
-        let is_stored = || (self.document.load()).is_ok_and(|root| root.keys().any(is_same));
-        lock(&self.asked).contains(&name) || is_stored()
+        let is_asked = lock(&self.asked).contains(&name);
+        Ok(is_asked || self.document.load()?.keys().any(is_same))
     }
 
     /// Stores `value` under `key`.

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal};
 use super::known::Known;
-use super::turn_lock::TurnLock;
+use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
 use crate::sys::fs::{Stamp, private, private_dir};
@@ -300,7 +300,7 @@ impl Sessions {
     /// # Errors
     /// [`Error::AtWork`] when another one goes on, [`Error::SessionNotFound`], [`Error::Io`].
     pub fn lock_turn(&self, id: &str, wait: Duration) -> Result<TurnLock> {
-        let lock = TurnLock::acquire(&self.existing(id)?.join(TURN), wait);
+        let lock = TurnLock::acquire(self.existing(id)?.join(TURN), wait);
         lock.map_err(|error| journal::gone(id, error))
     }
 
@@ -311,10 +311,7 @@ impl Sessions {
     pub fn check_not_at_work_elsewhere(&self, id: &str) -> Result<()> {
         let file = self.dir(id).map(|dir| dir.join(TURN));
         match file.filter(|file| file.exists()) {
-            Some(file) => match TurnLock::acquire(&file, Duration::ZERO) {
-                Err(error @ Error::AtWork { holder: Some(_) }) => Err(error),
-                _ => Ok(()),
-            },
+            Some(file) => turn_lock::check_free_or_ours(&file),
             None => Ok(()),
         }
     }
@@ -588,8 +585,9 @@ fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Res
     for name in DERIVED {
         stored.shift_remove(name);
     }
-    if let Some(messages) = session.counted_messages {
-        stored.insert(COUNTED.to_owned(), messages.into());
-    }
+    match session.counted_messages {
+        Some(messages) => stored.insert(COUNTED.to_owned(), messages.into()),
+        None => stored.shift_remove(COUNTED),
+    };
     serde_json::to_vec_pretty(&stored).map_err(unwritable)
 }

@@ -1,23 +1,31 @@
 //! Which process has a turn of a session under way. Only one has at a time: the system gives the lock
 //! back when the process ends, however it ends.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{Error, Result, files};
-use crate::sys;
 use crate::text::printable;
 
 /// The longest description of a process that is shown, in characters.
 const LONGEST: usize = 200;
 
+/// The longest pause between two attempts to take a lock.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The locks that this process has. Locks are taken and released while it is locked, so that it is always
+/// clear whether a lock that cannot be taken belongs to another process.
+static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
 /// While it lives, no other process begins a turn of the session.
 #[derive(Debug)]
 pub struct TurnLock {
-    _lock: files::Lock,
+    path: PathBuf,
+    lock: Option<files::Lock>,
 }
 
 impl TurnLock {
@@ -25,25 +33,64 @@ impl TurnLock {
     ///
     /// # Errors
     /// [`Error::AtWork`] when the time is up, [`Error::Io`].
-    pub(super) fn acquire(path: &Path, wait: Duration) -> Result<Self> {
-        match files::Lock::acquire(path, wait) {
-            Ok(lock) => {
-                // The lock holds all the same.
-                let _ = lock.describe(&format!("{}\n{}\n", this_process(), token()));
-                Ok(TurnLock { _lock: lock })
+    pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
+        let start = Instant::now();
+        let mut pause = Duration::from_micros(100);
+        let lock = loop {
+            match try_acquire(&mut lock_ours(), &path, true) {
+                Err(Error::AtWork { .. }) if start.elapsed() < wait => {}
+                lock => break lock?,
             }
-            Err(Error::Locked { .. }) => Err(Error::AtWork {
-                holder: holder(path),
-            }),
-            Err(error) => Err(error),
-        }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE);
+        };
+        // The lock holds all the same.
+        let _ = lock.describe(&format!("{}\n", this_process()));
+        Ok(TurnLock {
+            path,
+            lock: Some(lock),
+        })
     }
 }
 
-/// Tells this process from one with the same id in another container or before a restart.
-fn token() -> &'static str {
-    static TOKEN: OnceLock<String> = OnceLock::new();
-    TOKEN.get_or_init(|| sys::random_hex(8).unwrap_or_default())
+impl Drop for TurnLock {
+    fn drop(&mut self) {
+        let mut ours = lock_ours();
+        ours.remove(&self.path);
+        self.lock = None;
+    }
+}
+
+/// Whether the lock `path` is free or this process has it.
+///
+/// # Errors
+/// [`Error::AtWork`] when another process has it.
+pub(super) fn check_free_or_ours(path: &Path) -> Result<()> {
+    match try_acquire(&mut lock_ours(), path, false) {
+        Err(error @ Error::AtWork { holder: Some(_) }) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the lock `path` if it is free, and enters it into `ours` if it is to be kept.
+fn try_acquire(ours: &mut BTreeSet<PathBuf>, path: &Path, keep: bool) -> Result<files::Lock> {
+    if ours.contains(path) {
+        return Err(Error::AtWork { holder: None });
+    }
+    match files::Lock::acquire(path, Duration::ZERO) {
+        Err(Error::Locked { .. }) => Err(Error::AtWork {
+            holder: Some(holder(path)),
+        }),
+        Ok(lock) if keep => {
+            ours.insert(path.to_owned());
+            Ok(lock)
+        }
+        lock => lock,
+    }
+}
+
+fn lock_ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The command and the id of this process, for people.
@@ -62,12 +109,11 @@ fn this_process() -> String {
     format!("`{command}`, process {}", process::id())
 }
 
-/// Who has the lock `path`; `None` if it is this process.
-fn holder(path: &Path) -> Option<String> {
+/// The other process that has the lock `path`.
+fn holder(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
-    match text.trim().split_once('\n') {
-        Some((_, theirs)) if theirs == token() => None,
-        Some((process, _)) => Some(printable(process, LONGEST)),
-        None => Some("whose id is not known".to_owned()),
-    }
+    printable(
+        text.lines().next().unwrap_or("whose id is not known"),
+        LONGEST,
+    )
 }

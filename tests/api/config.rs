@@ -156,6 +156,18 @@ fn what_a_provider_or_an_extension_calls_secret_is_masked_however_it_is_asked_fo
 }
 
 #[test]
+fn a_variable_is_not_shown_while_the_file_of_secrets_cannot_be_read() {
+    const VALUE: &str = "abcdefghijklmnop";
+    let server = Server::new()
+        .secrets("STORED: [unclosed\n  more: {\n")
+        .env("STORED", VALUE)
+        .start();
+    let body = json!({"key": "STORED", "is_secret": false});
+    let answer = server.post("/config/read", body);
+    answer.is(422).never_says(VALUE);
+}
+
+#[test]
 fn the_servers_own_key_is_told_to_nobody() {
     let server = Server::new().start();
     for key in [
