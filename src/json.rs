@@ -21,6 +21,8 @@ pub(crate) const VALUE: usize = 2 * size_of::<Value>();
 pub(crate) const ARRAY: usize = 2 * size_of::<Value>();
 pub(crate) const OBJECT: usize = 5 * size_of::<Value>();
 
+const TOO_MUCH: &str = "the values take too much memory for the length of the text";
+
 /// How many bytes the values of a text of this length may take.
 pub(crate) fn most_memory(length: usize) -> usize {
     MEMORY + MEMORY_PER_BYTE * length
@@ -31,11 +33,20 @@ pub(crate) fn most_memory(length: usize) -> usize {
 /// that are built, unlike those that are skipped or stay text, is reckoned, and limited in proportion to
 /// the text.
 pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
+    read(json, most_memory(json.len()))
+}
+
+fn read<'de, T: Deserialize<'de>>(json: &'de [u8], memory: usize) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(json);
-    let left = Cell::new(most_memory(json.len()));
+    let left = Cell::new(memory);
     let read = T::deserialize(Objects(&mut reader, &left))?;
     reader.end()?;
     Ok(read)
+}
+
+/// Whether the text is refused because its values take too much memory.
+pub fn is_too_much(error: &serde_json::Error) -> bool {
+    error.is_data() && error.to_string().starts_with(TOO_MUCH)
 }
 
 /// As [`from_slice`].
@@ -43,8 +54,8 @@ pub fn from_str<'de, T: Deserialize<'de>>(json: &'de str) -> serde_json::Result<
     from_slice(json.as_bytes())
 }
 
-/// Reads what was taken apart already, by way of its text, so that no other reading of `T` is needed;
-/// an error does not say where in that text it is.
+/// Reads what was taken apart already, by way of its text, so that no other reading of `T` is needed; its
+/// memory is not limited again. An error does not say where in that text it is.
 pub fn from_value<T: DeserializeOwned>(json: &Value) -> serde_json::Result<T> {
     from_text_of(json.to_string())
 }
@@ -55,7 +66,7 @@ pub fn from_object<T: DeserializeOwned>(json: &Map<String, Value>) -> serde_json
 }
 
 fn from_text_of<T: DeserializeOwned>(json: String) -> serde_json::Result<T> {
-    from_str(&json).map_err(without_place)
+    read(json.as_bytes(), usize::MAX).map_err(without_place)
 }
 
 fn without_place(error: serde_json::Error) -> serde_json::Error {
@@ -64,9 +75,10 @@ fn without_place(error: serde_json::Error) -> serde_json::Error {
     serde_json::Error::custom(text.strip_suffix(&place).unwrap_or(&text))
 }
 
-/// As `serde_json::to_value`, by way of the text that `value` is written as elsewhere.
+/// As `serde_json::to_value`, by way of the text that `value` is written as elsewhere. What is here is not
+/// limited.
 pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
-    from_slice(&serde_json::to_vec(value)?)
+    read(&serde_json::to_vec(value)?, usize::MAX)
 }
 
 /// Whether JSON text is nested more than `levels` deep. serde bounds the depth of what it builds, but not
@@ -130,9 +142,7 @@ impl<T> Objects<'_, T> {
     /// Something that takes about so many bytes is about to be built.
     fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
         let left = self.1.get().checked_sub(bytes);
-        let left = left.ok_or_else(|| {
-            E::custom("the values take too much memory for the length of the text")
-        })?;
+        let left = left.ok_or_else(|| E::custom(TOO_MUCH))?;
         self.1.set(left);
         Ok(())
     }
@@ -374,8 +384,8 @@ mod tests {
         }
         let list = |unit: &str, count: usize| format!("[{}0]", unit.repeat(count));
         let dense = list("[[]],", 200_000);
-        let error = from_str::<Value>(&dense).unwrap_err().to_string();
-        assert!(error.starts_with("the values take too much"), "{error}");
+        let error = from_str::<Value>(&dense).unwrap_err();
+        assert!(is_too_much(&error), "{error}");
         let objects = list("{\"\":0},", 200_000);
         assert!(from_str::<Value>(&objects).is_err());
         // What is skipped or stays text is not built.
@@ -391,6 +401,10 @@ mod tests {
         ] {
             assert!(from_str::<Value>(&list(unit, 300_000)).is_ok(), "{unit}");
         }
+        // What is in memory as values is not limited again.
+        let built = Value::Array(vec![json!([[]]); 200_000]);
+        assert_eq!(to_value(&built).unwrap(), built);
+        assert_eq!(from_value::<Value>(&built).unwrap(), built);
         // What is dense, but little.
         assert!(from_str::<Value>(&list(r#"{"x":1},"#, 20_000)).is_ok());
     }

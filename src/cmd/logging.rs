@@ -60,9 +60,10 @@ pub(super) fn start_on_stderr() {
 
 /// Says this on stderr, among the records, without waiting for its reader once logging has begun.
 pub(super) fn say(text: &str) {
-    match BEGUN.load(Ordering::Relaxed) {
-        true => stderr().push(text),
-        false => drop(io::stderr().write_all(text.as_bytes())),
+    if BEGUN.load(Ordering::Relaxed) {
+        stderr().push(text);
+    } else {
+        drop(io::stderr().write_all(text.as_bytes()));
     }
 }
 
@@ -130,13 +131,13 @@ impl Log for Logger {
         let told = repeats.told(now, false);
         let is_written = match (record.file_static(), record.line()) {
             (Some(file), Some(line)) if record.level() <= Level::Warn => {
-                repeats.admits((file, line), &text, now)
+                repeats.admits((file, line), record.level(), &text, now)
             }
             _ => true,
         };
         drop(repeats);
-        for told in told {
-            self.write(Level::Warn, &told);
+        for (level, told) in told {
+            self.write(level, &told);
         }
         if is_written {
             self.write(record.level(), &text);
@@ -147,8 +148,8 @@ impl Log for Logger {
     fn flush(&self) {
         let end = Instant::now() + LAST_RECORDS;
         let told = lock(&self.repeats).told(Instant::now(), true);
-        for told in told {
-            self.write(Level::Warn, &told);
+        for (level, told) in told {
+            self.write(level, &told);
         }
         for outlet in self.file.into_iter().chain([stderr()]) {
             outlet.flush(end);

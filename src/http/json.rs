@@ -10,9 +10,10 @@ const DEPTH: usize = 127;
 
 /// Decodes a request's body.
 ///
-/// Errs with 415 if `content_type` is not JSON, 400 if `body` is nested too deep or not JSON, 422 if it is
-/// another shape than `T`; the last two with line and column, and with the path of the value at that place. What serde
-/// buffers before it decides, as in tagged enums, it finds wrong only at the end of what surrounds it.
+/// Errs with 415 if `content_type` is not JSON, 400 if `body` is nested too deep or not JSON, 413 if its values
+/// take too much memory, 422 if it is another shape than `T`; the last three with line and column, and with
+/// the path of the value at that place. What serde buffers before it decides, as in tagged enums, it finds
+/// wrong only at the end of what surrounds it.
 pub(super) fn decode<T: DeserializeOwned>(
     content_type: Option<&str>,
     body: &[u8],
@@ -33,17 +34,18 @@ pub(super) fn decode<T: DeserializeOwned>(
 
 /// Errs with 415 if `content_type` is not JSON.
 pub(super) fn check_type(content_type: Option<&str>) -> Result<(), Error> {
-    match content_type.is_some_and(is_json) {
-        true => Ok(()),
-        false => Err(Error::new(
-            415,
-            "Expected request with `Content-Type: application/json`",
-        )),
+    if content_type.is_some_and(is_json) {
+        return Ok(());
     }
+    Err(Error::new(
+        415,
+        "Expected request with `Content-Type: application/json`",
+    ))
 }
 
 fn refused(body: &[u8], error: &serde_json::Error) -> Error {
     let (status, what) = match error.classify() {
+        Category::Data if crate::json::is_too_much(error) => (413, "The JSON body is too large"),
         Category::Data => (
             422,
             "Failed to deserialize the JSON body into the target type",
@@ -215,6 +217,13 @@ mod tests {
         for body in [r#""\ud83"#, r#""\ud83d"#, "\"\\", r#""\u""#] {
             assert!(read(body).is_err(), "{body}");
         }
+    }
+
+    #[test]
+    fn values_that_take_too_much_memory_are_too_large() {
+        let body = format!("[{}0]", "[[]],".repeat(200_000));
+        let read = decode::<serde_json::Value>(Some("application/json"), body.as_bytes());
+        assert_eq!(read.unwrap_err().status.0, 413);
     }
 
     #[test]

@@ -36,6 +36,7 @@ const POLL: Duration = Duration::from_millis(10);
 pub(super) struct Slot {
     pub(super) stream: Arc<TcpStream>,
     pub(super) peer: SocketAddr,
+    came: Instant,
     state: AtomicU64,
 }
 
@@ -45,6 +46,7 @@ impl Slot {
         Slot {
             stream: Arc::new(stream),
             peer,
+            came: Instant::now(),
             state: AtomicU64::new(idle_at(now)),
         }
     }
@@ -136,24 +138,27 @@ struct Entry {
 }
 
 impl Table {
-    /// Closes the connection that has been without a key for longest or, if all have shown it, idle for
-    /// longest; false if there is none.
+    /// The connection that has been without a key for longest or, if all have shown it, idle for longest.
+    fn evictable(&self) -> Option<(u64, &Entry)> {
+        self.open
+            .iter()
+            .map(|(&id, entry)| (id, entry, entry.slot.state()))
+            .filter(|&(.., state)| is_evictable(state))
+            // Numbers are in the order in which the connections came.
+            .min_by_key(|&(id, _, state)| {
+                if is_keyless(state) {
+                    (0, id)
+                } else {
+                    (state, id)
+                }
+            })
+            .map(|(id, entry, _)| (id, entry))
+    }
+
+    /// Closes the connection that is [`Table::evictable`]; false if there is none.
     fn evict(&mut self) -> bool {
         loop {
-            // Numbers are in the order in which the connections came.
-            let next = self
-                .open
-                .iter()
-                .map(|(&id, entry)| (id, entry.slot.state()))
-                .filter(|&(_, state)| is_evictable(state))
-                .min_by_key(|&(id, state)| {
-                    if is_keyless(state) {
-                        (0, id)
-                    } else {
-                        (state, id)
-                    }
-                });
-            let Some((id, _)) = next else {
+            let Some((id, _)) = self.evictable() else {
                 return false;
             };
             // It may have shown the key or begun a request meanwhile; then another one is looked for.
@@ -169,7 +174,7 @@ impl Table {
 
 impl Registry {
     /// Whether there is room for one more among `cap` within `limit`, if need be after closing another
-    /// connection.
+    /// connection. One that came less than `limit` ago has until then to show the key.
     pub(super) fn make_room(&self, cap: usize, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         let mut table = self.table();
@@ -181,10 +186,13 @@ impl Registry {
         let waited = self.left.wait_timeout_while(table, NOTICE, crowded);
         table = waited.unwrap_or_else(PoisonError::into_inner).0;
         loop {
-            if table.open.len() < cap || table.evict() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let is_new =
+                |entry: &Entry| is_keyless(entry.slot.state()) && entry.slot.came.elapsed() < limit;
+            let waits = !left.is_zero() && table.evictable().is_some_and(|(_, it)| is_new(it));
+            if table.open.len() < cap || (!waits && table.evict()) {
                 return true;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }

@@ -205,11 +205,13 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Optio
 /// [`Malformed`], which says how a server answers it; a client skips and counts it.
 pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
-    match begins_with(text, '[') {
-        true if batches => batch(text).map(Payload::Batch),
-        true => Err(Malformed::Batch),
-        false => message(text).map(Payload::One),
+    if !begins_with(text, '[') {
+        return message(text).map(Payload::One);
     }
+    if !batches {
+        return Err(Malformed::Batch);
+    }
+    batch(text).map(Payload::Batch)
 }
 
 /// The parts of a batch, each judged as soon as it is read, so that no more is kept than messages.

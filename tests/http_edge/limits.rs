@@ -238,6 +238,22 @@ fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
 }
 
 #[test]
+fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
+    let edge = edge_with(Limits {
+        connections: 3,
+        slot: PATIENCE,
+        ..limits()
+    });
+    // More than there is room for, all of which connect before they send.
+    let mut clients: Vec<Client> = (0..5).map(|_| edge.connect()).collect();
+    thread::sleep(Duration::from_millis(100));
+    for client in &mut clients {
+        client.send(get("/empty"));
+        assert_eq!(client.reply().status, 200);
+    }
+}
+
+#[test]
 fn at_the_cap_a_new_connection_waits_for_a_slot() {
     let mut edge = edge_with(Limits {
         connections: 2,

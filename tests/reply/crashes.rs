@@ -267,15 +267,13 @@ fn has_all(server: &Live, ledger: &Ledger, from: usize, when: &str) {
             }
             Fact::Setting { key, is_secret } => {
                 let body = json!({"key": key, "is_secret": is_secret});
-                let read = match is_secret {
-                    true => server.post("/config/read", body).is(200).body,
-                    false => config["config"][key].clone(),
-                };
-                let there = match is_secret {
-                    true => !read.is_null(),
-                    false => read == format!("of {key}"),
-                };
-                assert!(there, "{when}: {fact:?} is lost: {read}");
+                if is_secret {
+                    let read = server.post("/config/read", body).is(200).body;
+                    assert!(!read.is_null(), "{when}: {fact:?} is lost");
+                } else {
+                    let read = &config["config"][key];
+                    assert_eq!(read, &format!("of {key}"), "{when}: {fact:?} is lost");
+                }
             }
             Fact::Session { id, .. } if doomed.contains(id) => {}
             Fact::Session { id, texts } => {
@@ -354,9 +352,10 @@ fn whatever_was_acknowledged_before_one_of_two_servers_is_killed_is_there() {
         let survivor = if is_first { &two } else { &one };
         has_all(survivor, &ledger, checked, &format!("{when}; the other"));
         survivor.never_logs("panicked");
-        match is_first {
-            true => one = one.again(),
-            false => two = two.again(),
+        if is_first {
+            one = one.again();
+        } else {
+            two = two.again();
         }
         let again = if is_first { &one } else { &two };
         has_all(again, &ledger, checked, &format!("{when}; started again"));

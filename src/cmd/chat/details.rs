@@ -82,9 +82,10 @@ impl<'de> Deserialize<'de> for Entries<'de> {
 fn add_entries(entries: Vec<(String, &str)>, depth: usize, rows: &mut Vec<String>) {
     for (name, json) in entries {
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-.$@/".contains(c);
-        let name = match !name.is_empty() && name.chars().all(plain) {
-            true => name,
-            false => explicit(&serde_json::Value::from(name).to_string()),
+        let name = if !name.is_empty() && name.chars().all(plain) {
+            name
+        } else {
+            explicit(&serde_json::Value::from(name).to_string())
         };
         add(&name, json, depth, rows);
     }

@@ -254,16 +254,16 @@ impl Screen<'_> {
 
     /// The filled form; none if the user does not want to.
     fn fill_in(&mut self, message: &str, schema: &str) -> Option<Value> {
-        match message.contains('\n') || message.len() > SENTENCE {
-            false => self.note(&format!("asked: {}", explicit(message))),
-            true => {
-                self.note("asked:");
-                self.show(&details::text(message)).ok()?;
-            }
-        }
         if !self.input.is_terminal() {
+            self.note(&format!("asked: {}", printable(message, SENTENCE)));
             self.note("there is no terminal to ask at");
             return None;
+        }
+        if message.contains('\n') || message.len() > SENTENCE {
+            self.note("asked:");
+            self.show(&details::text(message)).ok()?;
+        } else {
+            self.note(&format!("asked: {}", explicit(message)));
         }
         let fields = form::fields(schema);
         if fields.is_empty() {
@@ -275,12 +275,11 @@ impl Screen<'_> {
         for field in fields {
             loop {
                 let question = field.question();
-                if question.len() > SENTENCE {
+                let answer = if question.len() > SENTENCE {
                     self.show(&details::text(&question)).ok()?;
-                }
-                let answer = match question.len() > SENTENCE {
-                    true => self.ask("answer: ")?,
-                    false => self.ask(&question)?,
+                    self.ask("answer: ")?
+                } else {
+                    self.ask(&question)?
                 };
                 if answer.trim() == "!" {
                     return None;
@@ -299,10 +298,6 @@ impl Screen<'_> {
 
     /// Shows all rows of what a server asks.
     fn show(&mut self, rows: &[String]) -> Result<(), Left<()>> {
-        if !self.input.is_terminal() {
-            // Nobody is asked.
-            return Ok(());
-        }
         self.show_all(rows, "! declines", |answer| (answer == "!").then_some(()))
     }
 

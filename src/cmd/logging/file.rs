@@ -59,9 +59,10 @@ impl LogFile {
             self.rotate(&open.day)?;
             open = self.open_today()?;
         }
-        let whole = match self.within_line {
-            true => line,
-            false => whole_lines(lines, self.max.saturating_sub(open.size)).max(line),
+        let whole = if self.within_line {
+            line
+        } else {
+            whole_lines(lines, self.max.saturating_sub(open.size)).max(line)
         };
         let n = open.file.write(&lines[..whole])?;
         open.size += n as u64;
@@ -108,10 +109,11 @@ impl LogFile {
 /// How many of these bytes are whole lines and fit into the room.
 fn whole_lines(lines: &[u8], room: u64) -> usize {
     let room = usize::try_from(room).unwrap_or(usize::MAX);
-    match lines.len() <= room {
-        true => lines.len(),
-        false => (lines[..room].iter().rposition(|byte| *byte == b'\n')).map_or(0, |end| end + 1),
+    if lines.len() <= room {
+        return lines.len();
     }
+    let end = lines[..room].iter().rposition(|byte| *byte == b'\n');
+    end.map_or(0, |end| end + 1)
 }
 
 fn remove_old_days(folder: &Path) -> io::Result<()> {

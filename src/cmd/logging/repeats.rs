@@ -1,8 +1,11 @@
-//! Warnings that come again and again: they are counted, not written.
+//! Warnings and errors that come again and again: they are counted, not written. The count is written with
+//! the first record after [`WINDOW`], or at the end of the server.
 
 use std::collections::HashMap;
 use std::mem::take;
 use std::time::{Duration, Instant};
+
+use log::Level;
 
 /// For so long a warning that comes again is only counted.
 const WINDOW: Duration = Duration::from_secs(60);
@@ -21,6 +24,7 @@ pub(super) struct Repeats {
 }
 
 struct Counted {
+    level: Level,
     /// When the first one was written.
     since: Instant,
     written: u32,
@@ -34,8 +38,9 @@ struct Counted {
 
 impl Repeats {
     /// Whether to write this warning; else it is counted.
-    pub(super) fn admits(&mut self, place: Place, text: &str, now: Instant) -> bool {
+    pub(super) fn admits(&mut self, place: Place, level: Level, text: &str, now: Instant) -> bool {
         let counted = self.places.entry(place).or_insert_with(|| Counted {
+            level,
             since: now,
             written: 0,
             repeated: 0,
@@ -57,8 +62,9 @@ impl Repeats {
         false
     }
 
-    /// What is to be told, a line each, of what was counted long enough; of everything if `all`.
-    pub(super) fn told(&mut self, now: Instant, all: bool) -> Vec<String> {
+    /// What is to be told, a line each with its level, of what was counted long enough; of everything if
+    /// `all`.
+    pub(super) fn told(&mut self, now: Instant, all: bool) -> Vec<(Level, String)> {
         if self.untold == 0 {
             return Vec::new();
         }
@@ -66,12 +72,14 @@ impl Repeats {
             counted.repeated > 0 && (all || now.duration_since(counted.since) >= WINDOW)
         };
         let due = self.places.values_mut().filter(is_due);
-        let lines: Vec<String> = due
+        let lines: Vec<_> = due
             .map(|counted| {
                 counted.written = 0;
                 let count = take(&mut counted.repeated);
                 let last = take(&mut counted.last_repeated);
-                format!("warnings of one kind were only counted count={count} last={last:?}")
+                let text =
+                    format!("records of one kind were only counted count={count} last={last:?}");
+                (counted.level, text)
             })
             .collect();
         self.untold -= lines.len();
@@ -89,32 +97,44 @@ mod tests {
     #[test]
     fn equal_warnings_are_written_once_in_a_while_and_counted() {
         let (mut repeats, begin) = (Repeats::default(), Instant::now());
-        let written = (0..1000).filter(|_| repeats.admits(HERE, "same", begin));
+        let written = (0..1000).filter(|_| repeats.admits(HERE, Level::Warn, "same", begin));
         assert_eq!(written.count(), 1);
-        assert!(repeats.admits(HERE, "another", begin));
-        assert!(repeats.admits(THERE, "same", begin));
-        assert_eq!(repeats.told(begin, false), [""; 0]);
+        assert!(repeats.admits(HERE, Level::Warn, "another", begin));
+        assert!(repeats.admits(THERE, Level::Error, "same", begin));
+        assert_eq!(repeats.told(begin, false), []);
         let later = begin + WINDOW;
         assert_eq!(
             repeats.told(later, false),
-            ["warnings of one kind were only counted count=999 last=\"same\""]
+            [(
+                Level::Warn,
+                "records of one kind were only counted count=999 last=\"same\"".into()
+            )]
         );
-        assert_eq!(repeats.told(later, true), [""; 0]);
-        assert!(repeats.admits(HERE, "another", later));
-        assert!(!repeats.admits(HERE, "another", later + WINDOW / 2));
-        assert!(repeats.admits(THERE, "same", later));
+        assert_eq!(repeats.told(later, true), []);
+        assert!(repeats.admits(HERE, Level::Warn, "another", later));
+        assert!(!repeats.admits(HERE, Level::Warn, "another", later + WINDOW / 2));
+        assert!(repeats.admits(THERE, Level::Error, "same", later));
+        assert!(!repeats.admits(THERE, Level::Error, "same", later));
+        let told = repeats.told(later + WINDOW, true);
+        assert!(
+            told.iter().any(|(level, _)| *level == Level::Error),
+            "{told:?}"
+        );
     }
 
     #[test]
     fn different_warnings_of_one_place_are_written_up_to_a_number() {
         let (mut repeats, begin) = (Repeats::default(), Instant::now());
-        let mut admits = |n: u32| repeats.admits(HERE, &format!("tool {n}"), begin);
+        let mut admits = |n: u32| repeats.admits(HERE, Level::Warn, &format!("tool {n}"), begin);
         let written = (0..100_000).filter(|n| admits(*n)).count();
         assert_eq!(written, BURST as usize);
         assert_eq!(
             repeats.told(begin, true),
-            ["warnings of one kind were only counted count=99900 last=\"tool 99999\""]
+            [(
+                Level::Warn,
+                "records of one kind were only counted count=99900 last=\"tool 99999\"".into()
+            )]
         );
-        assert!(repeats.admits(THERE, "one", begin));
+        assert!(repeats.admits(THERE, Level::Error, "one", begin));
     }
 }

@@ -108,10 +108,10 @@ fn confirm_with(arguments: RawJson) -> Vec<Message> {
     said([Content::ActionRequired(ActionRequired { data })])
 }
 
-fn elicit(schema: Value) -> Vec<Message> {
+fn elicit(message: &str, schema: Value) -> Vec<Message> {
     let data = Action::Elicitation {
         id: "e".to_owned(),
-        message: "who?".to_owned(),
+        message: message.to_owned(),
         requested_schema: RawValue::from_string(schema.to_string()).unwrap(),
     };
     said([Content::ActionRequired(ActionRequired { data })])
@@ -275,14 +275,8 @@ fn what_a_server_asks_is_shown_whole() {
     let message = format!("{}\nThen \u{1b}[2Jpay\u{2063} 5 €.", "word ".repeat(400));
     let description = format!("{}or not", "d ".repeat(400));
     let schema = json!({"properties": {"f": {"type": "string", "description": description}}});
-    let data = Action::Elicitation {
-        id: "e".to_owned(),
-        message,
-        requested_schema: RawValue::from_string(schema.to_string()).unwrap(),
-    };
     let desk = Answers::default();
-    let turn = said([Content::ActionRequired(ActionRequired { data })]);
-    let (_, err) = shown(turn, true, Input::typed("v\n"), &desk);
+    let (_, err) = shown(elicit(&message, schema), true, Input::typed("v\n"), &desk);
     assert!(err.contains(r"| Then \u{1b}[2Jpay\u{2063} 5 €."), "{err}");
     assert!(err.contains("or not"), "{err}");
     assert_eq!(*desk.filled.borrow(), [Some(json!({"f": "v"}))]);
@@ -296,9 +290,14 @@ fn without_a_terminal_nobody_is_asked_and_that_is_said() {
     assert_eq!(*desk.confirmed.borrow(), denied);
     assert!(out.is_empty() && err.contains("GOOSE_MODE=auto"), "{err}");
     let schema = json!({"properties": {"name": {"type": "string"}}});
-    let (_, err) = shown(elicit(schema), false, Input::new(false), &desk);
+    let message = format!("who?\n{} the end", "and why? ".repeat(1_000));
+    let (_, err) = shown(elicit(&message, schema), false, Input::new(false), &desk);
     assert_eq!(*desk.filled.borrow(), [None]);
     assert!(err.contains("declined"), "{err}");
+    assert!(
+        err.contains(r"asked: who?\u{a}and why?") && !err.contains("the end"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -314,12 +313,12 @@ fn a_form_is_filled_in_field_by_field() {
         ("Bob\n", None),
     ] {
         let desk = Answers::default();
-        shown(elicit(schema()), true, Input::typed(typed), &desk);
+        shown(elicit("who?", schema()), true, Input::typed(typed), &desk);
         assert_eq!(*desk.filled.borrow(), [data], "{typed:?}");
     }
     for (typed, data) in [("y\n", Some(json!({}))), ("n\n", None)] {
         let desk = Answers::default();
-        shown(elicit(json!({})), true, Input::typed(typed), &desk);
+        shown(elicit("who?", json!({})), true, Input::typed(typed), &desk);
         assert_eq!(*desk.filled.borrow(), [data], "{typed:?}");
     }
 }
