@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::json;
 use std::fs::{self, File, FileTimes};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -170,7 +170,8 @@ fn as_another_user(root: &Path) -> Option<u32> {
         .uid(USER)
         .gid(USER)
         .stdout(Stdio::null());
-    let may = given.is_ok_and(|done| done.status.success()) && command.status().is_ok();
+    let may = given.is_ok_and(|done| done.status.success())
+        && command.status().is_ok_and(|status| status.success());
     may.then_some(USER)
 }
 
@@ -224,7 +225,7 @@ fn a_disk_that_is_full() {
     all_works(&server, &server.known(&id));
 }
 
-/// Sets the time of every file below a folder.
+/// Sets the time of every file below a folder, apart from those that are renamed meanwhile.
 fn touch(folder: &Path, time: SystemTime) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         match entry.file_type().unwrap() {
@@ -236,7 +237,10 @@ fn touch(folder: &Path, time: SystemTime) {
 }
 
 fn stamp(file: &Path, time: SystemTime) {
-    let file = File::options().append(true).open(file).unwrap();
+    let file = match File::options().append(true).open(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        file => file.unwrap(),
+    };
     file.set_times(FileTimes::new().set_modified(time).set_accessed(time))
         .unwrap();
 }
