@@ -5,6 +5,12 @@ use crate::support::temp_dir;
 use serde_json::{Value, json};
 use std::fs;
 
+/// Uses a variable with 32 values `count` times in one word.
+fn many_values(count: usize) -> String {
+    let values: String = (1..=32).map(|n| format!("A={n};")).collect();
+    values + &"x".repeat(4_000) + &"$A".repeat(count)
+}
+
 #[test]
 fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
     let dir = temp_dir();
@@ -58,6 +64,22 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
             json!({"command": format!("cat {}", kept.display())}),
             "kept from tools",
         ),
+        (
+            "shell",
+            json!({"command": format!("echo {}", "x".repeat(128 << 10))}),
+            "is too long",
+        ),
+        // Both took minutes, in which no timeout and no cancellation counted.
+        (
+            "shell",
+            json!({"command": "${{'}'}".repeat(18_000)}),
+            "too intricate",
+        ),
+        (
+            "shell",
+            json!({"command": many_values(60_000)}),
+            "too intricate",
+        ),
         ("shell", json!({}), "`command`"),
         ("analyze", json!({"path": missing}), "there is no"),
         ("analyze", json!({"path": kept}), "kept from tools"),
@@ -70,9 +92,10 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
         ),
     ] {
         let answer = call(tool, &arguments);
-        assert_eq!(answer["result"]["isError"], true, "{arguments}: {answer}");
+        let shown: String = arguments.to_string().chars().take(100).collect();
+        assert_eq!(answer["result"]["isError"], true, "{shown}: {answer}");
         let text = answer["result"]["content"][0]["text"].as_str().unwrap();
-        assert!(text.contains(says), "{arguments}: {text}");
+        assert!(text.contains(says), "{shown}: {text}");
     }
     for (tool, arguments) in [
         ("sing", json!({})),

@@ -6,6 +6,7 @@
 use super::patterns;
 use super::words::{self, Word};
 use super::{Developer, files};
+use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
 use ignore::Match;
@@ -160,15 +161,28 @@ impl Guard {
     /// Whether a command names something that tools may not touch.
     ///
     /// # Errors
-    /// What it names.
-    pub(super) fn allows_command(&self, command: &str, dir: &Path) -> Result<(), String> {
+    /// What it names, or that it takes too much to find out, or that it was cancelled meanwhile.
+    pub(super) fn allows_command(
+        &self,
+        command: &str,
+        dir: &Path,
+        cancel: &Cancel,
+    ) -> Result<(), String> {
         let variable = |name: &str| match name {
             "PWD" => Some(dir.to_string_lossy().into_owned()),
             name => std::env::var(name).ok(),
         };
+        let words = words::of(command, &variable).ok_or(
+            "the command is too intricate to find out which files it names; write it to a file with \
+             text_editor and run that",
+        )?;
         let mut dirs = vec![dir.to_owned()];
-        for word in words::of(command, &variable) {
+        for word in words {
             for dir in dirs.clone() {
+                // Many patterns in a large folder take long.
+                if cancel.is_cancelled() {
+                    return Err("the call was cancelled".to_owned());
+                }
                 self.allows_word(&word, &dir)?;
                 if word.entered
                     && dirs.len() < 16
@@ -399,6 +413,15 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn a_command_is_not_looked_at_any_further_once_it_is_cancelled() {
+        let (guard, cancel) = (guard(""), Cancel::new());
+        let allowed = || guard.allows_command("cat a", Path::new("/w"), &cancel);
+        allowed().unwrap();
+        cancel.cancel();
+        assert!(allowed().unwrap_err().contains("cancelled"));
     }
 
     #[test]

@@ -1,9 +1,17 @@
 //! What patches and commands take while they are read, see `crate::memory_ratio`.
 
-use super::{patch, patterns, words};
+use super::patch::{self, MAX_DIFF};
+use super::shell::MAX_COMMAND;
+use super::{patterns, words};
 use crate::memory_ratio::{at_most, filled};
 
-const SIZE: usize = 1 << 18;
+/// A text of `size` bytes from each of these.
+fn texts(size: usize, units: &[&str]) -> Vec<Vec<u8>> {
+    units
+        .iter()
+        .map(|unit| filled(size, "", unit, ""))
+        .collect()
+}
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the text is ASCII")
@@ -11,34 +19,72 @@ fn text(bytes: &[u8]) -> &str {
 
 #[test]
 fn memory_ratio_of_patches() {
-    let hunk = "--- a/f\n+++ b/f\n@@ -0,0 +1,999999 @@\n";
-    let diffs = [
-        filled(SIZE, "", "\n", ""),
-        filled(SIZE, hunk, "\n", ""),
-        filled(SIZE, hunk, "+\n", ""),
-        filled(SIZE, hunk, "+\r\n", "+\n"),
-        filled(SIZE, "", "--- a\n+++ b\n", ""),
-        filled(SIZE, "", "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n", ""),
-        filled(SIZE, "", "diff --git a/a b/a\n", ""),
-        filled(SIZE, "--- a/f\n+++ b/f\n", "@@ -1 +1 @@\n-\n+\n", ""),
-    ];
-    at_most(60, "patch", &diffs, |diff| patch::parse(text(diff)));
+    let hunk = "--- a/f\n+++ b/f\n@@ -0,0 +1,9999999 @@\n";
+    let mut diffs = texts(
+        MAX_DIFF,
+        &[
+            "\n",
+            "--- a\n+++ b\n",
+            "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b\n",
+            "diff --git a/a b/a\n",
+        ],
+    );
+    diffs.extend([
+        filled(MAX_DIFF, hunk, "\n", ""),
+        filled(MAX_DIFF, hunk, "+\n", ""),
+        filled(MAX_DIFF, hunk, "+\r\n", "+\n"),
+        filled(MAX_DIFF, "--- a/f\n+++ b/f\n", "@@ -1 +1 @@\n-\n+\n", ""),
+    ]);
+    at_most(49, "patch", &diffs, |diff| patch::parse(text(diff)));
 }
 
 #[test]
 fn memory_ratio_of_commands() {
-    let commands = [
-        "a ", "$(", "a;", "\"a\" ", "$a ", "{a,b}", "a\n", "`", "<<a\n", "a=b ", "'a'",
-    ];
-    let commands = commands.map(|unit| filled(SIZE, "", unit, ""));
-    at_most(30, "shell command", &commands, |command| {
+    let mut commands = texts(
+        MAX_COMMAND,
+        &[
+            "a ",
+            "a",
+            "$(",
+            "$(echo ",
+            "${a:-",
+            "${{'}'}",
+            "a;",
+            "\"a\" ",
+            "$a ",
+            "{a,b}",
+            "a\n",
+            "`",
+            "<<a\n",
+            "bash <<a\n",
+            "a=b ",
+            "'a'",
+            "a=$a$a ",
+        ],
+    );
+    // Words that stand for many texts.
+    let value = "v".repeat(2_000);
+    let values: String = (0..40).map(|n| format!("A={n}{value};")).collect();
+    let numbers: String = (0..40).map(|n| format!("A={n};")).collect();
+    for (begin, unit) in [
+        (format!("{numbers}$A$A."), "a"),
+        (format!("{values}$A."), "a"),
+        (values.clone(), "$A "),
+        (values.clone(), "a=$A "),
+        (values.clone(), "$A\n"),
+        (format!("{values}L={value};"), "$L$A "),
+        (format!("{values}N=A;"), "${!N} "),
+    ] {
+        commands.push(filled(MAX_COMMAND, &begin, unit, ""));
+    }
+    at_most(32, "shell command", &commands, |command| {
         words::of(text(command), &|_| Some("x".to_owned()))
     });
-    let patterns =
-        ["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"].map(|unit| filled(SIZE, "", unit, ""));
-    let far = format!("{{{}}}", ",".repeat(SIZE / 2));
-    let patterns = [&patterns[..], &[filled(SIZE, &far, "x", "")]].concat();
-    at_most(120, "braces", &patterns, |word| {
-        patterns::braces(text(word))
-    });
+    let mut patterns = texts(MAX_COMMAND, &["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"]);
+    for count in [2, 8, 32, 99, 1_000, 30_000, MAX_COMMAND / 2] {
+        let begin = format!("{{{}}}", ",".repeat(count - 1));
+        patterns.push(filled(MAX_COMMAND, &begin, "x", ""));
+        patterns.push(filled(MAX_COMMAND, &begin, "{,}", ""));
+    }
+    at_most(34, "braces", &patterns, |word| patterns::braces(text(word)));
 }

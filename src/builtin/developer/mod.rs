@@ -24,6 +24,7 @@ mod run;
 mod scratch;
 mod screen;
 mod shell;
+mod steps;
 mod variables;
 mod words;
 mod write;

@@ -8,7 +8,7 @@ const COMPARED: usize = 20_000_000;
 
 /// The largest diff that is read, in bytes: several times the largest file that is edited. Its lines take more
 /// memory than its text.
-const MAX_DIFF: usize = 2 << 20;
+pub(super) const MAX_DIFF: usize = 2 << 20;
 
 /// What a diff does to one file.
 #[derive(Debug, Default, PartialEq, Eq)]

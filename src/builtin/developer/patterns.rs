@@ -1,7 +1,7 @@
 //! Patterns of the shell: braces and wildcards. Pure: no files.
 
 /// How much text braces may make of one word, in bytes: each alternative repeats what is around it.
-const MADE: usize = 16 << 20;
+const MADE: usize = 4 << 20;
 
 /// The names that braces make of one word: `a.{b,c}` is `a.b` and `a.c`. No more are made once there are 100
 /// of them, or [`MADE`].

@@ -25,9 +25,8 @@ const SHOWN: usize = 100;
 const NO_EDITOR: &str =
     "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
 
-/// The longest command that is looked at, in bytes; systems run none that is longer. Its words take more
-/// memory than its text.
-const MAX_COMMAND: usize = 1 << 20;
+/// The longest command that is taken, in bytes: with the NUL behind it, what Linux takes as one argument.
+pub(super) const MAX_COMMAND: usize = (128 << 10) - 1;
 
 #[derive(Deserialize)]
 struct Shell {
@@ -92,14 +91,15 @@ impl Developer {
         }
         if args.command.len() > MAX_COMMAND {
             let text = format!(
-                "The command has more than {MAX_COMMAND} bytes, which is too long to run. Write the \
-                 command to a file with text_editor and run that."
+                "`command` is too long to run: it has more than {MAX_COMMAND} bytes; write it to a file \
+                 with text_editor and run that"
             );
-            return Err(ToolError::Failed(text));
+            return Err(ToolError::Refused(text));
         }
         let dir = working_dir(context);
         let guard = self.guard(&dir);
-        let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir));
+        let cancel = context.cancel();
+        let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir, cancel));
         allowed.map_err(ToolError::Refused)?;
         let limit = match args.timeout_secs {
             Some(seconds) => Some(
@@ -128,7 +128,7 @@ impl Developer {
             let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
             context.log_as("shell_tool", Level::Info, data);
         };
-        let ran = run::run(&family, command, limit, context.cancel(), &mut tell);
+        let ran = run::run(&family, command, limit, cancel, &mut tell);
         let ran = ran.map_err(failed)?;
         // Goose and gosling say which session a call is of, and give models the text.
         let is_elsewhere = session_id(context).is_none();

@@ -1,6 +1,7 @@
 //! The values that a shell command gives to variables, as far as its text tells them. Each variable has
 //! all of its values at once: which one it has where it is used, only a shell knows. Pure: no environment.
 
+use super::steps::Steps;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_VALUES: usize = 32;
 const MAX_NAMES: usize = 256;
 const MAX_VALUE: usize = 4 << 10;
+
+/// How many steps it takes to look a variable up, beside its values.
+const LOOKUP: usize = 64;
 
 /// The name for all the arguments of a function or script.
 const ARGUMENTS: &str = "@";
@@ -20,6 +24,8 @@ const BEFORE: [&str; 13] = [
 ];
 
 pub(super) struct Variables<'a> {
+    /// For all that is done with the command.
+    pub(super) steps: Steps,
     /// Of variables that are there already.
     outside: &'a dyn Fn(&str) -> Option<String>,
     values: RefCell<BTreeMap<String, Vec<String>>>,
@@ -53,13 +59,14 @@ pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     })
 }
 
-/// The length of the variable's name with which the text begins.
-pub(super) fn length_of_name(text: &[char]) -> usize {
-    match text.first() {
+/// The length of the variable's name with which the text begins, in characters, which are all ASCII.
+pub(super) fn length_of_name(text: impl Iterator<Item = char>) -> usize {
+    let mut text = text.peekable();
+    match text.peek() {
         Some('@' | '*' | '0'..='9') => 1,
         _ => {
-            let is_part = |c: &&char| c.is_ascii_alphanumeric() || **c == '_';
-            text.iter().take_while(is_part).count()
+            let is_part = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+            text.take_while(is_part).count()
         }
     }
 }
@@ -80,6 +87,7 @@ fn rest_of(command: &[Vec<String>]) -> &[Vec<String>] {
 impl<'a> Variables<'a> {
     pub(super) fn new(outside: &'a dyn Fn(&str) -> Option<String>) -> Self {
         Variables {
+            steps: Steps::new(),
             outside,
             values: RefCell::default(),
             functions: RefCell::default(),
@@ -95,25 +103,28 @@ impl<'a> Variables<'a> {
     /// What the variable may be, at least one text: the first is its value before the command.
     pub(super) fn values(&self, name: &str) -> Vec<String> {
         let name = key(name);
+        if !self.steps.take(LOOKUP) {
+            return vec![String::new()];
+        }
         let mut values = vec![(self.outside)(name).unwrap_or_default()];
-        values.extend(
-            self.values
-                .borrow()
-                .get(name)
-                .into_iter()
-                .flatten()
-                .cloned(),
-        );
+        if let Some(own) = self.values.borrow().get(name) {
+            values.extend_from_slice(own);
+        }
+        self.steps.take(values.iter().map(String::len).sum());
         values
     }
 
     pub(super) fn assign(&self, name: &str, value: &str) {
-        let mut all = self.values.borrow_mut();
+        let (name, mut all) = (key(name), self.values.borrow_mut());
         if value.len() > MAX_VALUE || (all.len() >= MAX_NAMES && !all.contains_key(name)) {
             return;
         }
-        let values = all.entry(key(name).to_owned()).or_default();
+        if !self.steps.take(1 + value.len()) {
+            return;
+        }
+        let values = all.entry(name.to_owned()).or_default();
         if values.len() < MAX_VALUES && !values.iter().any(|known| known == value) {
+            self.steps.keep(value.len());
             values.push(value.to_owned());
             self.changed.set(true);
         }
@@ -132,13 +143,12 @@ impl<'a> Variables<'a> {
         let Some(assigned) = assignment(word) else {
             return;
         };
-        match assigned.appends {
-            true => {
-                for before in self.values(assigned.name) {
-                    self.assign(assigned.name, &(before + assigned.value));
-                }
+        if assigned.appends {
+            for before in self.values(assigned.name) {
+                self.assign(assigned.name, &(before + assigned.value));
             }
-            false => self.assign(assigned.name, assigned.value),
+        } else {
+            self.assign(assigned.name, assigned.value);
         }
     }
 
@@ -165,7 +175,8 @@ impl<'a> Variables<'a> {
                 }
             }
             "read" => {
-                for name in arguments.iter().filter(|name| !name[0].starts_with('-')) {
+                let names = arguments.iter().filter(|name| !name[0].starts_with('-'));
+                for name in names.take_while(|_| self.steps.are_left()) {
                     for input in input {
                         self.assign(&name[0], input);
                         input
@@ -193,9 +204,10 @@ impl<'a> Variables<'a> {
 }
 
 fn key(name: &str) -> &str {
-    match name.starts_with(|c: char| c.is_ascii_digit() || c == '*') {
-        true => ARGUMENTS,
-        false => name,
+    if name.starts_with(|c: char| c.is_ascii_digit() || c == '*') {
+        ARGUMENTS
+    } else {
+        name
     }
 }
 
