@@ -399,6 +399,18 @@ fn undoing_loses_nothing_that_others_did_since() {
         e.put("b.txt", "bb");
         e.refuses("undo_edit", "b.txt", json!({}));
         assert_eq!(e.get("b.txt"), "bb");
+        // A file that has the name of one that a diff removed, and is larger than any edit leaves.
+        let path_of_large = e.put("c.txt", "c\n");
+        let diff = "--- a/c.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-c\n";
+        e.does("str_replace", ".", json!({ "diff": diff }));
+        let large = fs::File::create(&path_of_large).unwrap();
+        large.set_len((64 << 20) + 1).unwrap();
+        let error = e.refuses("undo_edit", "c.txt", json!({}));
+        assert!(error.contains("has changed it since"), "{error}");
+        assert_eq!(fs::metadata(&path_of_large).unwrap().len(), (64 << 20) + 1);
+        fs::remove_file(&path_of_large).unwrap();
+        e.undoes("c.txt");
+        assert_eq!(e.get("c.txt"), "c\n");
         // One that is gone can only be gained.
         e.does("write", "a.txt", json!({"file_text": "2\n"}));
         fs::remove_file(&path).unwrap();

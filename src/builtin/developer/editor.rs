@@ -3,7 +3,7 @@
 use super::Developer;
 use super::edits;
 use super::files;
-use super::history::{Edit, History};
+use super::history::{Edit, Found, History};
 use super::near;
 use super::patch::{self, FilePatch};
 use super::write;
@@ -404,9 +404,9 @@ impl Developer {
         let real = files::target(path, dir)?;
         let nothing = || format!("there is no change of {} left to undo", path.display());
         let edit = history.last(&real).ok_or_else(nothing)?;
-        let is_there = fs::symlink_metadata(&real).is_ok();
+        let found = files::found(&real);
         // A file that is gone has nothing that could be lost.
-        if is_there && !edit.is_still(files::print(&real)) {
+        if found != Found::Nothing && !edit.is_still(found) {
             return Err(format!(
                 "{} is not any more what the last change made of it: a command, or somebody else, has \
                  changed it since, and to undo it would lose that. View it, and change back what should be",

@@ -1,7 +1,7 @@
 //! Text files as an editor touches them: what may be read and written, and where it is.
 
 use super::Developer;
-use super::history::Print;
+use super::history::{Found, Print};
 use crate::mcp::server::MAX_LINE;
 use crate::sys;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -78,14 +78,24 @@ pub(super) fn content(path: &Path) -> Result<Content, String> {
     })
 }
 
-/// The print of what the file holds; none if there is no such file, or it is too large to be one that an
-/// edit left.
-pub(super) fn print(real: &Path) -> Option<Print> {
+/// What is there now, to be compared with what an edit left.
+pub(super) fn found(real: &Path) -> Found {
+    if let Err(error) = fs::symlink_metadata(real)
+        && let io::ErrorKind::NotFound | io::ErrorKind::NotADirectory = error.kind()
+    {
+        return Found::Nothing;
+    }
     let mut bytes = Vec::new();
-    let (file, len) = open_regular(real).ok()?;
-    let read = file.take(MAX_PRINT + 1).read_to_end(&mut bytes);
-    let fits = read.is_ok() && len <= MAX_PRINT && bytes.len() as u64 <= MAX_PRINT;
-    fits.then(|| Print::of(&bytes))
+    let Ok((file, len)) = open_regular(real) else {
+        return Found::Other;
+    };
+    if len > MAX_PRINT {
+        return Found::Other;
+    }
+    match file.take(MAX_PRINT + 1).read_to_end(&mut bytes) {
+        Ok(read) if read as u64 <= MAX_PRINT => Found::Content(Print::of(&bytes)),
+        _ => Found::Other,
+    }
 }
 
 /// The content of a text file.

@@ -24,13 +24,30 @@ pub(super) struct Edit {
     pub(super) before: Option<String>,
     /// The mode of a file that the edit removed.
     pub(super) mode: Option<Permissions>,
-    /// What the edit left; none if it removed the file.
-    left: Option<Print>,
+    /// What the edit left.
+    left: Found,
 }
 
 /// What a file holds, as its length and a number. Nobody gains by finding two that look alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Print(usize, u64);
+
+/// What is found where a file may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    Nothing,
+    Content(Print),
+    /// A file that cannot be read, or is larger than one that an edit left, or something else than a file.
+    Other,
+}
+
+impl Found {
+    fn of(text: Option<&str>) -> Self {
+        text.map_or(Found::Nothing, |text| {
+            Found::Content(Print::of(text.as_bytes()))
+        })
+    }
+}
 
 impl Print {
     pub(super) fn of(content: &[u8]) -> Self {
@@ -45,18 +62,18 @@ impl Edit {
         Edit {
             before,
             mode: None,
-            left: after.map(|text| Print::of(text.as_bytes())),
+            left: Found::of(after),
         }
     }
 
     /// Whether the file is still what the edit made of it.
-    pub(super) fn is_still(&self, now: Option<Print>) -> bool {
-        self.left == now
+    pub(super) fn is_still(&self, now: Found) -> bool {
+        now != Found::Other && self.left == now
     }
 
     /// Whether the file is still what it was before the edit.
-    fn is_undone(&self, now: Option<Print>) -> bool {
-        now == self.before.as_ref().map(|text| Print::of(text.as_bytes()))
+    fn is_undone(&self, now: Found) -> bool {
+        now == Found::of(self.before.as_deref())
     }
 
     fn size(&self) -> usize {
@@ -73,7 +90,7 @@ impl History {
     }
 
     /// The last edit of the file failed and left it so. It is forgotten if it changed nothing.
-    pub(super) fn failed(&mut self, path: &Path, now: Option<Print>) {
+    pub(super) fn failed(&mut self, path: &Path, now: Found) {
         let last = self.edits.get_mut(path).and_then(VecDeque::back_mut);
         match last {
             Some(edit) if !edit.is_undone(now) => edit.left = now,
@@ -155,25 +172,32 @@ mod tests {
     #[test]
     fn an_edit_knows_what_it_left() {
         let edit = Edit::new(None, Some("a"));
-        let print = |text: &str| Some(Print::of(text.as_bytes()));
-        assert!(edit.is_still(print("a")));
-        assert!(!edit.is_still(print("b")) && !edit.is_still(None));
-        assert!(Edit::new(Some("a".to_owned()), None).is_still(None));
+        let found = |text| Found::of(Some(text));
+        assert!(edit.is_still(found("a")));
+        assert!(!edit.is_still(found("b")));
+        assert!(!edit.is_still(Found::Nothing) && !edit.is_still(Found::Other));
+        let removed = Edit::new(Some("a".to_owned()), None);
+        assert!(removed.is_still(Found::Nothing) && !removed.is_still(Found::Other));
     }
 
     #[test]
     fn an_edit_that_failed_can_be_undone_if_it_changed_the_file() {
         let (mut history, path) = (History::default(), Path::new("/a"));
-        let print = |text: &str| Some(Print::of(text.as_bytes()));
+        let found = |text| Found::of(Some(text));
         let edit = || Edit::new(Some("old".to_owned()), Some("new"));
         history.begin(path, edit());
-        history.failed(path, print("old"));
+        history.failed(path, found("old"));
         assert!(history.last(path).is_none());
         history.begin(path, edit());
-        history.failed(path, print("ne"));
-        assert!(history.last(path).unwrap().is_still(print("ne")));
+        history.failed(path, found("ne"));
+        assert!(history.last(path).unwrap().is_still(found("ne")));
         history.begin(path, Edit::new(None, Some("new")));
-        history.failed(path, None);
-        assert!(history.last(path).unwrap().is_still(print("ne")));
+        history.failed(path, Found::Nothing);
+        assert!(history.last(path).unwrap().is_still(found("ne")));
+        // What is there is not known: the edit is kept, but what is there is not taken for its work.
+        history.begin(path, Edit::new(None, Some("new")));
+        history.failed(path, Found::Other);
+        let last = history.last(path).unwrap();
+        assert!(last.before.is_none() && !last.is_still(Found::Other));
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn begin(
     mode: Option<&Permissions>,
 ) -> Result<(), String> {
     history.begin(real, edit);
-    store(real, text, mode).inspect_err(|_| history.failed(real, files::print(real)))
+    store(real, text, mode).inspect_err(|_| history.failed(real, files::found(real)))
 }
 
 /// Makes the file what it was before its last edit, and forgets that.
