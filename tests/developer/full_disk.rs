@@ -102,6 +102,25 @@ fn a_file_keeps_its_text_where_there_is_no_room_for_another() {
     assert_eq!(names(dir.path()), before);
 }
 
+#[test]
+fn a_file_that_cannot_be_moved_stays() {
+    let dir = temp_dir();
+    let text: String = (0..LARGE / 10).map(|n| format!("line {n}\n")).collect();
+    fs::write(dir.path().join("old.txt"), &text).unwrap();
+    let diff = "diff --git a/old.txt b/new.txt\nsimilarity index 99%\n\
+                rename from old.txt\nrename to new.txt\n\
+                --- a/old.txt\n+++ b/new.txt\n@@ -1,2 +1,2 @@\n-line 0\n+line zero\n line 1\n";
+    let mut server = without_room();
+    let arguments = json!({"command": "str_replace", "path": dir.path(), "diff": diff});
+    let error = edit(&mut server, arguments.clone()).unwrap_err();
+    assert!(error.contains("cannot be written"), "{error}");
+    assert_eq!(names(dir.path()), ["old.txt"]);
+    let kept = fs::read_to_string(dir.path().join("old.txt")).unwrap();
+    assert!(kept == text, "the file has another text");
+    edit(&mut OnStdio::start(), arguments).unwrap();
+    assert_eq!(names(dir.path()), ["new.txt"]);
+}
+
 /// A server that runs as another user than the owner of this test's files; none if it cannot.
 fn as_nobody() -> Option<OnStdio> {
     const NOBODY: u32 = 65_534;

@@ -375,27 +375,32 @@ impl Developer {
             return Err(wrong(format!("{} {why}", old.display())));
         }
         let after = (!is_gone).then(|| format!("{bom}{text}"));
-        let mut changes = Vec::new();
+        let (before, moved) = if is_moved {
+            (None, before)
+        } else {
+            (before, None)
+        };
+        let mut changes = vec![Change {
+            path: new,
+            real: new_real,
+            before,
+            after,
+            mode: mode.clone(),
+            is_executable: patch.is_executable,
+            lines: (first, last),
+        }];
+        // The new file comes first, so that there is one of both at any time.
         if is_moved {
             changes.push(Change {
                 path: old,
                 real: old_real,
-                before: before.clone(),
+                before: moved,
                 after: None,
-                mode: mode.clone(),
+                mode,
                 is_executable: false,
                 lines: (1, 1),
             });
         }
-        changes.push(Change {
-            path: new,
-            real: new_real,
-            before: before.filter(|_| !is_moved),
-            after,
-            mode,
-            is_executable: patch.is_executable,
-            lines: (first, last),
-        });
         Ok(changes)
     }
 
