@@ -308,14 +308,9 @@ impl Developer {
             }
         }
         for (n, change) in changes.iter().enumerate() {
-            if let Err(mut error) = change.make(&mut history) {
-                for done in changes[..n].iter().rev() {
-                    if let Err(why) = write::take_back(&mut history, &done.real) {
-                        let path = done.path.display();
-                        error.push_str(&format!("; {path} stays changed: {why}"));
-                    }
-                }
-                return Err(error);
+            if let Err(error) = change.make(&mut history) {
+                let done = changes[..n].iter().rev();
+                return Err(done.fold(error, |error, done| done.take_back(&mut history, error)));
             }
         }
         for change in &changes {
@@ -450,11 +445,19 @@ impl Change {
         if self.is_executable
             && let Err(error) = sys::fs::make_executable(&self.real)
         {
-            write::take_back(history, &self.real)?;
-            let path = self.real.display();
-            return Err(format!("{path} cannot be a program: {error}"));
+            let error = format!("{} cannot be a program: {error}", self.path.display());
+            return Err(self.take_back(history, error));
         }
         Ok(())
+    }
+
+    /// Takes it back because of the error, and says with that if it cannot be taken back.
+    fn take_back(&self, history: &mut History, mut error: String) -> String {
+        if let Err(why) = write::take_back(history, &self.real) {
+            let path = self.path.display();
+            error.push_str(&format!("; {path} stays changed: {why}"));
+        }
+        error
     }
 }
 
@@ -631,6 +634,33 @@ mod tests {
         ] {
             assert!(lines_of(bad, 10).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_cannot_be_taken_back() {
+        // No file can be made in what is not a folder.
+        let real = std::env::current_exe().unwrap().join("a.txt");
+        let change = Change {
+            path: PathBuf::from("a.txt"),
+            real: real.clone(),
+            before: Some("old".to_owned()),
+            after: Some("new".to_owned()),
+            mode: None,
+            is_executable: false,
+            lines: (1, 1),
+        };
+        let mut history = History::default();
+        history.begin(&real, Edit::new(change.before.clone(), Some("new")));
+        let told = change.take_back(&mut history, "the first error".to_owned());
+        let first = "the first error; a.txt stays changed: ";
+        assert!(
+            told.starts_with(first) && told.contains("cannot be written"),
+            "{told}"
+        );
+        assert!(history.last(&real).is_some());
+        history.forget(&real);
+        let told = change.take_back(&mut history, "the first error".to_owned());
+        assert_eq!(told, "the first error");
     }
 
     #[test]
