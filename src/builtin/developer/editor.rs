@@ -186,18 +186,13 @@ impl Developer {
                 write::make(&mut history, &real, edit, Some(&stored), None)?;
                 format!("Replaced all of {}", path.display())
             }
-            Some(other) => {
+            Some(files::Content::Other(what)) => {
                 write::write(&real, text)?;
                 history.forget(&real);
-                let what = match other {
-                    files::Content::Large(len) => format!("of {len} bytes"),
-                    files::Content::Foreign => "that was not in UTF-8".to_owned(),
-                    files::Content::Binary | files::Content::Text(_) => {
-                        "that was binary".to_owned()
-                    }
-                };
                 let path = path.display();
-                format!("Replaced all of {path}, a file {what}; `undo_edit` cannot take that back")
+                format!(
+                    "Replaced all of {path}, which was {what}; `undo_edit` cannot take that back"
+                )
             }
         };
         let shown = format!(

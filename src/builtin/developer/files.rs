@@ -4,6 +4,7 @@ use super::Developer;
 use super::history::{Found, Print};
 use crate::mcp::server::MAX_LINE;
 use crate::sys;
+use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -52,12 +53,28 @@ fn tidy(path: &Path) -> PathBuf {
 /// What a file holds.
 pub(super) enum Content {
     Text(String),
+    Other(NotText),
+}
+
+/// Why a file cannot be edited. It is shown as what the file is.
+#[derive(Clone, Copy)]
+pub(super) enum NotText {
     /// Zero bytes: an image, a program.
     Binary,
     /// More bytes than [`MAX_FILE`].
     Large(u64),
     /// Not in UTF-8.
     Foreign,
+}
+
+impl fmt::Display for NotText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotText::Binary => f.write_str("binary"),
+            NotText::Large(len) => write!(f, "{len} bytes long"),
+            NotText::Foreign => f.write_str("not in UTF-8"),
+        }
+    }
 }
 
 /// The content of a file.
@@ -72,9 +89,9 @@ pub(super) fn content(path: &Path) -> Result<Content, String> {
         .read_to_end(&mut bytes);
     read.map_err(|error| unreadable(path, &error))?;
     Ok(match bytes {
-        bytes if bytes.contains(&0) => Content::Binary,
-        bytes if len.max(bytes.len() as u64) > MAX_FILE => Content::Large(len),
-        bytes => String::from_utf8(bytes).map_or(Content::Foreign, Content::Text),
+        bytes if bytes.contains(&0) => Content::Other(NotText::Binary),
+        bytes if len.max(bytes.len() as u64) > MAX_FILE => Content::Other(NotText::Large(len)),
+        bytes => String::from_utf8(bytes).map_or(Content::Other(NotText::Foreign), Content::Text),
     })
 }
 
@@ -103,21 +120,21 @@ pub(super) fn found(real: &Path) -> Found {
 /// # Errors
 /// When there is none, it is too large, not a regular file, or not text.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    let path_shown = path.display();
-    match content(path)? {
-        Content::Text(text) => Ok(text),
-        Content::Binary => Err(format!(
-            "{path_shown} is a binary file; only text can be shown and edited (`image_processor` shows images)"
-        )),
-        Content::Large(len) => Err(format!(
-            "{path_shown} has {len} bytes, more than the {MAX_FILE} that are read at once; look at parts of it \
-             with the shell (`sed -n 1,200p`, `rg`)"
-        )),
-        Content::Foreign => Err(format!(
-            "{path_shown} is not in UTF-8, and only that can be shown and edited; find out with the shell what \
-             it is (`file`), and convert text with `iconv`"
-        )),
-    }
+    let what = match content(path)? {
+        Content::Text(text) => return Ok(text),
+        Content::Other(what) => what,
+    };
+    let advice = match what {
+        NotText::Binary => "only text can be shown and edited (`image_processor` shows images)",
+        NotText::Large(_) => &format!(
+            "at most {MAX_FILE} are read at once; look at parts of it with the shell (`sed -n 1,200p`, `rg`)"
+        ),
+        NotText::Foreign => {
+            "only that can be shown and edited; find out with the shell what it is (`file`), and convert \
+             text with `iconv`"
+        }
+    };
+    Err(format!("{} is {what}; {advice}", path.display()))
 }
 
 /// Opens a file to be read, and says how many bytes it has.
