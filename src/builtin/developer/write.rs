@@ -1,4 +1,7 @@
-//! Writes files so that nothing is lost: a file has its old content or its new one, whatever fails.
+//! Writes files so that nothing is lost. A file whose place a new one takes has its old content or its new one,
+//! whatever fails. One that is written in place ([`write`] says which) is restored if that fails; a process that
+//! is killed meanwhile leaves a mixture, and beside it, unannounced, a copy of what the file held: `.NAME.HEX` in
+//! the same folder, or in the one for temporary files where no file can be made there.
 
 use super::files;
 use super::history::{Edit, History};
