@@ -29,9 +29,10 @@ fn edit(server: &mut OnStdio, arguments: Value) -> Result<String, String> {
     let answer = server.next();
     let result = &answer["result"];
     let text = result["content"][0]["text"].as_str().expect("a text");
-    match result["isError"] == true {
-        true => Err(text.to_owned()),
-        false => Ok(text.to_owned()),
+    if result["isError"] == true {
+        Err(text.to_owned())
+    } else {
+        Ok(text.to_owned())
     }
 }
 
