@@ -168,6 +168,11 @@ impl Registry {
         }
         if history::is_stray(&user, work.journal.messages()) {
             let token_state = speaker.tokens;
+            // The stored counts are those of the conversation before, also if this turn ends early.
+            let sessions = &self.stores().sessions;
+            sessions.end_turn(&mut work.journal, |session| {
+                session.counted_messages = Some(0)
+            })?;
             speaker.event(Event::Finish {
                 reason: "stop",
                 token_state,

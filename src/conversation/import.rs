@@ -89,6 +89,8 @@ impl Session {
             model_config: None,
             extension_data,
             user_recipe_values: None,
+            // The model may see messages that the provider did not count.
+            counted_messages: Some(0),
             ..like
         };
         Ok(Export {
@@ -202,6 +204,15 @@ mod tests {
         assert!(session.provider_name.is_none() && session.conversation.is_none());
         let texts: Vec<_> = messages.iter().map(Message::concat_text).collect();
         assert_eq!(texts, ["a", "b"]);
+    }
+
+    #[test]
+    fn the_tokens_of_an_export_cover_none_of_its_messages() {
+        for counted in [json!(null), json!(2)] {
+            let text = json!({"working_dir": "/w", "input_tokens": 5, "counted_messages": counted});
+            let session = Session::from_export(&text.to_string()).unwrap().session;
+            assert_eq!(session.counted_messages, Some(0));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server, Session};
-use crate::support::turns::shown;
+use crate::support::turns::{assistant, shown, user};
 use serde_json::{Value, json};
 
 /// A model whose answers are long, and that says what the first message is that it sees.
@@ -322,4 +322,52 @@ fn what_only_the_user_sees_does_not_fill_the_context() {
         let turn = session.say("draw").finishes().says("There it is.");
         assert_eq!(turn.notices("inlineMessage"), [""; 0]);
     }
+}
+
+#[test]
+fn an_import_whose_messages_were_summed_up_is_measured_anew() {
+    let server = Server::scripted(thrifty()).start();
+    let session = server.session([]);
+    for text in ["one", "three", "four", "/compact"] {
+        session.say(text).finishes();
+    }
+    // The count covers the summary, and not what it stands for.
+    session.say("two").finishes();
+    let export = format!("/sessions/{}/export", session.id);
+    let exported = server.get(&export).is(200).body;
+    let exported = exported.as_str().expect("a text");
+    let imported = server.post("/sessions/import", json!({"json": exported}));
+    let imported = imported.is(200).body;
+    let session = server.known(imported["id"].as_str().expect("an id"));
+    session.resume();
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    let turn = session.say("six").finishes();
+    let notices = turn.notices("inlineMessage");
+    assert!(
+        notices
+            .iter()
+            .any(|notice| notice.contains("more than 80 %")),
+        "{notices:?}"
+    );
+}
+
+#[test]
+fn the_count_of_a_conversation_that_the_client_replaced_is_forgotten() {
+    let server = Server::scripted(thrifty()).start();
+    let session = server.session([]);
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+    session.say("five").finishes();
+    // An answer to no call ends the turn before the model is asked.
+    let result = json!({"status": "success", "value": {"content": []}});
+    let stray = json!({"role": "user", "created": 1, "content": [
+        {"type": "toolResponse", "id": "no call", "toolResult": result},
+    ]});
+    let so_far = [user("a"), assistant(&"x".repeat(12_000))];
+    let body = json!({"user_message": stray, "conversation_so_far": so_far});
+    session.reply(body).rest().finishes();
+    assert_eq!(session.conversation().len(), 2);
+    let turn = session.say("one").finishes();
+    assert_eq!(turn.notices("inlineMessage"), [""; 0]);
 }
