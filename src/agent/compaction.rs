@@ -47,21 +47,24 @@ impl Turn<'_> {
 
     /// Compacts the conversation if it, with `beside` it so many characters of prompt and tools, fills more
     /// of the model's context than the setting `GOOSE_AUTO_COMPACT_THRESHOLD` allows. Gives the size of
-    /// the request that is left.
-    pub(super) fn make_room(&mut self, beside: usize) -> Result<Request, Error> {
+    /// the request that is left, if the setting or the provider calls for it.
+    pub(super) fn make_room(&mut self, beside: usize) -> Result<Option<Request>, Error> {
         let setting = self.registry.setting("GOOSE_AUTO_COMPACT_THRESHOLD");
         let threshold = number(setting.as_ref()).unwrap_or(THRESHOLD);
         let is_on = threshold > 0.0 && threshold < 1.0;
+        if !is_on && !self.model.provider.uses_input_size() {
+            return Ok(None);
+        }
         let request = self.request_size(beside);
         let limit = self.context_limit() as f64 * threshold;
         if !is_on || !self.may_compact() || (request.tokens as f64) < limit {
-            return Ok(request);
+            return Ok(Some(request));
         }
         let percent = threshold * 100.0;
         self.compact(&format!(
             "The conversation fills more than {percent:.0} % of the model's context"
         ))?;
-        Ok(self.request_size(beside))
+        Ok(Some(self.request_size(beside)))
     }
 
     fn request_size(&mut self, beside: usize) -> Request {

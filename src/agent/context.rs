@@ -1,9 +1,14 @@
 //! How much of a model's context a conversation fills, and the digest that a summary is made from.
 
 use super::history;
-use crate::conversation::{Content, Message, Outcome, Role, Session};
-use crate::provider::{ToolSpec, Usage, is_shown_to_model, size_of_response, text_of};
-use std::sync::Arc;
+use crate::conversation::{Content, Message, Outcome, Role, Session, ToolRequest};
+use crate::provider::{
+    ToolSpec, Usage, audience_includes_model, retold, size_of_response, text_of,
+};
+use serde_json::Value;
+use std::io;
+use std::slice::SliceIndex;
+use std::sync::{Arc, Weak};
 
 /// Characters of a token, until a model has said how many it counts. English prose has four, code and
 /// JSON three.
@@ -29,6 +34,7 @@ const ANSWER: usize = 1_500;
 #[derive(Default)]
 pub(super) struct Estimate {
     ratio: Ratio,
+    sizes: Sizes,
     counted: Option<Counted>,
 }
 
@@ -39,7 +45,7 @@ struct Counted {
     messages: usize,
     input: u64,
     output: u64,
-    /// The request, unless another process made it or this one before it forgot it.
+    /// The request, unless it was not measured, or another process made it.
     request: Option<Request>,
 }
 
@@ -90,9 +96,10 @@ impl Estimate {
     /// The size of a request with these messages, and `beside` them a prompt and tools of so many
     /// characters.
     pub(super) fn request(&mut self, messages: &[Arc<Message>], beside: usize) -> Request {
+        self.sizes.update(messages);
         self.since_counted(messages, beside).unwrap_or_else(|| {
             self.counted = None;
-            let characters = size_of_all(messages) + beside;
+            let characters = self.sizes.sum(..) + beside;
             Request {
                 tokens: self.ratio.tokens(characters),
                 characters,
@@ -105,12 +112,12 @@ impl Estimate {
     fn since_counted(&mut self, messages: &[Arc<Message>], beside: usize) -> Option<Request> {
         let counted = self.counted?;
         let at = counted.messages.checked_sub(1)?;
-        let answer = messages.get(at).filter(|message| is_answer(message))?;
+        messages.get(at).filter(|message| is_answer(message))?;
         let before = match counted.request {
             Some(request) => request,
             // The prompt and the tools are taken to be what they were.
             None => {
-                let characters = size_of_all(&messages[..at]) + beside;
+                let characters = self.sizes.sum(..at) + beside;
                 if !self.ratio.learn(characters, counted.input) {
                     return None;
                 }
@@ -126,38 +133,42 @@ impl Estimate {
                 request
             }
         };
-        let answer = size_of(answer);
-        let since = size_of_all(&messages[at..]);
+        let (answer, after) = (self.sizes.sum(at..=at), self.sizes.sum(at + 1..));
         // Some models count thoughts that they do not get back.
         let mut tokens = match counted.output {
             0 => self.ratio.tokens(answer),
             output => self.ratio.tokens(answer).min(output),
         };
-        tokens += self.ratio.tokens(since.saturating_sub(answer));
+        tokens += self.ratio.tokens(after);
         tokens += counted.input + self.ratio.tokens(beside.saturating_sub(before.beside));
         let gone = self.ratio.tokens(before.beside.saturating_sub(beside));
         Some(Request {
             tokens: tokens.saturating_sub(gone),
-            characters: (before.characters + since + beside).saturating_sub(before.beside),
+            characters: (before.characters + answer + after + beside).saturating_sub(before.beside),
             beside,
         })
     }
 
-    /// The provider counted this for a request and its answer, which is the last of these messages, unless
-    /// there was none to store.
-    pub(super) fn learn(&mut self, request: Request, usage: Usage, messages: &[Arc<Message>]) {
+    /// The provider counted this for a request, if it was measured, and its answer, which is the last of
+    /// these messages, unless there was none to store.
+    pub(super) fn learn(
+        &mut self,
+        request: Option<Request>,
+        usage: Usage,
+        messages: &[Arc<Message>],
+    ) {
         let Some(input) = usage.input.filter(|input| *input > 0) else {
             return;
         };
-        if !messages.last().is_some_and(|last| is_answer(last)) {
-            return;
-        }
-        if self.ratio.learn(request.characters, input) {
+        // The session shows this count from now on: it must not be taken for one that is believed.
+        self.counted = None;
+        let is_plausible = |request: Request| self.ratio.learn(request.characters, input);
+        if messages.last().is_some_and(|last| is_answer(last)) && request.is_none_or(is_plausible) {
             self.counted = Some(Counted {
                 messages: messages.len(),
                 input,
                 output: usage.output.unwrap_or(0),
-                request: Some(request),
+                request,
             });
         }
     }
@@ -219,28 +230,99 @@ pub(super) fn size_beside(system: &str, tools: &[ToolSpec]) -> usize {
     system.len() + tools.sum::<usize>()
 }
 
-/// The size of the messages as the model sees them.
-fn size_of_all(messages: &[Arc<Message>]) -> usize {
-    let shown = history::repaired(messages);
-    shown.iter().map(|message| size_of(message)).sum()
+/// The sizes of the messages as the model sees them. Each is measured once.
+///
+/// What makes a history complete (an answer for a call that has none, a beginning) is short and not counted.
+#[derive(Default)]
+struct Sizes(Vec<(Weak<Message>, usize)>);
+
+impl Sizes {
+    /// Measures those of the messages that are new; gives their number.
+    fn update(&mut self, messages: &[Arc<Message>]) -> usize {
+        self.0.truncate(messages.len());
+        let mut new = 0;
+        for (at, message) in messages.iter().enumerate() {
+            // While there is a weak reference, no other message has the same address.
+            let is_known = |(known, _): &(Weak<Message>, usize)| {
+                std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
+            };
+            if self.0.get(at).is_some_and(is_known) {
+                continue;
+            }
+            new += 1;
+            let size = match message.metadata.agent_visible {
+                true => history::shown(message).map_or(0, |shown| size_of(&shown)),
+                false => 0,
+            };
+            let measured = (Arc::downgrade(message), size);
+            match self.0.get_mut(at) {
+                Some(known) => *known = measured,
+                None => self.0.push(measured),
+            }
+        }
+        new
+    }
+
+    /// The size of these messages in all.
+    fn sum(
+        &self,
+        range: impl SliceIndex<[(Weak<Message>, usize)], Output = [(Weak<Message>, usize)]>,
+    ) -> usize {
+        let sizes = self.0.get(range).unwrap_or_default();
+        sizes.iter().map(|(_, size)| size).sum()
+    }
 }
 
-/// The size of what a model sees of a message, in characters or what counts like them.
+/// The size of what requests hold of a message, in characters or what counts like them. Not every protocol
+/// sends thoughts back.
 pub(super) fn size_of(message: &Message) -> usize {
     let part = |part: &Content| match part {
-        Content::Text(text) if is_shown_to_model(text.annotations.as_ref()) => text.text.len(),
-        Content::Image(image) if is_shown_to_model(image.annotations.as_ref()) => IMAGE,
-        Content::ToolRequest(request) => request.tool_call.value().map_or(AROUND, |call| {
-            AROUND + call.name.len() + call.arguments.get().len()
-        }),
+        Content::Text(text) if audience_includes_model(text.annotations.as_ref()) => {
+            text.text.len()
+        }
+        Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE,
+        Content::ToolRequest(request) => {
+            let (name, arguments) = retold(request);
+            AROUND + name.len() + arguments.len() + size_of_metadata(request)
+        }
         Content::ToolResponse(response) => {
             let (text, images) = size_of_response(&response.tool_result);
             AROUND + text + images * IMAGE
         }
-        Content::Thinking(thinking) => thinking.thinking.len(),
+        Content::Thinking(thinking) => thinking.thinking.len() + thinking.signature.len(),
+        Content::RedactedThinking(thinking) => thinking.data.len(),
+        Content::Reasoning(reasoning) => reasoning.text.len(),
         _ => 0,
     };
     AROUND + message.content.iter().map(part).sum::<usize>()
+}
+
+/// The size of what a provider sent with a call and gets back with it, as JSON. The name and the arguments of
+/// a call that cannot be made are in the same place.
+fn size_of_metadata(request: &ToolRequest) -> usize {
+    /// Counts the bytes that are written.
+    struct Length(usize);
+
+    impl io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    let fields = request.metadata.as_ref().and_then(Value::as_object);
+    for (key, value) in fields.into_iter().flatten() {
+        if key != "name" && key != "arguments" {
+            // It is JSON already, and counting does not fail.
+            let _ = serde_json::to_writer(&mut length, value);
+        }
+    }
+    length.0
 }
 
 /// The conversation as text of at most about `budget` bytes, for somebody who is to sum it up. What
@@ -250,7 +332,9 @@ pub(super) fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget
     for message in messages {
         for part in &message.content {
             let (who, text) = match part {
-                Content::Text(text) if !is_shown_to_model(text.annotations.as_ref()) => continue,
+                Content::Text(text) if !audience_includes_model(text.annotations.as_ref()) => {
+                    continue;
+                }
                 Content::Text(text) if message.role == Role::User => ("User", text.text.clone()),
                 Content::Text(text) => ("Assistant", text.text.clone()),
                 Content::Image(_) => ("User", "(an image)".to_owned()),
@@ -327,16 +411,16 @@ mod tests {
         let first = estimate.request(&messages, 2_000);
         assert_eq!(first.tokens, (12_016_f64 / USUAL).ceil() as u64);
         messages.push(said(Role::Assistant, &"y".repeat(984)));
-        estimate.learn(first, usage(1_502, 100), &messages);
+        estimate.learn(Some(first), usage(1_502, 100), &messages);
         // Eight characters a token.
         messages.push(said(Role::User, &"z".repeat(784)));
         let next = estimate.request(&messages, 2_000);
-        assert!((1_702..1_715).contains(&next.tokens), "{next:?}");
+        assert_eq!(next.tokens, 1_502 + 100 + 100);
         // The prompt grew by 100 tokens.
         let grown = estimate.request(&messages, 2_800);
         assert_eq!(grown.tokens, next.tokens + 100);
         // Thoughts that the model does not get back are not counted.
-        estimate.learn(first, usage(1_502, 50_000), &messages[..2]);
+        estimate.learn(Some(first), usage(1_502, 50_000), &messages[..2]);
         let next = estimate.request(&messages, 2_000);
         assert!(next.tokens < 1_800, "{next:?}");
     }
@@ -371,6 +455,75 @@ mod tests {
     }
 
     #[test]
+    fn the_text_for_a_missing_beginning_is_not_counted_again_and_again() {
+        let mut messages = vec![said(Role::User, &"x".repeat(9_984))];
+        let mut estimate = Estimate::default();
+        let mut request = estimate.request(&messages, 0);
+        for round in 1..=50 {
+            messages.push(said(Role::Assistant, &"y".repeat(984)));
+            estimate.learn(Some(request), usage(10_000, 250), &messages);
+            request = estimate.request(&messages, 0);
+            assert_eq!(request.characters, 10_000 + 1_000 * round);
+        }
+    }
+
+    #[test]
+    fn each_message_is_measured_once() {
+        let mut messages: Vec<_> = (0..100).map(|_| said(Role::User, "four")).collect();
+        let mut sizes = Sizes::default();
+        assert_eq!(sizes.update(&messages), 100);
+        messages.push(said(Role::Assistant, "answer"));
+        assert_eq!((sizes.update(&messages), sizes.update(&messages)), (1, 0));
+        assert_eq!((sizes.sum(..), sizes.sum(100..)), (100 * 20 + 22, 22));
+        // As the journal hides them.
+        Arc::make_mut(&mut messages[0]).metadata.agent_visible = false;
+        assert_eq!((sizes.update(&messages), sizes.sum(..2)), (1, 20));
+        messages.truncate(1);
+        assert_eq!((sizes.update(&messages), sizes.sum(..)), (0, 0));
+        assert_eq!(sizes.sum(9..), 0);
+    }
+
+    #[test]
+    fn everything_that_goes_back_to_a_model_is_counted() {
+        let part = |part: Value| {
+            let message = serde_json::json!({"role": "assistant", "created": 1, "content": [part]});
+            size_of(&serde_json::from_value(message).unwrap()) - AROUND
+        };
+        let long = "x".repeat(500);
+        let metadata = serde_json::json!({"signature": long});
+        let call =
+            serde_json::json!({"status": "success", "value": {"name": "f", "arguments": {}}});
+        let failed = serde_json::json!({"status": "error", "error": "no"});
+        let kept = serde_json::json!({"name": "f", "arguments": {"x": long}});
+        for content in [
+            serde_json::json!({"type": "reasoning", "text": long}),
+            serde_json::json!({"type": "thinking", "thinking": "", "signature": long}),
+            serde_json::json!({"type": "redactedThinking", "data": long}),
+            serde_json::json!({"type": "toolRequest", "id": "1", "toolCall": call, "metadata": metadata}),
+            serde_json::json!({"type": "toolRequest", "id": "1", "toolCall": failed, "metadata": kept}),
+        ] {
+            let size = part(content.clone());
+            assert!((500..550).contains(&size), "{size}: {content}");
+        }
+    }
+
+    #[test]
+    fn a_rejected_count_leaves_none() {
+        let mut messages = vec![said(Role::User, &"x".repeat(10_000))];
+        let mut estimate = Estimate::default();
+        let request = estimate.request(&messages, 0);
+        messages.push(said(Role::Assistant, "yes"));
+        estimate.learn(Some(request), usage(2_500, 1), &messages);
+        assert_eq!(estimate.counted_messages(), 2);
+        // The turn stores the tokens of this exchange.
+        messages.push(said(Role::User, "and"));
+        let request = estimate.request(&messages, 0);
+        messages.push(said(Role::Assistant, "no"));
+        estimate.learn(Some(request), usage(10, 10), &messages);
+        assert_eq!(estimate.counted_messages(), 0);
+    }
+
+    #[test]
     fn a_count_that_cannot_be_one_of_the_whole_request_is_left_alone() {
         let messages = [
             said(Role::User, &"x".repeat(10_000)),
@@ -378,7 +531,7 @@ mod tests {
         ];
         let mut estimate = Estimate::default();
         let request = estimate.request(&messages[..1], 0);
-        estimate.learn(request, usage(10, 10), &messages);
+        estimate.learn(Some(request), usage(10, 10), &messages);
         assert!(estimate.request(&messages, 0).tokens > 2_700);
     }
 

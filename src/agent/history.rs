@@ -27,7 +27,7 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
             out.push(Cow::Owned(Message::text(Role::User, BEGINNING)));
         }
         let Some(message) = (match message.role {
-            Role::Assistant => kept(message, |part| !matches!(part, Content::ToolResponse(_))),
+            Role::Assistant => shown(message),
             // An answer that follows its call is taken with the call, below.
             Role::User => kept(message, |part| {
                 !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
@@ -70,6 +70,14 @@ pub(super) fn is_stray(message: &Message, before: &[Arc<Message>]) -> bool {
     };
     let is_stray = |part: &Content| matches!(part, Content::ToolResponse(r) if !waits(&r.id));
     !message.content.is_empty() && message.content.iter().all(is_stray)
+}
+
+/// The message with the parts that the model may see, wherever it stands; `None` if none is left.
+pub(super) fn shown(message: &Message) -> Option<Cow<'_, Message>> {
+    match message.role {
+        Role::Assistant => kept(message, |part| !matches!(part, Content::ToolResponse(_))),
+        Role::User => kept(message, |part| !matches!(part, Content::ToolRequest(_))),
+    }
 }
 
 /// The message with the parts that the model may see and `also` lets pass; `None` if none is left.

@@ -1,13 +1,15 @@
-//! Images that a model did not take: it is told of them in words, with every later message and after a
-//! restart too. Another model gets them as they are.
+//! Images that a model refused: a short text takes the place of each in all later requests to this model,
+//! after a restart too. Another model gets the images.
 
 use crate::conversation::{ExtensionData, Message, Role};
 use crate::provider::{image_hashes, with_images_in_words};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-/// The most images that are kept for one model; the oldest are forgotten, and refused once more.
+/// How many images are kept for one model although the model no longer sees them. Those that it sees are
+/// kept, however many there are: a request shows an image again that is forgotten.
 const MOST: usize = 1_000;
 
 /// The images that each model of a session did not take.
@@ -15,7 +17,10 @@ const MOST: usize = 1_000;
 pub(super) struct RefusedImages {
     /// By `provider/model`, the hashes of their data, oldest first.
     by_model: BTreeMap<String, Vec<u64>>,
+    /// There are more than the model has answered without.
     is_changed: bool,
+    /// What is to be stored with the session, if that is something new.
+    proven: Option<Value>,
 }
 
 impl RefusedImages {
@@ -35,23 +40,27 @@ impl RefusedImages {
             by_model: stored
                 .map(|(model, list)| (model.clone(), hashes(list)))
                 .collect(),
-            is_changed: false,
+            ..RefusedImages::default()
         }
     }
 
-    /// Stores them with the session.
-    pub(super) fn keep(&self, data: &mut ExtensionData) {
+    /// The model has answered without the images that it refused, so they were the reason.
+    pub(super) fn prove(&mut self) {
+        if !std::mem::take(&mut self.is_changed) {
+            return;
+        }
         let hex = |hash: &u64| Value::from(format!("{hash:x}"));
         let models = self.by_model.iter();
         let lists = models.map(|(model, list)| (model.clone(), list.iter().map(hex).collect()));
-        let lists = lists.collect::<Map<String, Value>>();
-        let key = ExtensionData::REFUSED_IMAGES.to_owned();
-        data.0.insert(key, lists.into());
+        self.proven = Some(lists.collect::<Map<String, Value>>().into());
     }
 
-    /// Whether there are more than were stored; false from then on.
-    pub(super) fn take_change(&mut self) -> bool {
-        std::mem::take(&mut self.is_changed)
+    /// Stores with the session what is proven and not stored yet.
+    pub(super) fn store(&self, data: &mut ExtensionData) {
+        if let Some(proven) = &self.proven {
+            let key = ExtensionData::REFUSED_IMAGES.to_owned();
+            data.0.insert(key, proven.clone());
+        }
     }
 
     /// The history, with words in the place of the images that this model did not take.
@@ -70,9 +79,15 @@ impl RefusedImages {
             .collect()
     }
 
-    /// Adds the images of which this model refused one: those since its last message, which it has not
-    /// taken before, or all if there are none since. False if there are none at all.
-    pub(super) fn add(&mut self, model: &str, history: &[Cow<'_, Message>]) -> bool {
+    /// Adds the images of which this model refused one, after a request that showed it `history`: those since
+    /// its last message, or all if there are none since. False if there are none at all. `stored` are the
+    /// messages that the history was made from.
+    pub(super) fn add(
+        &mut self,
+        model: &str,
+        history: &[Cow<'_, Message>],
+        stored: &[Arc<Message>],
+    ) -> bool {
         let hashes = |messages: &[Cow<'_, Message>]| -> Vec<u64> {
             messages.iter().flat_map(|m| image_hashes(m)).collect()
         };
@@ -82,12 +97,23 @@ impl RefusedImages {
         if new.is_empty() {
             new = hashes(history);
         }
+        let list = self.by_model.entry(model.to_owned()).or_default();
+        let mut known: HashSet<u64> = list.iter().copied().collect();
+        new.retain(|hash| known.insert(*hash));
         if new.is_empty() {
             return false;
         }
-        let list = self.by_model.entry(model.to_owned()).or_default();
         list.extend(new);
-        list.drain(..list.len().saturating_sub(MOST));
+        if list.len() > MOST {
+            let visible = stored.iter().filter(|m| m.metadata.agent_visible);
+            let visible: HashSet<u64> = visible.flat_map(|m| image_hashes(m)).collect();
+            let mut surplus = list.len() - MOST;
+            list.retain(|hash| {
+                let is_kept = surplus == 0 || visible.contains(hash);
+                surplus -= usize::from(!is_kept);
+                is_kept
+            });
+        }
         self.is_changed = true;
         true
     }
@@ -124,19 +150,43 @@ mod tests {
         let add = |refused: &mut RefusedImages| {
             let history = history.iter().map(Cow::Borrowed).collect();
             let history = refused.in_words("p/m", history);
-            refused.add("p/m", &history)
+            refused.add("p/m", &history, &[])
         };
-        assert!(add(&mut refused) && refused.take_change());
+        assert!(add(&mut refused));
         assert_eq!(left(&refused, "p/m", &history), 1);
         assert_eq!(left(&refused, "p/other", &history), 3);
         assert!(add(&mut refused));
         assert_eq!(left(&refused, "p/m", &history), 0);
         assert!(!add(&mut refused), "none is left");
         let mut data = ExtensionData::default();
-        refused.keep(&mut data);
+        refused.store(&mut data);
+        assert_eq!(data, ExtensionData::default(), "the model has not answered");
+        refused.prove();
+        refused.store(&mut data);
         let again = RefusedImages::of(&data);
         assert_eq!(left(&again, "p/m", &history), 0);
         assert_eq!(left(&again, "p/other", &history), 3);
+    }
+
+    #[test]
+    fn more_images_than_are_kept_are_refused_once() {
+        let images: Vec<String> = (0..MOST + 5).map(|n| format!("{n:08}")).collect();
+        let images: Vec<&str> = images.iter().map(String::as_str).collect();
+        let history = [message("user", &images), message("user", &images[..3])];
+        let stored = history.clone().map(Arc::new);
+        let mut refused = RefusedImages::default();
+        let mut rounds = 0;
+        loop {
+            let history = history.iter().map(Cow::Borrowed).collect();
+            let history = refused.in_words("p/m", history);
+            if !refused.add("p/m", &history, &stored) {
+                break;
+            }
+            rounds += 1;
+            assert!(rounds < 10, "it is refused again and again");
+        }
+        assert_eq!((rounds, refused.by_model["p/m"].len()), (1, MOST + 5));
+        assert_eq!(left(&refused, "p/m", &history), 0);
     }
 
     #[test]
@@ -144,7 +194,8 @@ mod tests {
         let mut refused = RefusedImages::default();
         for n in 0..MOST + 5 {
             let message = message("user", &[&format!("{n}")]);
-            refused.add("p/m", &[Cow::Owned(message)]);
+            let stored = [Arc::new(message.clone())];
+            refused.add("p/m", &[Cow::Owned(message)], &stored);
         }
         assert_eq!(refused.by_model["p/m"].len(), MOST);
     }

@@ -190,6 +190,7 @@ impl Registry {
         }
         let extensions = self.take_over(wanted, Vec::new(), &mut imported)?;
         session.set_enabled_extensions(extensions);
+        imported.told = !imported.is_empty();
         session.extension_data.set_imported(&imported);
         if !imported.is_empty() {
             messages.push(notice(&imported));

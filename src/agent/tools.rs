@@ -16,7 +16,7 @@ use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::pending::Call;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
-use crate::provider::{is_for_model, text_of};
+use crate::provider::{is_part_for_model, text_of};
 use crate::store::{Level, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -280,10 +280,10 @@ impl Turn<'_> {
             .collect();
         let code = jsonrpc::RESOURCE_NOT_FOUND;
         let error = format!("{code}: Tool '{}' not found", printable(name, 200));
-        match alike.is_empty() {
-            true => error,
-            false => format!("{error}. Did you mean {}?", alike.join(" or ")),
+        if alike.is_empty() {
+            return error;
         }
+        format!("{error}. Did you mean {}?", alike.join(" or "))
     }
 }
 
@@ -419,7 +419,7 @@ impl Doer<'_> {
             count - HEAD
         );
         result.content.retain(|part| {
-            !is_for_model(part) || matches!(part.kind().as_str(), "image" | "audio")
+            !is_part_for_model(part) || matches!(part.kind().as_str(), "image" | "audio")
         });
         result.content.insert(0, Part::text(&note));
         result.structured_content = None;

@@ -31,6 +31,9 @@ use std::sync::Arc;
 
 /// How often the model is asked in one turn, where nothing else is set.
 const MAX_TURNS: u64 = 1_000;
+/// How often one question is asked again because the model refused an image in it: without the new images,
+/// then without any.
+const IMAGE_RETRIES: usize = 2;
 /// After so many answers in a row with nothing but calls that are none, the model is not asked again.
 const MAX_BAD: usize = 3;
 
@@ -73,8 +76,10 @@ pub(super) struct Turn<'t> {
     own: Model,
     /// The tokens when the turn began.
     before: TokenState,
-    /// The images that the model is told of in words.
+    /// The images that the model refused.
     refused: RefusedImages,
+    /// The user was told in this turn what was left out of an import.
+    told_import: bool,
     /// How many calls there were in this turn.
     pub(super) calls: usize,
     /// How many of them gave nothing but an error.
@@ -163,16 +168,16 @@ impl Registry {
         {
             work.journal.replace(so_far)?;
             work.estimate.forget();
-        } else {
-            work.estimate.resume(&session, work.journal.messages());
-        }
-        if history::is_stray(&user, work.journal.messages()) {
-            let token_state = speaker.tokens;
             // The stored counts are those of the conversation before, also if this turn ends early.
             let sessions = &self.stores().sessions;
             sessions.end_turn(&mut work.journal, |session| {
                 session.counted_messages = Some(0)
             })?;
+        } else {
+            work.estimate.resume(&session, work.journal.messages());
+        }
+        if history::is_stray(&user, work.journal.messages()) {
+            let token_state = speaker.tokens;
             speaker.event(Event::Finish {
                 reason: "stop",
                 token_state,
@@ -201,6 +206,7 @@ impl Registry {
             model,
             own,
             refused,
+            told_import: false,
             calls: 0,
             failures: 0,
             answered: false,
@@ -270,8 +276,12 @@ impl Turn<'_> {
         if !user.content.is_empty() {
             self.keep(user)?;
         }
-        if is_first && let Some(imported) = self.session.extension_data.imported() {
+        if is_first
+            && let Some(imported) = self.session.extension_data.imported()
+            && !imported.told
+        {
             self.tell(sessions::notice(&imported))?;
+            self.told_import = true;
         }
         let (limit, who) = self.max_turns();
         let (mut count, mut bad) = (0, 0);
@@ -328,6 +338,7 @@ impl Turn<'_> {
             context::size_beside(&system, &tools) + note.as_ref().map_or(0, context::size_of);
         let (provider, model) = (&self.model.provider, &self.model.config.model_name);
         let name = format!("{}/{model}", provider.name());
+        let mut image_retries = 0;
         let (answer, heard, size) = loop {
             let size = self.make_room(beside)?;
             let history = history::repaired(self.work.journal.messages());
@@ -340,7 +351,7 @@ impl Turn<'_> {
                 note: note.as_ref(),
                 tools: &tools,
                 purpose: Purpose::Turn,
-                input: size.tokens,
+                input: size.map_or(0, |size| size.tokens),
             };
             let mut hearing = Hearing::new(&mut self.speaker);
             let provider = &self.model.provider;
@@ -353,10 +364,12 @@ impl Turn<'_> {
                 Err(error)
                     if error.class == Class::Image
                         && heard.content.is_empty()
-                        && self.refused.add(&name, &history) =>
+                        && image_retries < IMAGE_RETRIES
+                        && (self.refused).add(&name, &history, self.work.journal.messages()) =>
                 {
+                    image_retries += 1;
                     let kind = NotificationType::InlineMessage;
-                    let told = "The model is told of an image in words, because it did not take it";
+                    let told = "The model refused an image and gets a short text in its place";
                     self.speaker.notify(kind, format!("{told}: {error}"));
                 }
                 answer => break (answer, heard, size),
@@ -364,13 +377,7 @@ impl Turn<'_> {
         };
         match answer {
             Ok(answer) => {
-                if self.refused.take_change() {
-                    let sessions = &self.registry.stores().sessions;
-                    let refused = &self.refused;
-                    sessions.update(&self.session.id, |session| {
-                        refused.keep(&mut session.extension_data);
-                    })?;
-                }
+                self.refused.prove();
                 let usage = answer.usage;
                 let message = self.take(answer, heard)?;
                 let Work {
@@ -508,6 +515,7 @@ impl Turn<'_> {
         let (registry, model) = (self.registry, &self.own);
         let (before, tokens) = (self.before, self.speaker.tokens);
         let counted_messages = self.work.estimate.counted_messages();
+        let (refused, told_import) = (&self.refused, self.told_import);
         let stored =
             registry
                 .stores()
@@ -515,6 +523,12 @@ impl Turn<'_> {
                 .end_turn(&mut self.work.journal, |session: &mut Session| {
                     tokens.store(&before, session);
                     session.counted_messages = Some(counted_messages);
+                    let data = &mut session.extension_data;
+                    refused.store(data);
+                    if told_import && let Some(mut imported) = data.imported() {
+                        imported.told = true;
+                        data.set_imported(&imported);
+                    }
                     if session.provider_name.is_none() {
                         registry.set_shown_model(session, model);
                     }

@@ -18,6 +18,9 @@ pub struct Imported {
     pub switched_off: Vec<SwitchedOff>,
     /// What else was left out, a phrase each.
     pub left_out: Vec<String>,
+    /// Whether the conversation has told the user.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
 }
 
 /// An extension that came from outside and does not run.

@@ -133,7 +133,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
 
 /// The name and the arguments (the JSON text of an object) under which an earlier request is told to
 /// a model again, whether it was usable or not.
-pub(super) fn retold(request: &ToolRequest) -> (&str, Cow<'_, str>) {
+pub(crate) fn retold(request: &ToolRequest) -> (&str, Cow<'_, str>) {
     match &request.tool_call {
         Outcome::Success { value } => {
             let arguments = match value.arguments.get().trim_start().starts_with('{') {

@@ -30,13 +30,14 @@ mod schema;
 mod scripted;
 mod whole;
 
+pub(crate) use calls::retold;
 pub use catalog::{Catalog, Details, ModelInfo, Own};
 pub use error::{Class, Error};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
 pub(crate) use parts::{
-    for_model as is_shown_to_model, image_hashes, is_for_model, size_of_response, text_of,
+    audience_includes_model, image_hashes, is_part_for_model, size_of_response, text_of,
     with_images_in_words,
 };
 pub use remote::{Remote, RemoteOptions};
@@ -65,8 +66,8 @@ pub struct Ask<'a> {
     pub tools: &'a [ToolSpec],
     /// What for.
     pub purpose: Purpose,
-    /// About how many tokens the model is to read. The limit on its output leaves them their room in the
-    /// context.
+    /// About how many tokens the model is to read. Where a protocol counts the output as a part of the
+    /// context, the limit on output leaves them room; OpenAI's does not.
     pub input: u64,
 }
 
@@ -105,7 +106,8 @@ pub struct ModelConfig {
     /// How freely it chooses; the provider's default if absent.
     pub temperature: Option<f64>,
     /// How many tokens it may give, if the user says so or the wire protocol demands a number; the
-    /// provider's default if absent.
+    /// provider's default if absent. What is stored with a session is for clients: the most that the model
+    /// can give, also where requests leave the number out.
     pub max_tokens: Option<u64>,
     /// Not supported; always false.
     pub toolshim: bool,
@@ -191,6 +193,11 @@ pub trait Provider: Send + Sync {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Answer, Error>;
+
+    /// Whether [`Ask::input`] changes the requests that it makes. Where it does not, it may be 0.
+    fn uses_input_size(&self) -> bool {
+        true
+    }
 
     /// The names of the models that it offers now.
     ///

@@ -82,6 +82,10 @@ impl Protocol for OpenAi {
         })
     }
 
+    fn uses_input_size(&self) -> bool {
+        false
+    }
+
     fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
         let origin = provider_fields::origin(&self.options.chat_url, &ask.model.model_name);
         Box::new(decoder::Reader::new(Names::of(ask.tools), origin))
@@ -109,10 +113,10 @@ impl Protocol for OpenAi {
             Error::new(Class::Protocol, what)
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
-        Ok(match self.options.models_url.starts_with(VENDOR) {
-            true => names.filter(|name| !needs_responses(name)).collect(),
-            false => names.collect(),
-        })
+        if self.options.models_url.starts_with(VENDOR) {
+            return Ok(names.filter(|name| !needs_responses(name)).collect());
+        }
+        Ok(names.collect())
     }
 }
 

@@ -1,15 +1,15 @@
 //! What a tool's answer is to a model: one text and some images, the same for every protocol.
 
 use super::names::hash64;
-use crate::conversation::{Content, Message, Outcome};
+use crate::conversation::{Content, Image, Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
-use crate::text::{for_model as readable, json_for_model};
+use crate::text;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The kinds of image that models with eyes take, whoever made them.
+/// The kinds of image that models of most providers take.
 pub(super) const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 /// A tool's answer.
@@ -80,8 +80,18 @@ impl Annotations<'_> {
     }
 }
 
-/// Whether content with these annotations is meant for the model. MCP: without an audience it is.
-pub(crate) fn for_model(annotations: Option<&RawJson>) -> bool {
+/// The kinds of image that models of any provider take.
+const ALL_IMAGES: [&str; 6] = [
+    "image/jpeg",
+    "image/png",
+    "image/gif",
+    "image/webp",
+    "image/heic",
+    "image/heif",
+];
+
+/// Whether the audience in these annotations includes the model. MCP: without an audience it does.
+pub(crate) fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
     let read = |raw: &RawJson| match crate::json::from_str::<Annotations>(raw.get()) {
         Ok(annotations) => annotations.let_through(),
         // What cannot be read restricts nothing.
@@ -102,25 +112,37 @@ pub(super) fn picture<'a>(
         plain => plain,
     };
     // A request with anything else is refused, and so is each that comes later in the session.
-    let is_base64 = data
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"+/-_=\r\n".contains(&byte));
+    let is_base64 = data.bytes().all(|byte| BASE64[usize::from(byte)]);
     if data.is_empty() || !is_base64 || !kinds.contains(&&*plain) {
-        let kind = readable(&mime_type);
+        let kind = text::for_model(&mime_type);
         return Err(format!("({kind} data, which this model cannot take)"));
     }
     let mime_type = plain.into();
     Ok(Picture { data, mime_type })
 }
 
-/// The hash of each image in a message that a model would see.
+/// The bytes that base64 has, in either alphabet, padding and ends of lines included.
+const BASE64: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let ascii = byte as u8;
+        table[byte] = ascii.is_ascii_alphanumeric()
+            || matches!(ascii, b'+' | b'/' | b'-' | b'_' | b'=' | b'\r' | b'\n');
+        byte += 1;
+    }
+    table
+};
+
+/// The hash of each image in a message that a request would show to a model.
 pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
-        Content::Image(image) if for_model(image.annotations.as_ref()) => vec![hash(&image.data)],
+        Content::Image(image) => users_image(image).iter().map(Picture::hash).collect(),
         Content::ToolResponse(response) => {
             let result = response.tool_result.value();
             let parts = result.into_iter().flat_map(|result| &result.content);
-            parts.filter_map(|part| Some(image_in(part)?.0)).collect()
+            let images = parts.filter_map(tools_image);
+            images.map(|image| image.hash()).collect()
         }
         _ => Vec::new(),
     };
@@ -136,24 +158,28 @@ pub(crate) fn with_images_in_words<'m>(
     if !hashes.iter().any(|hash| refused.contains(hash)) {
         return message;
     }
-    let words = |kind: &str| {
-        let kind = readable(kind);
-        format!("(an image of type {kind}, which the model did not take)")
+    let words = |image: Option<Picture<'_>>| {
+        let image = image.filter(|image| refused.contains(&image.hash()))?;
+        let kind = image.mime_type;
+        Some(format!(
+            "(an image of type {kind}, which the model did not take)"
+        ))
     };
     let mut message = message.into_owned();
     for part in &mut message.content {
         match part {
-            Content::Image(image) if refused.contains(&hash(&image.data)) => {
-                *part = Content::text(words(&image.mime_type));
+            Content::Image(image) => {
+                if let Some(words) = words(users_image(image)) {
+                    *part = Content::text(words);
+                }
             }
             Content::ToolResponse(response) => {
                 let Outcome::Success { value } = &mut response.tool_result else {
                     continue;
                 };
                 for part in &mut value.content {
-                    let found = image_in(part).filter(|(hash, _)| refused.contains(hash));
-                    if let Some((_, kind)) = found {
-                        *part = types::Content::text(&words(&kind));
+                    if let Some(words) = words(tools_image(part)) {
+                        *part = types::Content::text(&words);
                     }
                 }
             }
@@ -163,28 +189,36 @@ pub(crate) fn with_images_in_words<'m>(
     Cow::Owned(message)
 }
 
-/// The hash and the type of the image in a part of a tool's result, if it is one for the model.
-fn image_in(part: &types::Content) -> Option<(u64, String)> {
-    let json = part.as_json();
-    // A long text need not be parsed for this.
-    if !json.contains("image") {
-        return None;
-    }
-    let part = crate::json::from_str::<Part>(json).ok()?;
-    let is_shown = part
-        .annotations
-        .as_ref()
-        .is_none_or(Annotations::let_through);
-    let (data, kind) = match (&*part.kind, part.data, part.resource) {
-        ("image", Some(data), _) => (data, part.mime_type.unwrap_or("image/png".into())),
-        ("resource", _, Some(resource)) => (resource.blob?, resource.mime_type?),
-        _ => return None,
-    };
-    (is_shown && kind.starts_with("image/")).then(|| (hash(&data), kind.into_owned()))
+/// Whether a request with these messages shows any image.
+pub(super) fn has_images(messages: &[&Message]) -> bool {
+    messages
+        .iter()
+        .any(|message| !image_hashes(message).is_empty())
 }
 
-fn hash(data: &str) -> u64 {
-    hash64(data.bytes())
+/// The image that a user shows, if a request of any protocol would hold it.
+fn users_image(image: &Image) -> Option<Picture<'_>> {
+    if !audience_includes_model(image.annotations.as_ref()) {
+        return None;
+    }
+    let mime_type = image.mime_type.as_str().into();
+    picture(mime_type, image.data.as_str().into(), &ALL_IMAGES).ok()
+}
+
+/// The image in a part of a tool's result, if a request of any protocol would hold it.
+fn tools_image(content: &types::Content) -> Option<Picture<'_>> {
+    // A long text need not be parsed for this. A second `type` would make it unreadable, and so a text too.
+    if content.as_json().starts_with(r#"{"type":"text","#) {
+        return None;
+    }
+    let image = read(content)?.image?;
+    picture(image.mime_type, image.data, &ALL_IMAGES).ok()
+}
+
+impl Picture<'_> {
+    fn hash(&self) -> u64 {
+        hash64(self.data.bytes())
+    }
 }
 
 /// What a model that takes these kinds of image is told of a tool's answer. Content that is not for it
@@ -193,7 +227,7 @@ pub(super) fn told<'a>(outcome: &'a Outcome<CallToolResult>, kinds: &[&str]) -> 
     match outcome {
         Outcome::Success { value } => result_told(value, kinds),
         Outcome::Error { error } => Told {
-            text: format!("Error: {}", readable(error)),
+            text: format!("Error: {}", text::for_model(error)),
             failed: true,
             ..Told::default()
         },
@@ -212,13 +246,15 @@ pub(crate) fn size_of_response(outcome: &Outcome<CallToolResult>) -> (usize, usi
 }
 
 /// Whether a part of a tool's result is meant for the model.
-pub(crate) fn is_for_model(part: &types::Content) -> bool {
+pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
     #[derive(Deserialize)]
     struct Annotated {
         annotations: Option<RawJson>,
     }
     let part = serde_json::from_str::<Annotated>(part.as_json());
-    part.map_or(true, |part| for_model(part.annotations.as_ref()))
+    part.map_or(true, |part| {
+        audience_includes_model(part.annotations.as_ref())
+    })
 }
 
 fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
@@ -229,19 +265,13 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
     let mut withheld = false;
     for content in &result.content {
-        let Ok(part) = crate::json::from_str::<Part>(content.as_json()) else {
-            texts.push(json_for_model(content.as_json()));
-            continue;
-        };
-        if !part
-            .annotations
-            .as_ref()
-            .is_none_or(Annotations::let_through)
-        {
-            withheld = true;
-            continue;
+        match read(content) {
+            Some(read) => {
+                texts.extend(read.text);
+                told.images.extend(read.image);
+            }
+            None => withheld = true,
         }
-        take(part, content.as_json(), &mut texts, &mut told.images);
     }
     for image in std::mem::take(&mut told.images) {
         match picture(image.mime_type, image.data, kinds) {
@@ -253,10 +283,10 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
         && !withheld
         && let Some(data) = &result.structured_content
     {
-        texts.push(json_for_model(data.get()));
+        texts.push(text::json_for_model(data.get()));
     }
     told.text = texts.join("\n");
-    if let Cow::Owned(text) = readable(&told.text) {
+    if let Cow::Owned(text) = text::for_model(&told.text) {
         told.text = text;
     }
     if told.text.trim().is_empty() {
@@ -270,51 +300,84 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
     told
 }
 
-fn take<'a>(
-    part: Part<'a>,
-    whole: &'a str,
-    texts: &mut Vec<Cow<'a, str>>,
-    images: &mut Vec<Picture<'a>>,
-) {
-    let mime_type = part.mime_type;
-    match (&*part.kind, part.text, part.data, part.resource) {
-        ("text", Some(text), ..) => texts.push(text),
-        ("image", _, Some(data), _) => images.push(Picture {
-            data,
-            mime_type: mime_type.unwrap_or("image/png".into()),
-        }),
-        ("audio", ..) => {
-            let kind = mime_type.as_deref().unwrap_or("unknown type").to_owned();
-            texts.push(format!("(audio of {kind}, which cannot be shown)").into());
+/// What a part of a tool's result is to a model. The image may be one that no provider takes.
+struct Read<'a> {
+    text: Option<Cow<'a, str>>,
+    image: Option<Picture<'a>>,
+}
+
+impl<'a> From<Cow<'a, str>> for Read<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        Read {
+            text: Some(text),
+            image: None,
         }
-        ("resource", _, _, Some(resource)) => match (resource.text, resource.blob) {
-            (Some(text), _) => texts.push(format!("{}:\n{text}", resource.uri).into()),
-            (None, Some(blob)) => match resource.mime_type {
-                Some(mime_type) if mime_type.starts_with("image/") => {
-                    texts.push(format!("{}: (an image, which follows)", resource.uri).into());
-                    images.push(Picture {
-                        data: blob,
-                        mime_type,
-                    });
-                }
-                kind => texts.push(
-                    format!(
-                        "{}: ({} bytes of {})",
-                        resource.uri,
-                        blob.len() / 4 * 3,
-                        kind.as_deref().unwrap_or("unknown type")
-                    )
-                    .into(),
-                ),
-            },
-            (None, None) => texts.push(resource.uri),
+    }
+}
+
+impl From<String> for Read<'_> {
+    fn from(text: String) -> Self {
+        Cow::<str>::Owned(text).into()
+    }
+}
+
+/// Reads a part of a tool's result; `None` if it is not for the model.
+fn read(content: &types::Content) -> Option<Read<'_>> {
+    let whole = content.as_json();
+    let Ok(part) = crate::json::from_str::<Part>(whole) else {
+        return Some(text::json_for_model(whole).into());
+    };
+    let annotations = part.annotations.as_ref();
+    if !annotations.is_none_or(Annotations::let_through) {
+        return None;
+    }
+    let mime_type = part.mime_type;
+    Some(match (&*part.kind, part.text, part.data, part.resource) {
+        ("text", Some(text), ..) => text.into(),
+        ("image", _, Some(data), _) => Read {
+            text: None,
+            image: Some(Picture {
+                data,
+                mime_type: mime_type.unwrap_or("image/png".into()),
+            }),
         },
+        ("audio", ..) => {
+            let kind = mime_type.as_deref().unwrap_or("unknown type");
+            format!("(audio of {kind}, which cannot be shown)").into()
+        }
+        ("resource", _, _, Some(resource)) => read_resource(resource),
         ("resource_link", ..) => {
             let words = [part.name, part.uri, part.description];
             let words: Vec<Cow<'_, str>> = words.into_iter().flatten().collect();
-            texts.push(format!("Resource: {}", words.join(" — ")).into());
+            format!("Resource: {}", words.join(" — ")).into()
         }
-        _ => texts.push(json_for_model(whole)),
+        _ => text::json_for_model(whole).into(),
+    })
+}
+
+fn read_resource(resource: Resource<'_>) -> Read<'_> {
+    let uri = resource.uri;
+    let (blob, kind) = match (resource.text, resource.blob, resource.mime_type) {
+        (Some(text), ..) => return format!("{uri}:\n{text}").into(),
+        (None, None, _) => return uri.into(),
+        (None, Some(blob), kind) => (blob, kind),
+    };
+    let is_image = |kind: &Cow<'_, str>| {
+        let kind = kind.trim_start().as_bytes();
+        (kind.get(..6)).is_some_and(|head| head.eq_ignore_ascii_case(b"image/"))
+    };
+    match kind {
+        Some(mime_type) if is_image(&mime_type) => Read {
+            text: Some(format!("{uri}: (an image, which follows)").into()),
+            image: Some(Picture {
+                data: blob,
+                mime_type,
+            }),
+        },
+        kind => {
+            let kind = kind.as_deref().unwrap_or("unknown type");
+            format!("{uri}: ({} bytes of {kind})", blob.len() / 4 * 3).into()
+        }
     }
 }
 
@@ -419,6 +482,62 @@ mod tests {
     }
 
     #[test]
+    fn an_image_is_the_same_for_a_request_and_for_its_replacement() {
+        for (part, images) in [
+            (r#"{"type":"\u0069mage","data":"AAAA"}"#, 1),
+            (
+                r#"{"type":"image","data":"AAAA","mimeType":"IMAGE/PNG"}"#,
+                1,
+            ),
+            (
+                r#"{"type":"image","data":"AAAA","mimeType":" image/jpg;q=1"}"#,
+                1,
+            ),
+            (
+                r#"{"type":"resource","resource":{"uri":"u://1","blob":"AAAA","mimeType":"Image/GIF"}}"#,
+                1,
+            ),
+            (
+                r#"{"type":"resource","resource":{"uri":"u://1","blob":"AAAA","mimeType":"image/png","text":"kept"}}"#,
+                0,
+            ),
+            (
+                r#"{"type":"text","data":"AAAA","text":"kept","mimeType":"image/png"}"#,
+                0,
+            ),
+            (
+                r#"{"type":"image","data":"AAAA","mimeType":"image/svg+xml"}"#,
+                0,
+            ),
+            (
+                r#"{"type":"image","data":"no base64","mimeType":"image/png"}"#,
+                0,
+            ),
+        ] {
+            let message = format!(
+                r#"{{"role":"user","created":1,"content":[{{"type":"toolResponse","id":"1",
+                "toolResult":{{"status":"success","value":{{"content":[{part}]}}}}}}]}}"#
+            );
+            let message: Message = serde_json::from_str(&message).unwrap();
+            let sent = |message: &Message| {
+                let Content::ToolResponse(response) = &message.content[0] else {
+                    unreachable!()
+                };
+                let told = told(&response.tool_result, &IMAGES);
+                (told.text, told.images.len())
+            };
+            let (text, count) = sent(&message);
+            let hashes = image_hashes(&message);
+            assert_eq!((count, hashes.len()), (images, images), "{part}");
+            let all = hashes.into_iter().chain([hash64("AAAA".bytes())]).collect();
+            let words = with_images_in_words(Cow::Borrowed(&message), &all);
+            let (left, count) = sent(&words);
+            assert_eq!(count, 0, "{part}");
+            assert!(images > 0 || left == text, "{part}: {left}");
+        }
+    }
+
+    #[test]
     fn what_is_for_the_user_alone_is_not_told() {
         let result = result(
             r#"{"content":[
@@ -430,7 +549,7 @@ mod tests {
         );
         assert_eq!(told(&result, &IMAGES).text, "both\nany\nopen");
         let parts = &result.value().unwrap().content;
-        let shown: Vec<bool> = parts.iter().map(is_for_model).collect();
+        let shown: Vec<bool> = parts.iter().map(is_part_for_model).collect();
         assert_eq!(shown, [false, true, true, true]);
     }
 

@@ -19,6 +19,10 @@ pub(super) struct Outgoing {
 pub(super) trait Protocol: Send + Sync {
     /// The question.
     fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error>;
+    /// Whether the size of the input changes the request ([`Ask::input`]).
+    fn uses_input_size(&self) -> bool {
+        true
+    }
     /// Reads the body of a 2xx response to this question.
     fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder>;
     /// What kind of failure another response is, and what the provider says about it: see

@@ -148,6 +148,10 @@ impl Provider for Scripted {
         "scripted"
     }
 
+    fn uses_input_size(&self) -> bool {
+        false
+    }
+
     fn ask(
         &self,
         ask: &Ask<'_>,

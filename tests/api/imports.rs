@@ -234,6 +234,10 @@ fn a_recipe_link_runs_nothing_that_is_not_configured() {
     let said = session.transcript();
     assert!(said[1].contains("touching") && said.len() == 3, "{said:?}");
     assert_eq!(session.seen_by_model().len(), 2);
+    session.say("/clear").finishes();
+    session.say("go").finishes();
+    let said = session.transcript();
+    assert_eq!(said.len(), 2, "it is told once: {said:?}");
 
     // A recipe in the folder that a session works in may have come with a checkout.
     let folder = server.work().join(".goose/recipes");

@@ -1,9 +1,13 @@
 //! An image that the provider refuses does not end the conversation: the model is told of it in words,
 //! from then on.
 
-use crate::model_server::{ModelServer, Reply, says};
-use crate::support::server::{Live, Server};
+use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{Extension, Live, Server};
 use serde_json::{Value, json};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 /// A model that refuses every request with this text in it.
 fn model(refused: &'static str) -> ModelServer {
@@ -27,6 +31,13 @@ fn with(model: &ModelServer) -> Live {
 fn image(data: &str) -> Value {
     let image = json!({"type": "image", "data": data, "mimeType": "image/png"});
     json!([{"type": "text", "text": "look"}, image])
+}
+
+/// A stream that calls the tool `one__look`.
+fn call_of_look() -> String {
+    let function = json!({"name": "one__look", "arguments": "{}"});
+    let call = json!({"tool_calls": [{"index": 0, "id": "c1", "function": function}]});
+    delta(&call.to_string()) + &finish("tool_calls") + DONE
 }
 
 /// What was asked since, apart from names.
@@ -115,4 +126,87 @@ fn a_refusal_for_another_reason_is_told_as_such() {
     turn.says("the tools are wrong");
     assert_eq!(asked(&model, 0).len(), 1);
     assert!(!session.stored().to_string().contains("refused_images"));
+}
+
+#[test]
+fn an_answer_is_kept_although_the_refused_images_cannot_be_stored_meanwhile() {
+    let tool = Script::new().tool("look", [Action::Text("seen".to_owned(), 1)]);
+    let file = Arc::new(Mutex::new(PathBuf::new()));
+    let session_file = Arc::clone(&file);
+    let model = ModelServer::with(move |seen| {
+        let path = session_file.lock().unwrap().clone();
+        let aside = path.with_extension("aside");
+        if seen.body.contains("QkFE") {
+            let error = json!({"error": {"message": "Could not process image"}});
+            return Reply::json("400 Bad Request", &error.to_string());
+        }
+        if seen.body.contains("tool_call_id") {
+            // The session can be stored again.
+            let _ = fs::rename(&aside, &path);
+            return Reply::stream(says(&["Fine."]));
+        }
+        if !seen.body.contains("You name chats") {
+            fs::rename(&path, &aside).unwrap();
+        }
+        Reply::stream(call_of_look())
+    });
+    let server = with(&model);
+    let session = server.session([Extension::scripted("one", &tool)]);
+    let folder = server.root().join("data/sessions").join(&session.id);
+    *file.lock().unwrap() = folder.join("session.json");
+    let turn = session.sends(image("QkFE")).finishes();
+    turn.gives(&["seen"]).says("Fine.");
+    let stored = fs::read_to_string(folder.join("session.json")).unwrap();
+    assert!(stored.contains("refused_images"), "{stored}");
+}
+
+#[test]
+fn a_model_that_refuses_a_thousand_images_is_asked_no_more_than_three_times() {
+    let model = model("image_url");
+    let server = Server::new()
+        .setting("GOOSE_PROVIDER", "openai")
+        .setting("GOOSE_MODEL", "m")
+        .setting("GOOSE_AUTO_COMPACT_THRESHOLD", 0)
+        .setting("OPENAI_HOST", model.url.as_str())
+        .start();
+    let session = server.session([]);
+    let images = (0..1_005)
+        .map(|n| json!({"type": "image", "data": format!("{n:08}"), "mimeType": "image/png"}));
+    let turn = session.sends(images.collect()).finishes().says("Fine.");
+    assert_eq!(turn.notices("inlineMessage").len(), 1);
+    session.say("go on").finishes().says("Fine.");
+    assert_eq!(asked(&model, 0).len(), 3, "one refusal");
+}
+
+#[test]
+fn a_model_that_refuses_images_and_words_is_not_asked_for_ever() {
+    let model = ModelServer::with(|_| {
+        let error = json!({"error": {"message": "Could not process image"}});
+        Reply::json("400 Bad Request", &error.to_string())
+    });
+    let server = with(&model);
+    let session = server.session([]);
+    session.sends(image("R09PRA==")).finishes();
+    session.sends(image("TkVX")).finishes();
+    assert!(asked(&model, 0).len() <= 6, "{}", asked(&model, 0).len());
+}
+
+#[test]
+fn an_image_of_a_tool_whose_type_is_in_capitals_is_told_in_words_too() {
+    let part = json!({"type": "image", "data": "QkFE", "mimeType": "IMAGE/PNG"});
+    let result = Action::Result(json!({"content": [part]}));
+    let tool = Script::new().tool("look", [result]);
+    let model = ModelServer::with(|seen| {
+        if seen.body.contains("QkFE") {
+            let error = json!({"error": {"message": "Could not process image"}});
+            return Reply::json("400 Bad Request", &error.to_string());
+        }
+        if seen.body.contains("tool_call_id") {
+            return Reply::stream(says(&["Fine."]));
+        }
+        Reply::stream(call_of_look())
+    });
+    let server = with(&model);
+    let session = server.session([Extension::scripted("one", &tool)]);
+    session.say("look").finishes().says("Fine.");
 }

@@ -4,7 +4,7 @@ use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{IMAGES, Picture, for_model, picture, told};
+use crate::provider::parts::{IMAGES, Picture, audience_includes_model, picture, told};
 use crate::provider::{Ask, ToolSpec, schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -202,10 +202,11 @@ fn turns<'a>(ask: &Ask<'a>) -> Vec<Turn<'a>> {
 fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
     match content {
         Content::Text(part) => {
-            let shown = for_model(part.annotations.as_ref()) && !part.text.trim().is_empty();
+            let shown =
+                audience_includes_model(part.annotations.as_ref()) && !part.text.trim().is_empty();
             shown.then(|| text(&part.text))
         }
-        Content::Image(image) => for_model(image.annotations.as_ref()).then(|| {
+        Content::Image(image) => audience_includes_model(image.annotations.as_ref()).then(|| {
             let mime_type = image.mime_type.as_str().into();
             match picture(mime_type, image.data.as_str().into(), &IMAGES) {
                 Ok(picture) => media(picture),

@@ -6,7 +6,7 @@ use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{self, Picture, for_model, told};
+use crate::provider::parts::{self, Picture, audience_includes_model, told};
 use crate::provider::{Ask, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
@@ -207,7 +207,7 @@ fn turns<'a>(ask: &Ask<'a>, strict: bool) -> Vec<Turn<'a>> {
 }
 
 fn shown(annotations: &Option<RawJson>) -> bool {
-    for_model(annotations.as_ref())
+    audience_includes_model(annotations.as_ref())
 }
 
 /// Of calls side by side only the first is signed.

@@ -3,7 +3,7 @@
 use crate::conversation::{Content, Message, Role};
 use crate::provider::calls::retold;
 use crate::provider::output_limit::capped;
-use crate::provider::parts::{for_model, picture, told};
+use crate::provider::parts::{audience_includes_model, picture, told};
 use crate::provider::{Ask, ToolSpec, schema};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -177,10 +177,10 @@ fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut 
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for content in &message.content {
         match content {
-            Content::Text(text) if for_model(text.annotations.as_ref()) => {
+            Content::Text(text) if audience_includes_model(text.annotations.as_ref()) => {
                 texts.push(text.text.as_str().into());
             }
-            Content::Image(image) if for_model(image.annotations.as_ref()) => {
+            Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
                 let mime_type = image.mime_type.as_str().into();
                 match picture(mime_type, image.data.as_str().into(), &IMAGES) {
                     Ok(image) => images.push(image.data),

@@ -6,7 +6,7 @@ use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::calls::retold;
 use crate::provider::google::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::names::outward;
-use crate::provider::parts::{self, IMAGES, Picture, for_model, told};
+use crate::provider::parts::{self, IMAGES, Picture, audience_includes_model, told};
 use crate::provider::{Ask, schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -217,9 +217,10 @@ impl Dialect {
     }
 
     fn id<'a>(&self, id: &'a str) -> Cow<'a, str> {
-        match self.is_mistral {
-            true => mistral::id(id),
-            false => id.into(),
+        if self.is_mistral {
+            mistral::id(id)
+        } else {
+            id.into()
         }
     }
 }
@@ -276,12 +277,12 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>)
     for content in &message.content {
         match content {
             Content::Text(text)
-                if !text.text.is_empty() && for_model(text.annotations.as_ref()) =>
+                if !text.text.is_empty() && audience_includes_model(text.annotations.as_ref()) =>
             {
                 let text = (&*text.text).into();
                 said.push(Part::Text { text });
             }
-            Content::Image(image) if for_model(image.annotations.as_ref()) => {
+            Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
                 let mime_type = image.mime_type.as_str().into();
                 said.push(
                     match parts::picture(mime_type, image.data.as_str().into(), &IMAGES) {
