@@ -23,20 +23,53 @@ const TOO_LONG: [&str; 16] = [
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",
 ];
-/// That the model does not take an image, or images at all. They count only where the request has one.
-const IMAGE: [&str; 10] = [
+/// What a refusal over an image calls it, each a word of its own.
+const IMAGE: [&str; 8] = [
     "image",
+    "images",
+    "image_url",
+    "input_image",
     "vision",
     "multimodal",
     "multi-modal",
-    "media type",
-    "media_type",
-    "mime type",
-    "content must be a string",
-    "expected a string",
     "mmproj",
 ];
-/// The same from servers that fail over it.
+/// What it says of the image.
+const UNFIT: [&str; 26] = [
+    "not support",
+    "unsupported",
+    "only supported",
+    "that support",
+    "not enabled",
+    "not accept",
+    "not a multi",
+    "not a vision",
+    "no vision",
+    "invalid",
+    "not valid",
+    "valid image",
+    "corrupt",
+    "not process",
+    "to process",
+    "decod",
+    "load",
+    "pars",
+    "exceed",
+    "too large",
+    "too many",
+    "at most",
+    "unknown variant",
+    "media type",
+    "media_type",
+    "base64",
+];
+/// That a message must be a text alone; one with an image is a list of parts.
+const TEXT_ALONE: [&str; 3] = [
+    "content must be a string",
+    "content': expected a string",
+    "sequence, expected a string",
+];
+/// That servers fail over an image.
 const NO_IMAGES: [&str; 5] = [
     "image input",
     "support image",
@@ -104,8 +137,6 @@ pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
         // Some say so with 413, or about "too many tokens" for the minute: a summary would not help.
         0 | 400..=499 if says(&BUSY) => Class::RateLimit { after: None },
         0 | 400..=499 if says(&TOO_LONG) => Class::ContextExceeded,
-        0 | 400..=499 if says(&IMAGE) => Class::Image,
-        500..=599 if says(&NO_IMAGES) => Class::Image,
         413 => Class::ContextExceeded,
         408 | 500..=599 => Class::Server,
         0 if says(&["authentication", "invalid_api_key", "permission"]) => Class::Authentication,
@@ -113,6 +144,22 @@ pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
         0 if says(&["invalid_request", "not_found"]) => Class::Refused,
         0 => Class::Server,
         _ => Class::Refused,
+    }
+}
+
+/// Whether a failure of this class, in these words, is one over an image of the request. Only a request that
+/// has an image can fail so. `status` is 0 in mid-stream.
+pub(super) fn is_over_image(status: u16, class: Class, words: &str) -> bool {
+    let text = words.to_lowercase();
+    let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
+    let is_separator = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
+    let names_one = || text.split(is_separator).any(|word| IMAGE.contains(&word));
+    match class {
+        Class::Refused => says(&TEXT_ALONE) || (says(&UNFIT) && names_one()),
+        // Too large, but not for the number of its tokens.
+        Class::ContextExceeded => status == 413 && !says(&TOO_LONG) && says(&UNFIT) && names_one(),
+        Class::Server => (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&BROKEN),
+        _ => false,
     }
 }
 
@@ -184,31 +231,6 @@ mod tests {
             ),
             (413, "", Class::ContextExceeded),
             (
-                400,
-                r#"{"error":{"message":"messages.0.content.0.image.source.base64: Could not process image"}}"#,
-                Class::Image,
-            ),
-            (
-                400,
-                r#"{"error":{"message":"messages[7]: unknown variant `image_url`, expected `text`"}}"#,
-                Class::Image,
-            ),
-            (
-                404,
-                r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#,
-                Class::Image,
-            ),
-            (
-                400,
-                r#"{"error":{"message":"m is not a multimodal model"}}"#,
-                Class::Image,
-            ),
-            (
-                500,
-                r#"{"error":{"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}"#,
-                Class::Image,
-            ),
-            (
                 413,
                 r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}"#,
                 rate,
@@ -227,6 +249,57 @@ mod tests {
             (529, "", Class::Server),
         ] {
             assert_eq!(read(status, body.as_bytes()).0, class, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_failure_over_an_image_is_told_from_others() {
+        for (status, body) in [
+            (
+                400,
+                r#"{"error":{"message":"messages.0.content.0.image.source.base64: Could not process image"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"messages[7]: unknown variant `image_url`, expected `text`"}}"#,
+            ),
+            (
+                404,
+                r#"{"error":{"message":"No endpoints found that support image input","code":404}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"m is not a multimodal model"}}"#,
+            ),
+            (
+                500,
+                r#"{"error":{"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"}}"#,
+            ),
+            (400, r#"{"detail":"messages[1].content must be a string"}"#),
+            (400, "Unsupported MIME type: image/webp"),
+            (413, "the image is too large"),
+        ] {
+            let (class, words) = read(status, body.as_bytes());
+            assert!(is_over_image(status, class, &words), "{status} {body}");
+        }
+        for (status, body) in [
+            (400, "the throughput is not provisioned, which is invalid"),
+            (400, "`llama-3.2-90b-vision-preview` does not support tools"),
+            (400, "invalid schema for the tool image__resize"),
+            (400, "tools.0.name: expected a string"),
+            (401, "invalid image"),
+            (408, "timed out while the image was loaded"),
+            (
+                413,
+                "prompt is too long: an image may have at most 9 tokens",
+            ),
+            (429, "too many images"),
+            (500, "cannot divide by zero in division"),
+            (503, "the worker for image input is unavailable"),
+            (0, "failed to load image"),
+        ] {
+            let (class, words) = read(status, body.as_bytes());
+            assert!(!is_over_image(status, class, &words), "{status} {body}");
         }
     }
 

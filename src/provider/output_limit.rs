@@ -2,9 +2,12 @@
 //! asked for more. No I/O and no clock.
 
 use super::Ask;
+use std::collections::HashMap;
 
 /// An answer gets at least so much room, in tokens. With less a summary helps more than a short answer.
 pub(super) const LEAST: u64 = 1_024;
+/// The most models of a provider whose limits are remembered.
+const MOST_MODELS: usize = 1_000;
 
 /// As many tokens as wanted, unless the context has no room for them beside the input.
 pub(super) fn capped(ask: &Ask<'_>, wanted: u64) -> u64 {
@@ -19,10 +22,79 @@ pub(super) fn capped(ask: &Ask<'_>, wanted: u64) -> u64 {
 /// What the words of an error say about the limit on output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// That it may be this at most.
+    /// That the model gives this at most.
     Most(u64),
+    /// That the context has room for this beside the input.
+    Room(u64),
     /// That it is too large.
     TooLarge,
+}
+
+impl Said {
+    /// The limit to ask with after one of `wanted` was refused; `None` if that would not be lower.
+    pub(super) fn lowered(self, wanted: Option<u64>) -> Option<Option<u64>> {
+        match self {
+            Said::Most(most) | Said::Room(most) => {
+                let is_lower = wanted.is_none_or(|wanted| most < wanted);
+                is_lower.then_some(Some(most))
+            }
+            Said::TooLarge => wanted.map(|_| None),
+        }
+    }
+}
+
+/// What a model said about the limit on output that holds for every request.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// The most that it gives.
+    most: Option<u64>,
+    /// It refused a request without a limit, to which the protocol adds one.
+    refuses_default: bool,
+    /// The least that it called too large, without saying what is not.
+    too_large: Option<u64>,
+}
+
+/// The limits on output that models refused and then, with a lower one, did not.
+#[derive(Default)]
+pub(super) struct Limits(HashMap<String, Known>);
+
+impl Limits {
+    /// The limit to ask with where one of `wanted` is configured.
+    pub(super) fn apply(&self, model: &str, wanted: Option<u64>) -> Option<u64> {
+        let Some(known) = self.0.get(model) else {
+            return wanted;
+        };
+        let Some(wanted) = wanted else {
+            return known.most.filter(|_| known.refuses_default);
+        };
+        let is_too_large = known.too_large.is_some_and(|least| wanted >= least);
+        match known.most {
+            Some(most) if most < wanted => Some(most),
+            _ if is_too_large => None,
+            _ => Some(wanted),
+        }
+    }
+
+    /// The model refused a limit of `wanted` in these words, and took the one that they led to.
+    pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, said: Said) {
+        if !self.0.contains_key(model) && self.0.len() >= MOST_MODELS {
+            return;
+        }
+        let known = match said {
+            // A smaller one is rather a word misread, and would cut off every answer from now on.
+            Said::Most(LEAST..) | Said::TooLarge => self.0.entry(model.to_owned()).or_default(),
+            _ => return,
+        };
+        let least = |known: Option<u64>, new: u64| Some(known.map_or(new, |known| known.min(new)));
+        match (said, wanted) {
+            (Said::Most(most), wanted) => {
+                known.most = least(known.most, most);
+                known.refuses_default |= wanted.is_none();
+            }
+            (_, Some(wanted)) => known.too_large = least(known.too_large, wanted),
+            (_, None) => {}
+        }
+    }
 }
 
 /// What an error says about the limit on output, if that is what it is about.
@@ -32,16 +104,19 @@ pub(super) fn said(words: &str) -> Option<Said> {
     if let Some((_, sum)) = words.split_once("exceed context limit:") {
         let mut numbers = sum.split(['+', '>']).map(first_number);
         let (input, context) = (numbers.next()??, numbers.nth(1)??);
-        return Some(Said::Most(context.saturating_sub(input)));
+        return Some(Said::Room(context.saturating_sub(input)));
     }
     if let Some(context) = number_after(&words, "maximum context length is ") {
-        return Some(Said::Most(context.saturating_sub(input_of(&words)?)));
+        return Some(Said::Room(context.saturating_sub(input_of(&words)?)));
     }
     if !SIGNS.iter().any(|sign| words.contains(sign)) {
         return None;
     }
     let most = LIMITS.iter().find_map(|limit| number_after(&words, limit));
-    Some(most.map_or(Said::TooLarge, Said::Most))
+    match most.filter(|most| *most > 0) {
+        Some(most) => Some(Said::Most(most)),
+        None => (TOO_LARGE.iter().any(|sign| words.contains(sign))).then_some(Said::TooLarge),
+    }
 }
 
 /// What the limit on output is called.
@@ -50,6 +125,16 @@ const SIGNS: [&str; 4] = [
     "max_completion_tokens",
     "max_new_tokens",
     "maxoutputtokens",
+];
+/// That it is too large.
+const TOO_LARGE: [&str; 7] = [
+    "too large",
+    "too high",
+    "too big",
+    "too many",
+    "exceed",
+    "larger than",
+    "must be less than",
 ];
 /// What stands before the number that is allowed.
 const LIMITS: [&str; 6] = [
@@ -96,7 +181,7 @@ fn first_number(words: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Said::{Most, TooLarge};
+    use Said::{Most, Room, TooLarge};
 
     #[test]
     fn what_providers_say_about_the_limit_on_output_is_read() {
@@ -104,7 +189,7 @@ mod tests {
             (
                 "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease \
                  input length or `max_tokens` and try again",
-                Some(Most(21_041)),
+                Some(Room(21_041)),
             ),
             (
                 "max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens for \
@@ -114,28 +199,28 @@ mod tests {
             (
                 "'max_tokens' or 'max_completion_tokens' is too large: 32768. This model's maximum context \
                  length is 32768 tokens and your request has 26 input tokens (32768 > 32768 - 26).",
-                Some(Most(32_742)),
+                Some(Room(32_742)),
             ),
             (
                 "This model's maximum context length is 2048 tokens. However, your request has 8 input \
                  tokens plus 2045 'max_tokens'.",
-                Some(Most(2_040)),
+                Some(Room(2_040)),
             ),
             (
                 "This model's maximum context length is 6048 tokens. However, you requested 6616 tokens \
                  (568 in the messages, 6048 in the completion). Please reduce the length of the messages or \
                  completion.",
-                Some(Most(5_480)),
+                Some(Room(5_480)),
             ),
             (
                 "This model's maximum context length is 4096 tokens. However, you requested 5060 tokens \
                  (5060 in the messages, 0 in the completion).",
-                Some(Most(0)),
+                Some(Room(0)),
             ),
             (
                 "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 \
                  tokens (99000 of text input, 1000 of tool input, 40000 in the output).",
-                Some(Most(31_072)),
+                Some(Room(31_072)),
             ),
             (
                 "max_tokens is too large: 128000. This model supports at most 16384 completion tokens, whereas \
@@ -152,6 +237,15 @@ mod tests {
                 Some(Most(8_192)),
             ),
             ("max_tokens is too large", Some(TooLarge)),
+            (
+                "max_tokens must be greater than thinking.budget_tokens",
+                None,
+            ),
+            ("max_tokens must be > 0", None),
+            (
+                "Unsupported parameter: 'max_tokens' is not supported with this model.",
+                None,
+            ),
             ("prompt is too long: 210000 tokens > 200000 maximum", None),
             (
                 "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 \
@@ -164,5 +258,29 @@ mod tests {
         ] {
             assert_eq!(said(words), what, "{words}");
         }
+    }
+
+    #[test]
+    fn a_limit_that_holds_for_every_request_is_remembered() {
+        let mut limits = Limits::default();
+        limits.learn("m", Some(9_000), Room(5_000));
+        limits.learn("m", Some(9_000), Most(5));
+        assert_eq!(limits.apply("m", Some(9_000)), Some(9_000));
+        limits.learn("m", Some(9_000), Most(8_000));
+        limits.learn("m", Some(9_000), Most(8_500));
+        for (wanted, sent) in [
+            (Some(9_000), Some(8_000)),
+            (Some(7_000), Some(7_000)),
+            (None, None),
+        ] {
+            assert_eq!(limits.apply("m", wanted), sent);
+        }
+        assert_eq!(limits.apply("n", Some(9_000)), Some(9_000));
+        // The protocol adds a limit of its own.
+        limits.learn("n", None, Most(4_096));
+        assert_eq!(limits.apply("n", None), Some(4_096));
+        limits.learn("o", Some(9_000), TooLarge);
+        assert_eq!(limits.apply("o", Some(10_000)), None);
+        assert_eq!(limits.apply("o", Some(8_000)), Some(8_000));
     }
 }

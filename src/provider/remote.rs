@@ -8,8 +8,9 @@
 use super::calls::{reject_cut_off, separate};
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
+use super::output_limit::{self, Limits};
 use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Answer, Ask, Class, Error, Listener, ModelConfig, Provider, output_limit, retry};
+use super::{Answer, Ask, Class, Error, Listener, ModelConfig, Provider, failure, parts, retry};
 use crate::outbound::said::shown;
 use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type, retry_after};
 use crate::sys::cancel::{Cancel, HookGuard};
@@ -75,6 +76,8 @@ pub struct Remote {
     addresses: Addresses,
     /// Lines without an exchange, each with the origin that it leads to.
     idle: Mutex<Vec<(String, Line)>>,
+    /// The limits on output that its models refused, as long as the process lives.
+    limits: Mutex<Limits>,
 }
 
 /// Why one try failed.
@@ -122,38 +125,25 @@ impl Remote {
             options,
             addresses: Addresses::default(),
             idle: Mutex::default(),
+            limits: Mutex::default(),
         }
     }
 
-    /// The question with a lower limit on output, after the provider refused the one before; none if there
-    /// was no limit that could be lower.
-    fn with_less_output(
-        &self,
-        ask: &Ask<'_>,
-        output: output_limit::Said,
-    ) -> Option<Result<Outgoing, Error>> {
-        let max_tokens = match output {
-            output_limit::Said::Most(most) => Some(most),
-            output_limit::Said::TooLarge => None,
+    /// The request for this question, with this limit on output in the place of the configured one.
+    fn request(&self, ask: &Ask<'_>, max_tokens: Option<u64>) -> Result<Outgoing, Error> {
+        let outgoing = if max_tokens == ask.model.max_tokens {
+            self.protocol.request(ask)
+        } else {
+            let model = ModelConfig {
+                max_tokens,
+                ..ask.model.clone()
+            };
+            self.protocol.request(&Ask {
+                model: &model,
+                ..*ask
+            })
         };
-        if max_tokens.is_none() && ask.model.max_tokens.is_none() {
-            return None;
-        }
-        log::info!(
-            "limit on output lowered provider={} from={:?} to={max_tokens:?}",
-            self.name,
-            ask.model.max_tokens
-        );
-        let model = ModelConfig {
-            max_tokens,
-            ..ask.model.clone()
-        };
-        let ask = Ask {
-            model: &model,
-            ..*ask
-        };
-        let outgoing = self.protocol.request(&ask);
-        Some(outgoing.map_err(|error| self.titled(error)))
+        outgoing.map_err(|error| self.titled(error))
     }
 
     fn target(&self, outgoing: &Outgoing) -> Result<Target, Error> {
@@ -184,27 +174,40 @@ impl Provider for Remote {
         cancel: &Cancel,
         listener: &mut dyn Listener,
     ) -> Result<Answer, Error> {
-        let mut outgoing = (self.protocol.request(ask)).map_err(|error| self.titled(error))?;
+        let name = &ask.model.model_name;
+        let mut max_tokens = lock(&self.limits).apply(name, ask.model.max_tokens);
+        let mut outgoing = self.request(ask, max_tokens)?;
         let target = self.target(&outgoing)?;
         let mut listener = Heard {
             listener,
             heard: false,
         };
         let mut attempt = 0;
-        let mut lowered = false;
+        // The limit that the provider refused, and what it said.
+        let mut refused = None;
         loop {
-            let outcome = Exchange::begin(self, &target, cancel).and_then(|exchange| {
-                exchange.ask(&outgoing, self.protocol.decoder(ask), &mut listener)
-            });
+            let outcome = Exchange::begin(self, &target, cancel)
+                .and_then(|exchange| exchange.ask(ask, &outgoing, &mut listener));
             let failure = match outcome {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    if let Some((wanted, said)) = refused {
+                        lock(&self.limits).learn(name, wanted, said);
+                    }
+                    return Ok(answer);
+                }
                 Err(failure) => failure,
             };
-            if let Some(output) = failure.output
-                && !std::mem::replace(&mut lowered, true)
-                && let Some(lower) = self.with_less_output(ask, output)
+            if refused.is_none()
+                && let Some(said) = failure.output
+                && let Some(lower) = said.lowered(max_tokens)
             {
-                outgoing = lower?;
+                log::info!(
+                    "limit on output lowered provider={} from={max_tokens:?} to={lower:?}",
+                    self.name
+                );
+                refused = Some((max_tokens, said));
+                max_tokens = lower;
+                outgoing = self.request(ask, max_tokens)?;
                 continue;
             }
             attempt += 1;
@@ -220,6 +223,10 @@ impl Provider for Remote {
                 return Err(self.cancelled());
             }
         }
+    }
+
+    fn uses_input_size(&self) -> bool {
+        self.protocol.uses_input_size()
     }
 
     fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error> {
@@ -243,6 +250,8 @@ struct Exchange<'a> {
     line: Line,
     cancel: &'a Cancel,
     hook: Option<HookGuard>,
+    /// What is asked, unless it is for the list of models.
+    question: Option<&'a Ask<'a>>,
     /// When it has to be over; it may take its time if absent.
     until: Option<Instant>,
 }
@@ -260,16 +269,19 @@ impl<'a> Exchange<'a> {
             line,
             cancel,
             hook: Some(cancel.on_cancel(move || agent.shutdown())),
+            question: None,
             until: None,
         })
     }
 
     fn ask(
-        self,
+        mut self,
+        ask: &'a Ask<'a>,
         outgoing: &Outgoing,
-        mut decoder: Box<dyn Decoder>,
         listener: &mut dyn Listener,
     ) -> Result<Answer, Failure> {
+        self.question = Some(ask);
+        let mut decoder = self.remote.protocol.decoder(ask);
         let response = self.send(outgoing)?;
         let complete = self.read(response, &mut *decoder, listener);
         // What came may be a whole answer although the connection broke behind it.
@@ -432,13 +444,12 @@ impl<'a> Exchange<'a> {
             Class::ContextExceeded | Class::Refused => output_limit::said(&words),
             _ => None,
         };
-        if let Some(output_limit::Said::Most(most)) = output {
-            let is_full = most < output_limit::LEAST;
-            class = match is_full {
-                true => Class::ContextExceeded,
-                false => Class::Refused,
-            };
-            output = output.filter(|_| !is_full);
+        if matches!(output, Some(output_limit::Said::Room(room)) if room < output_limit::LEAST) {
+            // A summary makes room, a lower limit does not.
+            class = Class::ContextExceeded;
+            output = None;
+        } else if output.is_none() && self.fails_over_image(head.status.as_u16(), class, &words) {
+            class = Class::Image;
         }
         let error = Error::new(class, words);
         Failure {
@@ -488,16 +499,25 @@ impl<'a> Exchange<'a> {
         Error::new(Class::Protocol, message)
     }
 
-    fn worded(&self, error: Error) -> Error {
+    fn worded(&self, mut error: Error) -> Error {
+        if self.fails_over_image(0, error.class, &error.message) {
+            error.class = Class::Image;
+        }
         self.remote.worded(self.target, error, None)
+    }
+
+    /// Whether the provider refused an image that was sent. `status` is 0 in mid-stream.
+    fn fails_over_image(&self, status: u16, class: Class, words: &str) -> bool {
+        failure::is_over_image(status, class, words)
+            && (self.question).is_some_and(|ask| parts::has_images(ask.messages))
     }
 
     /// To be asked after everything that waits.
     fn checked(&self) -> Result<(), Failure> {
-        match self.cancel.is_cancelled() {
-            true => Err(self.remote.cancelled().into()),
-            false => Ok(()),
+        if self.cancel.is_cancelled() {
+            return Err(self.remote.cancelled().into());
         }
+        Ok(())
     }
 }
 

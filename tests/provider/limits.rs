@@ -72,9 +72,10 @@ fn a_limit_that_the_provider_refuses_is_lowered_once() {
     let sent: Vec<_> = claude.bodies().iter().map(limit).collect();
     assert_eq!(sent, [Some(64_000), Some(50_000)]);
 
+    // The conversation takes more room than was thought.
     let claude = ModelServer::new(vec![refusal.clone(), refusal]);
     let (answer, _) = question(Some(64_000), 200_000, 100).ask(&*anthropic(&claude));
-    assert_eq!(answer.unwrap_err().class, Class::Refused);
+    assert_eq!(answer.unwrap_err().class, Class::ContextExceeded);
     assert_eq!(claude.seen().len(), 2);
 
     let groq = ModelServer::new(vec![
@@ -91,8 +92,8 @@ fn a_limit_that_the_provider_refuses_is_lowered_once() {
 fn a_limit_that_is_too_large_is_not_a_full_context_and_a_full_one_is() {
     for (words, class) in [
         (
-            "'max_tokens' or 'max_completion_tokens' is too large: 131072. This model's maximum context \
-             length is 32768 tokens and your request has 26 input tokens (131072 > 32768 - 26).",
+            "max_tokens is too large: 131072. This model supports at most 16384 completion tokens, whereas \
+             you provided 131072.",
             Class::Refused,
         ),
         (
@@ -144,4 +145,69 @@ fn servers_that_know_their_own_limits_are_sent_none() {
             assert!(body.get(key).is_none(), "{name}: {body}");
         }
     }
+}
+
+/// A server that refuses a limit on output above `most` in these words, and says hello otherwise.
+fn limited(most: u64, words: &'static str) -> ModelServer {
+    ModelServer::with(move |seen| {
+        let body: Value = serde_json::from_str(&seen.body).unwrap();
+        match limit(&body) {
+            Some(limit) if limit > most => refused("400 Bad Request", words),
+            _ => Reply::stream(says(&["hello"])),
+        }
+    })
+}
+
+#[test]
+fn a_refused_limit_is_remembered_for_its_model() {
+    for (words, lowered) in [
+        ("max_tokens must be at most 8192", Some(8_192)),
+        ("max_tokens is too large", None),
+    ] {
+        let server = limited(8_192, words);
+        let provider = openai(&server.url);
+        let ask = |max_tokens| {
+            let (answer, _) = question(max_tokens, 200_000, 0).ask(&provider);
+            assert_eq!(brief(&answer.unwrap()), ["text hello"]);
+        };
+        for wanted in [Some(64_000), Some(64_000), Some(100_000), Some(4_000), None] {
+            ask(wanted);
+        }
+        let sent: Vec<_> = server.bodies().iter().map(limit).collect();
+        let expected = [Some(64_000), lowered, lowered, lowered, Some(4_000), None];
+        assert_eq!(sent, expected, "{words}");
+    }
+    // What the context leaves differs with each conversation.
+    let words = "This model's maximum context length is 9000 tokens. However, your request has 2000 input tokens \
+                 plus 64000 'max_tokens'.";
+    let server = limited(7_000, words);
+    let provider = openai(&server.url);
+    for _ in 0..2 {
+        question(Some(64_000), 200_000, 0).ask(&provider).0.unwrap();
+    }
+    let sent: Vec<_> = server.bodies().iter().map(limit).collect();
+    assert_eq!(sent, [64_000, 7_000, 64_000, 7_000].map(Some));
+}
+
+#[test]
+fn a_limit_that_is_refused_for_another_reason_is_not_left_out() {
+    for words in [
+        "max_tokens must be greater than thinking.budget_tokens",
+        "max_tokens must be > 0",
+        "Unsupported parameter: 'max_tokens' is not supported with this model.",
+    ] {
+        let server = limited(0, words);
+        let (answer, _) = question(Some(64_000), 200_000, 0).ask(&openai(&server.url));
+        assert_eq!(answer.unwrap_err().class, Class::Refused, "{words}");
+        assert_eq!(server.seen().len(), 1, "{words}");
+    }
+}
+
+#[test]
+fn a_limit_above_what_a_model_named_after_vision_gives_is_lowered() {
+    let words = "`max_tokens` must be less than or equal to `8192`, the maximum value for \
+                 `llama-3.2-90b-vision-preview`";
+    let server = limited(8_192, words);
+    let (answer, _) = question(Some(64_000), 200_000, 0).ask(&openai(&server.url));
+    assert_eq!(brief(&answer.unwrap()), ["text hello"]);
 }
