@@ -13,8 +13,11 @@ use std::sync::Arc;
 const DIGEST: usize = 4_000;
 /// The longest name, in characters.
 const LONGEST: usize = 80;
-/// How much a model may say, thoughts included, before the request for a name is cancelled, in bytes. A
-/// limit in tokens would cut off a model that thinks before it answers.
+/// How much a model may say, thoughts included, before the request for a name is cancelled, in bytes.
+///
+/// This bounds answers that come as a stream. One that comes as a whole has its end already; the provider's
+/// own limit on output bounds it. The request sends no limit in tokens: a small one cuts off a model that
+/// thinks before it answers, and servers with a small context refuse a large one.
 const MOST_SAID: usize = 64 << 10;
 /// What encloses thoughts that come as text.
 const THOUGHTS: [(&str, &str); 4] = [

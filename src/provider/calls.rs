@@ -6,7 +6,6 @@ use crate::sys::random_hex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// The most of arguments that are none that is kept to show what they were.
 const KEPT: usize = 64 * 1024;
@@ -52,19 +51,6 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
         tool_call,
         metadata,
         meta: None,
-    }
-}
-
-/// Gives a new id to each call whose id an earlier call of the answer has: two calls with one id could
-/// not be told apart afterwards.
-pub(super) fn separate(answer: &mut Answer) {
-    let mut ids = HashSet::new();
-    for part in &mut answer.content {
-        if let Content::ToolRequest(request) = part
-            && !ids.insert(request.id.clone())
-        {
-            request.id = new_id();
-        }
     }
 }
 
@@ -165,25 +151,6 @@ mod tests {
 
     fn request(arguments: &str) -> ToolRequest {
         tool_request(Some("1".into()), "a__b".into(), arguments.into())
-    }
-
-    #[test]
-    fn calls_of_one_answer_have_ids_of_their_own() {
-        let mut answer = Answer {
-            content: [request("{}"), request("{}"), request("{}")]
-                .map(Content::ToolRequest)
-                .into(),
-            ..Answer::default()
-        };
-        separate(&mut answer);
-        let ids: HashSet<&str> = (answer.content.iter())
-            .filter_map(|part| match part {
-                Content::ToolRequest(request) => Some(request.id.as_str()),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(ids.len(), 3, "{ids:?}");
-        assert!(ids.contains("1"), "the first keeps its id");
     }
 
     #[test]

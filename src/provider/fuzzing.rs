@@ -2,7 +2,7 @@
 //! tools on their way out.
 
 use super::anthropic::Anthropic;
-use super::calls::{reject_cut_off, separate};
+use super::calls::reject_cut_off;
 use super::google::Google;
 use super::heard;
 use super::ollama::{Ollama, OllamaOptions};
@@ -17,7 +17,6 @@ use crate::mcp::types::CallToolResult;
 use crate::text;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 
 /// How deep the arguments of a call may be nested.
 const DEPTH: usize = 100;
@@ -69,7 +68,6 @@ fn answer(protocol: &Boxed, input: &[u8], order: Order) {
     let read = cuts(input).map(|pieces| {
         let (heard, mut answer) = heard::read(protocol.decoder(&ask), &pieces);
         if let Ok(answer) = &mut answer {
-            separate(answer);
             reject_cut_off(answer);
         }
         (heard, answer)
@@ -120,7 +118,6 @@ fn is_drawn(id: &str) -> bool {
 
 fn told(heard: &str, answer: &Answer, order: &Order) {
     let (mut texts, mut length) = (String::new(), 0);
-    let mut ids = HashSet::new();
     for part in &answer.content {
         match part {
             Content::Text(text) => {
@@ -132,11 +129,6 @@ fn told(heard: &str, answer: &Answer, order: &Order) {
             }
             Content::ToolRequest(request) => {
                 assert!(!request.id.is_empty(), "a call without an id");
-                assert!(
-                    ids.insert(&request.id),
-                    "two calls with the id {:?}",
-                    request.id
-                );
                 if let Outcome::Success { value } = &request.tool_call {
                     let arguments = value.arguments.get();
                     assert!(

@@ -2,7 +2,8 @@
 //! with a letter or an underscore first.
 //!
 //! Another name goes out with every other character replaced, an underscore first where that is needed,
-//! and a hash of the whole at its end, and comes back as what it was. The same name always becomes the same, which keeps prompt caches warm.
+//! and a hash of the whole at its end, and comes back as what it was. The same name always becomes the
+//! same, which keeps prompt caches warm.
 
 use super::ToolSpec;
 use std::borrow::Cow;

@@ -5,7 +5,7 @@
 //! with its connection open. A look-up of a name or a TCP connect cannot be interrupted: it ends with
 //! its own deadline.
 
-use super::calls::{reject_cut_off, separate};
+use super::calls::reject_cut_off;
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::output_limit::{self, Limits};
@@ -292,7 +292,6 @@ impl<'a> Exchange<'a> {
             (Ok(()), Err(error)) => return Err(self.worded(error).into()),
         };
         self.checked()?;
-        separate(&mut answer);
         reject_cut_off(&mut answer);
         Ok(answer)
     }

@@ -36,8 +36,8 @@
 //! after a restart, and serves any number of sessions. It starts over when a conversation is compacted.
 //!
 //! **Blanks** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
-//! (their names), `{{system}}`, `{{note}}` (what
-//! goes behind the messages, as the checklist does) and `{{model}}`.
+//! (their names), `{{system}}`, `{{note}}` (what goes behind the messages, as the checklist does) and
+//! `{{model}}`.
 //!
 //! `stop` of a turn may be `length` or `filtered`. `name` names the session, `summary` is said when a
 //! summary is wanted.

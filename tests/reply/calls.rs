@@ -16,6 +16,21 @@ fn one(script: &Script) -> Extension {
 }
 
 #[test]
+fn two_calls_with_one_id_have_ids_and_results_of_their_own() {
+    let call =
+        |text: &str| json!({"id": "c1", "name": "one__echo", "arguments": {"message": text}});
+    let server = Server::scripted(calling(json!([call("first"), call("second")]))).start();
+    let session = server.session([one(&Script::new())]);
+    let turn = session.say("go").finishes().gives(&["first", "second"]);
+    let calls = turn.calls();
+    let ids: Vec<_> = calls.iter().map(|call| &call["id"]).collect();
+    assert!(ids[0] == "c1" && ids[1] != "c1", "{ids:?}");
+    let responses = turn.parts_of("toolResponse");
+    let answered: Vec<_> = responses.iter().map(|part| &part["id"]).collect();
+    assert_eq!(answered, ids);
+}
+
+#[test]
 fn what_a_tool_gives_reaches_the_model() {
     let script = json!({"turns": [
         {"steps": [

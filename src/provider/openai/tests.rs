@@ -232,7 +232,7 @@ fn calls_are_put_together_however_they_are_cut() {
             ],
             vec!["x f {}", "y g {}", "new f {}", "new f {}"],
         ),
-        // The same id for two, which `calls::separate` changes.
+        // The same id for two, of which the turn gives one another id.
         (
             vec![
                 r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}"#,
