@@ -250,10 +250,9 @@ impl Sizes {
                 continue;
             }
             new += 1;
-            let size = match message.metadata.agent_visible {
-                true => history::shown(message).map_or(0, |shown| size_of(&shown)),
-                false => 0,
-            };
+            let shown = Some(message).filter(|message| message.metadata.agent_visible);
+            let shown = shown.and_then(|message| history::shown(message));
+            let size = shown.map_or(0, |shown| size_of(&shown));
             let measured = (Arc::downgrade(message), size);
             match self.0.get_mut(at) {
                 Some(known) => *known = measured,
