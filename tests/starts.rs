@@ -3,11 +3,15 @@
 
 mod support;
 
+use gosling::sys::cancel::Cancel;
+use gosling::sys::process::{Command, Grace, Process};
 use serde_json::json;
 use std::fs::File;
+use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use support::PATIENCE;
 use support::scripted::Script;
 use support::server::{Extension, Live, Server};
 
@@ -114,6 +118,75 @@ fn a_program_that_does_not_come_to_run_holds_up_no_other() {
     // Else the lease has ended by itself.
     assert!(begin.elapsed() < Duration::from_secs(40));
     drop(held);
+}
+
+/// The extensions of a session start side by side: what the server has open for one is open in the processes
+/// that become the others.
+#[test]
+fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_time() {
+    let server = Server::new().start();
+    let rest = server.at_rest();
+    let script = support::server::as_argument(&Script::new());
+    let held: Vec<_> = (0..3)
+        .map(|n| program(&server, &format!("held{n}")))
+        .collect();
+    let mut all = Vec::new();
+    for (n, (path, _)) in held.iter().enumerate() {
+        all.push(Extension::scripted(&format!("first{n}"), &Script::new()));
+        let held = Extension::stdio(&format!("held{n}"), path.to_str().unwrap(), &[&script]);
+        all.push(held.with("timeout", 3600));
+        all.push(Extension::scripted(&format!("second{n}"), &Script::new()));
+    }
+    let begin = Instant::now();
+    let session = server.begin_session(all);
+    support::until("all of them are held", || {
+        held.iter()
+            .all(|(_, lease)| lease.is_waited_for())
+            .then_some(())
+    });
+    for n in 0..held.len() {
+        session.echoes(&format!("first{n}"));
+        session.echoes(&format!("second{n}"));
+        // It hears the end of its input, which another process may have open.
+        session.remove(&format!("first{n}")).is(200);
+    }
+    // Else a lease has ended by itself.
+    assert!(begin.elapsed() < Duration::from_secs(40));
+    drop(held);
+    session.echoes("held0");
+    session.stop();
+    server.returns_to(rest);
+}
+
+#[test]
+fn a_program_is_looked_up_in_the_path_that_it_is_given() {
+    let folder = support::temp_dir();
+    let [first, second] = ["first", "second"].map(|name| {
+        let folder = folder.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        folder
+    });
+    let spawn = |name: &str| {
+        let mut command = Command::new(name);
+        let folders = [Path::new("/does/not/exist"), &first, &second];
+        command.env("PATH", std::env::join_paths(folders).unwrap());
+        Process::spawn(command, Some(PATIENCE), &Cancel::new())
+    };
+    let kind = |name: &str| spawn(name).err().unwrap().kind();
+    assert_eq!(kind("program"), std::io::ErrorKind::NotFound);
+    assert_eq!(kind(""), std::io::ErrorKind::NotFound);
+    // One that may not be run is passed over, but is the reason if there is no other.
+    std::fs::write(first.join("program"), "exit 1").unwrap();
+    assert_eq!(kind("program"), std::io::ErrorKind::PermissionDenied);
+    std::fs::create_dir(first.join("folder")).unwrap();
+    assert_eq!(kind("folder"), std::io::ErrorKind::PermissionDenied);
+    // One without the name of its interpreter is run as shells do.
+    support::script(&second.join("program"), "echo $0");
+    let (process, mut pipes) = spawn("program").unwrap();
+    let mut text = String::new();
+    pipes.stdout.read_to_string(&mut text).unwrap();
+    assert_eq!(Path::new(text.trim()), second.join("program"));
+    process.end(Grace::SHORT);
 }
 
 #[test]

@@ -15,8 +15,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program by its path, or by a name that is looked up in the `PATH` that it is given. It inherits
-    /// the variables and the working directory of this process.
+    /// A program by its path, or by a name that is looked up in the absolute folders of the `PATH` that it is
+    /// given. It inherits the variables and the working directory of this process.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Command {
             program: program.as_ref().to_owned(),

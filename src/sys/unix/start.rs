@@ -2,7 +2,6 @@
 //! which takes as long as the file system likes.
 
 use super::super::command::Command;
-use super::super::is_executable;
 use super::super::mark::Mark;
 use super::set_limit;
 use std::collections::BTreeMap;
@@ -10,24 +9,42 @@ use std::env;
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::ptr;
 use std::time::Duration;
 
-/// What the child says of a step that failed: which one, and the error's number.
+/// How many bytes the child reports of a step that failed: which one, and the error's number.
 const REPORT: usize = 5;
+/// The descriptor that the child reports with, the first one behind stdio.
+const REPORT_FD: i32 = 3;
+/// Where the kernel cannot close all descriptors in one call, those below this number are closed one by one.
+const FD_LIMIT: i32 = 1 << 16;
 const SET_UP: u8 = 0;
 const WORKING_DIR: u8 = 1;
 const EXEC: u8 = 2;
+/// Where a script's name is among the arguments of the shell that runs it.
+const SCRIPT: usize = 1;
+/// The errors of exec after which the next folder of `PATH` is tried.
+const MISSING: [i32; 5] = [
+    libc::ENOENT,
+    libc::ENOTDIR,
+    libc::ESTALE,
+    libc::ENODEV,
+    libc::ETIMEDOUT,
+];
+/// The folders of programs where there is no `PATH`.
+const DEFAULT_PATH: &str = "/usr/bin:/bin";
 /// The highest number of a signal.
 const LAST_SIGNAL: i32 = 64;
 
 /// All that a child needs, made before the fork: behind it there are only system calls.
 pub(in crate::sys) struct Prepared {
-    program: CString,
+    /// The files that may be the program, in the order in which they are tried.
+    files: Vec<CString>,
     arguments: Vec<CString>,
-    /// For a script that does not name its interpreter, as shells run it.
+    /// For a script that does not name its interpreter, as shells run it. The script's name is put in by the
+    /// child.
     as_script: Vec<CString>,
     environment: Vec<CString>,
     dir: Option<CString>,
@@ -85,7 +102,7 @@ impl Prepared {
     /// and is killed when the thread that makes it ends (Linux).
     ///
     /// # Errors
-    /// When there is no such program, something has a NUL byte in it, or there are no more descriptors.
+    /// When something has a NUL byte in it, or there are no more descriptors.
     pub(in crate::sys) fn child(
         command: &Command,
         mark: &Mark,
@@ -114,18 +131,18 @@ impl Prepared {
     ) -> io::Result<(Prepared, Progress)> {
         let (told, report) = io::pipe()?;
         let path = environment.get(OsStr::new("PATH"));
-        let program = c_string(&find(command.program(), path)?)?;
+        let files = candidates(command.program(), path)?;
         let own = command.arguments().iter().map(|arg| c_string(arg));
         let own = own.collect::<io::Result<Vec<_>>>()?;
         let mut arguments = vec![c_string(command.program())?];
         arguments.extend(own.iter().cloned());
-        let mut as_script = vec![c"/bin/sh".to_owned(), program.clone()];
+        let mut as_script = vec![c"/bin/sh".to_owned(), CString::default()];
         as_script.extend(own);
-        let environment = environment.iter().map(|(name, value)| {
-            let mut entry = name.clone();
+        // Each variable is taken over, so that the environment is not held twice.
+        let environment = environment.into_iter().map(|(mut entry, value)| {
             entry.push("=");
             entry.push(value);
-            c_string(&entry)
+            Ok(CString::new(entry.into_vec())?)
         });
         let dir = command.dir().map(Path::as_os_str);
         let progress = Progress {
@@ -133,7 +150,7 @@ impl Prepared {
             dir: format!("{:?}", dir.unwrap_or_default()),
         };
         let prepared = Prepared {
-            program,
+            files,
             arguments,
             as_script,
             environment: environment.collect::<io::Result<_>>()?,
@@ -150,7 +167,8 @@ impl Prepared {
     /// # Errors
     /// When there are no more processes, or there is no memory for one.
     pub(in crate::sys) fn fork(self) -> io::Result<i32> {
-        let (arguments, as_script) = (pointers(&self.arguments), pointers(&self.as_script));
+        let arguments = pointers(&self.arguments);
+        let mut as_script = pointers(&self.as_script);
         let environment = pointers(&self.environment);
         let parent = std::process::id().cast_signed();
         // SAFETY: the child calls nothing but system calls that are async-signal-safe, with strings and
@@ -161,9 +179,11 @@ impl Prepared {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
             let pid = libc::fork();
             if pid == 0 {
-                let report = above_stdio(self.report.as_raw_fd());
-                let step = self.run(parent, &arguments, &as_script, &environment);
-                let number = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+                let mut report = above_stdio(self.report.as_raw_fd());
+                let (step, number) = match self.set_up(parent, &mut report) {
+                    true => self.run(&arguments, &mut as_script, &environment),
+                    false => (SET_UP, errno()),
+                };
                 let [a, b, c, d] = number.to_ne_bytes();
                 let text = [step, a, b, c, d];
                 libc::write(report, text.as_ptr().cast(), REPORT);
@@ -178,18 +198,14 @@ impl Prepared {
         }
     }
 
-    /// In the child: becomes the program. Gives the step that failed.
+    /// In the child: becomes independent of its parent, and closes whatever it is not given: it may hang
+    /// before exec would close that, and what another child waits for would not come to its end. `report`
+    /// moves. False when something failed.
     ///
     /// # Safety
-    /// For a process that has just been forked. The lists end in NUL.
-    unsafe fn run(
-        &self,
-        parent: i32,
-        arguments: &[*const libc::c_char],
-        as_script: &[*const libc::c_char],
-        environment: &[*const libc::c_char],
-    ) -> u8 {
-        // SAFETY: system calls with plain integers, data on the stack and strings that end in NUL.
+    /// For a process that has just been forked.
+    unsafe fn set_up(&self, parent: i32, report: &mut i32) -> bool {
+        // SAFETY: system calls with plain integers and data on the stack.
         unsafe {
             match self.role {
                 Role::Child(limit) => {
@@ -197,7 +213,7 @@ impl Prepared {
                         set_limit(Some(limit));
                     }
                     if !dies_with(parent) {
-                        return SET_UP;
+                        return false;
                     }
                 }
                 Role::Guardian => set_limit(None),
@@ -209,28 +225,62 @@ impl Prepared {
                 libc::signal(signal, libc::SIG_DFL);
             }
             if libc::setsid() == -1 {
-                return SET_UP;
+                return false;
             }
             let stdio = [0, 1, 2].map(|n: usize| above_stdio(self.stdio[n].as_raw_fd()));
             for (target, fd) in (0..).zip(stdio) {
                 if fd == -1 || libc::dup2(fd, target) == -1 {
-                    return SET_UP;
+                    return false;
                 }
             }
+            if libc::dup2(*report, REPORT_FD) == -1 {
+                return false;
+            }
+            *report = REPORT_FD;
+            libc::fcntl(REPORT_FD, libc::F_SETFD, libc::FD_CLOEXEC);
+            close_from(REPORT_FD + 1);
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&raw mut none);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, ptr::null_mut());
+            true
+        }
+    }
+
+    /// In the child: becomes the program. Gives the step that failed, and the number of its error.
+    ///
+    /// # Safety
+    /// For a process that has just been forked. The lists end in NUL.
+    unsafe fn run(
+        &self,
+        arguments: &[*const libc::c_char],
+        as_script: &mut [*const libc::c_char],
+        environment: &[*const libc::c_char],
+    ) -> (u8, i32) {
+        // SAFETY: system calls with strings that end in NUL, and with lists of them that do.
+        unsafe {
             if let Some(dir) = &self.dir
                 && libc::chdir(dir.as_ptr()) == -1
             {
-                return WORKING_DIR;
+                return (WORKING_DIR, errno());
             }
             let environment = environment.as_ptr();
-            libc::execve(self.program.as_ptr(), arguments.as_ptr(), environment);
-            if io::Error::last_os_error().raw_os_error() == Some(libc::ENOEXEC) {
-                libc::execve(c"/bin/sh".as_ptr(), as_script.as_ptr(), environment);
+            // As execvp does it, which may not be called here.
+            let mut number = libc::ENOENT;
+            for file in &self.files {
+                libc::execve(file.as_ptr(), arguments.as_ptr(), environment);
+                let mut error = errno();
+                if error == libc::ENOEXEC {
+                    as_script[SCRIPT] = file.as_ptr();
+                    libc::execve(c"/bin/sh".as_ptr(), as_script.as_ptr(), environment);
+                    error = errno();
+                }
+                if error == libc::EACCES {
+                    number = error;
+                } else if self.files.len() == 1 || !MISSING.contains(&error) {
+                    return (EXEC, error);
+                }
             }
-            EXEC
+            (EXEC, number)
         }
     }
 }
@@ -260,17 +310,40 @@ fn above_stdio(fd: i32) -> i32 {
     }
 }
 
-/// The file of a program: a name without a slash is looked up.
-fn find(program: &OsStr, path: Option<&OsString>) -> io::Result<OsString> {
-    if program.as_bytes().contains(&b'/') {
-        return Ok(program.to_owned());
+/// Closes this descriptor and all above it.
+fn close_from(first: i32) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: a system call with plain integers. Linux 5.9; a sandbox may refuse it.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) == 0 {
+            return;
+        }
     }
-    let folders = path.map(|path| env::split_paths(path).collect());
-    let folders: Vec<_> = folders.unwrap_or_else(|| vec!["/usr/bin".into(), "/bin".into()]);
-    let mut files = folders.iter().map(|folder| folder.join(program));
-    let file = files.find(|file| !program.is_empty() && is_executable(file));
-    file.map(Into::into)
-        .ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+    for fd in first..FD_LIMIT {
+        // SAFETY: a plain integer.
+        unsafe { libc::close(fd) };
+    }
+}
+
+/// The files that may be the program: a name without a slash is looked for in the folders of `path`, but not in
+/// relative ones, which would mean another program in each working directory.
+fn candidates(program: &OsStr, path: Option<&OsString>) -> io::Result<Vec<CString>> {
+    if program.is_empty() {
+        return Ok(Vec::new());
+    }
+    if program.as_bytes().contains(&b'/') {
+        return Ok(vec![c_string(program)?]);
+    }
+    let path = path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
+    let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders
+        .map(|folder| c_string(folder.join(program).as_os_str()))
+        .collect()
+}
+
+/// The number of the last system call's error.
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 fn c_string(text: &OsStr) -> io::Result<CString> {
@@ -280,4 +353,66 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
 fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     let strings = strings.iter().map(|string| string.as_ptr());
     strings.chain([ptr::null()]).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::fs::{self, File};
+    use std::io::Write;
+
+    /// Far more than anything here takes.
+    const LIMIT: Duration = Duration::from_secs(30);
+    /// Which signal tells the holder of a lease; the crate `libc` does not have it.
+    const F_SETSIG: i32 = 10;
+
+    fn prepared(program: &Path, stdin: PipeReader) -> (Prepared, Progress) {
+        let null = || File::options().write(true).open("/dev/null").unwrap();
+        let stdio = [stdin.into(), null().into(), null().into()];
+        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap());
+        Prepared::child(&Command::new(program), &mark, stdio).unwrap()
+    }
+
+    /// Several wait in the spawner's queue, and each has descriptors of this process.
+    #[test]
+    fn a_child_that_hangs_before_it_runs_its_program_has_nothing_open_of_another() {
+        let path = std::env::temp_dir().join(format!("gosling-held-{}", std::process::id()));
+        fs::copy("/bin/cat", &path).unwrap();
+        let lease = File::open(&path).unwrap();
+        let begin = std::time::Instant::now();
+        let fd = lease.as_raw_fd();
+        // SAFETY: plain integers. Who breaks the lease is told by a signal that is ignored by default.
+        unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) };
+        // SAFETY: plain integers.
+        while unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
+            // What was forked while the file was written has it open until exec.
+            assert!(begin.elapsed() < LIMIT);
+            std::thread::yield_now();
+        }
+        let (first_stdin, _first) = io::pipe().unwrap();
+        let (second_stdin, mut second) = io::pipe().unwrap();
+        let (held, mut held_progress) = prepared(&path, first_stdin);
+        let (other, mut progress) = prepared(Path::new("/bin/cat"), second_stdin);
+        let held = held.fork().unwrap();
+        // SAFETY: plain integers. A lease that is being broken shows what it is to become.
+        while unsafe { libc::fcntl(fd, libc::F_GETLEASE) } == libc::F_WRLCK {
+            assert!(begin.elapsed() < LIMIT);
+            std::thread::yield_now();
+        }
+        let other = other.fork().unwrap();
+        let ran = progress.wait(LIMIT);
+        second.write_all(b"x").unwrap();
+        drop(second);
+        let ended = super::super::wait_exit(other, LIMIT);
+        let is_held = held_progress.wait(Duration::ZERO).is_none();
+        for pid in [held, other] {
+            super::super::kill_child(pid);
+            assert!(super::super::wait_exit(pid, LIMIT));
+            super::super::reap(pid);
+        }
+        fs::remove_file(&path).unwrap();
+        ran.expect("it is seen to run").unwrap();
+        assert!(ended, "its input came to its end");
+        assert!(is_held);
+    }
 }
