@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use support::PATIENCE;
+use support::process::{nap, running};
 use support::scripted::Script;
 use support::server::{Extension, Live, Server};
 
@@ -156,6 +157,26 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
     session.echoes("held0");
     session.stop();
     server.returns_to(rest);
+}
+
+/// Whatever the limit: the program does not run once its caller was told that it does not.
+#[test]
+fn a_program_that_did_not_start_in_time_does_not_run_later() {
+    let mut late = 0;
+    for limit in (0..40).map(|n| Duration::from_micros(n * 25)) {
+        let nap = nap();
+        let mut command = Command::new("sleep");
+        command.arg(&nap);
+        match Process::spawn(command, Some(limit), &Cancel::new()) {
+            Ok((process, _)) => process.end(Grace::SHORT),
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "{error}");
+                late += 1;
+            }
+        }
+        running(&nap, 0);
+    }
+    assert!(late > 0, "all of them started in time");
 }
 
 #[test]

@@ -433,6 +433,10 @@ impl Process {
             self.wait_exit(term);
         }
         signal_group(self.pid, unix::Signal::Kill);
+        // One that has only just been forked does not lead its group yet.
+        if !matches!(unix::state_of(self.pid), unix::State::NotOurs) {
+            unix::kill_child(self.pid);
+        }
         self.wait_exit(REAP);
         self.hand_over(spawner::ended);
         true
