@@ -267,7 +267,7 @@ fn has_all(server: &Live, ledger: &Ledger, from: usize, when: &str) {
             }
             Fact::Setting { key, is_secret } => {
                 let body = json!({"key": key, "is_secret": is_secret});
-                if is_secret {
+                if *is_secret {
                     let read = server.post("/config/read", body).is(200).body;
                     assert!(!read.is_null(), "{when}: {fact:?} is lost");
                 } else {
