@@ -178,12 +178,15 @@ mod tests {
 
     /// What a test does to the sink, one write at a time.
     struct Sink {
+        /// A write has begun.
+        begun: Sender<()>,
         outcomes: Receiver<io::Result<usize>>,
         written: Sender<String>,
     }
 
     impl Write for Sink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.begun.send(());
             // A test that is over lets everything pass.
             let outcome = self.outcomes.recv().unwrap_or(Ok(usize::MAX));
             let n = outcome?.min(bytes.len());
@@ -198,6 +201,7 @@ mod tests {
 
     struct Test {
         outlet: &'static Outlet,
+        begun: Receiver<()>,
         outcomes: Sender<io::Result<usize>>,
         written: Receiver<String>,
     }
@@ -209,12 +213,15 @@ mod tests {
         fn new() -> Self {
             let (outcomes, inbox) = channel();
             let (outbox, written) = channel();
+            let (begins, begun) = channel();
             let sink = Sink {
+                begun: begins,
                 outcomes: inbox,
                 written: outbox,
             };
             Test {
                 outlet: Box::leak(Box::new(Outlet::new("test", Box::new(sink)))),
+                begun,
                 outcomes,
                 written,
             }
@@ -238,7 +245,8 @@ mod tests {
         let test = Test::new();
         let line = format!("{}\n", "x".repeat(999));
         test.outlet.push("first\n");
-        // It is being written, or waits with the others; the sink takes nothing meanwhile.
+        test.begun.recv_timeout(LONG).expect("a write begins");
+        // While the sink takes nothing.
         for _ in 0..QUEUE / 1000 + 8 {
             test.outlet.push(&line);
         }
@@ -247,7 +255,6 @@ mod tests {
         test.flush(Duration::from_millis(10));
         test.lets(Ok(ALL));
         let mut all = test.written();
-        test.lets(Ok(ALL));
         test.lets(Ok(ALL));
         test.flush(LONG);
         all.extend(test.written.try_iter());
@@ -259,6 +266,7 @@ mod tests {
         let (_, count) = all.rsplit_once(" count=").expect("a count");
         let dropped: u64 = count.trim().parse().unwrap();
         assert_eq!(written + dropped, (QUEUE / 1000 + 9) as u64);
+        test.lets(Ok(ALL));
         test.outlet.push("after\n");
         assert_eq!(test.written(), "after\n");
     }
