@@ -77,7 +77,7 @@ fn memory_ratio_of_commands() {
     ] {
         commands.push(filled(MAX_COMMAND, &begin, unit, ""));
     }
-    at_most(32, "shell command", &commands, |command| {
+    at_most(70, "shell command", &commands, |command| {
         words::of(text(command), &|_| Some("x".to_owned()))
     });
     let mut patterns = texts(MAX_COMMAND, &["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"]);

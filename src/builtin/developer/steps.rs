@@ -4,29 +4,54 @@ use std::cell::Cell;
 
 /// One step is about as much as to look at one character.
 const MAX_STEPS: usize = 32 << 20;
-/// How many steps a byte counts for that is kept, so that they bound the memory, too.
-const KEPT: usize = 16;
+/// How many bytes of a text are copied or compared in one step.
+const BYTES: usize = 64;
+/// How many bytes of words and values are kept at a time.
+const MAX_KEPT: usize = 4 << 20;
 
 /// The steps that are left. Once there are none, none of the methods gives any more.
-pub(super) struct Steps(Cell<usize>);
+pub(super) struct Steps {
+    left: Cell<usize>,
+    /// How many more bytes may be kept.
+    room: Cell<usize>,
+}
 
 impl Steps {
     pub(super) fn new() -> Self {
-        Steps(Cell::new(MAX_STEPS))
+        Steps {
+            left: Cell::new(MAX_STEPS),
+            room: Cell::new(MAX_KEPT),
+        }
     }
 
     pub(super) fn are_left(&self) -> bool {
-        self.0.get() > 0
+        self.left.get() > 0
     }
 
     /// Takes this many, and says whether there are still some left.
     pub(super) fn take(&self, count: usize) -> bool {
-        self.0.set(self.0.get().saturating_sub(count));
+        self.left.set(self.left.get().saturating_sub(count));
         self.are_left()
     }
 
-    /// The same for a text of this many bytes that is kept.
+    /// The same for a text of this many bytes that is copied.
+    pub(super) fn copy(&self, bytes: usize) -> bool {
+        self.take(1 + bytes / BYTES)
+    }
+
+    /// The same for one that is kept, for which there has to be room, too.
     pub(super) fn keep(&self, bytes: usize) -> bool {
-        self.take(bytes.saturating_mul(KEPT))
+        match self.room.get().checked_sub(bytes) {
+            Some(room) => {
+                self.room.set(room);
+                self.copy(bytes)
+            }
+            None => self.take(MAX_STEPS),
+        }
+    }
+
+    /// One that was kept is no longer.
+    pub(super) fn release(&self, bytes: usize) {
+        self.room.set(self.room.get() + bytes);
     }
 }

@@ -110,7 +110,7 @@ impl<'a> Variables<'a> {
         if let Some(own) = self.values.borrow().get(name) {
             values.extend_from_slice(own);
         }
-        self.steps.take(values.iter().map(String::len).sum());
+        self.steps.copy(values.iter().map(String::len).sum());
         values
     }
 
@@ -119,7 +119,7 @@ impl<'a> Variables<'a> {
         if value.len() > MAX_VALUE || (all.len() >= MAX_NAMES && !all.contains_key(name)) {
             return;
         }
-        if !self.steps.take(1 + value.len()) {
+        if !self.steps.copy(value.len()) {
             return;
         }
         let values = all.entry(name.to_owned()).or_default();

@@ -33,9 +33,11 @@ pub(super) struct Word {
 /// the order. None if it takes too many [`Steps`](super::steps::Steps) to find them.
 pub(super) fn of(command: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<Vec<Word>> {
     let variables = Variables::new(variable);
-    let mut words = Vec::new();
+    let mut words: Vec<Word> = Vec::new();
     for _ in 0..PASSES {
-        words.clear();
+        for word in words.drain(..) {
+            variables.steps.release(word.text.len());
+        }
         Scanner::new(command, DEPTH, &variables, &mut words).scan();
         if !variables.take_changed() {
             break;
@@ -252,6 +254,9 @@ impl<'a> Scanner<'a> {
             }
             self.words.push(word(text));
             if draft.expanded && text.contains(char::is_whitespace) {
+                if !self.variables.steps.keep(text.len()) {
+                    return;
+                }
                 let room = MOST.saturating_sub(self.words.len());
                 self.words
                     .extend(text.split_whitespace().take(room).map(word));
@@ -470,12 +475,11 @@ impl<'a> Scanner<'a> {
             .flat_map(|text| values.iter().map(move |value| (text, value)));
         for (text, value) in pairs {
             let length = text.len() + value.len();
-            // To compare texts takes a sixteenth of a step for each byte.
-            let work = length * (1 + texts.len() / 16);
             if texts.len() >= MAX_TEXTS || !steps.take(1) {
                 break;
             }
-            if length > MAX_TEXT || !steps.take(work) {
+            // Most texts differ early from the ones that they are compared with.
+            if length > MAX_TEXT || !steps.copy(length * (1 + texts.len() / 16)) {
                 continue;
             }
             let text = format!("{text}{value}");

@@ -122,6 +122,13 @@ fn commands_in_commands_have_an_end() {
     assert!(texts(&format!("{many} cat $A$A$A$A$A")).len() < 1_000);
     let documents = "bash <<E\n".repeat(1_000);
     assert!(texts(&documents).len() < 10_000);
+    // A script that writes files with variables in them.
+    let values = "A=x; B=y; for C in a b c d; do C=$C; done; ";
+    let file = "curl -d \"$A$B$C\"; cat >$A <<E\n".to_owned()
+        + &"$A ${B} $C and more\n".repeat(10)
+        + "E\n";
+    let files = values.to_owned() + &file.repeat(25) + "cat .env";
+    assert!(texts(&files).contains(&".env".to_owned()));
     // As long as scripts are that hold more quotes than they should.
     let open = "echo \"${F:-it's}\" '}' ${{'}'}; ".repeat(100) + "cat .env";
     assert!(texts(&open).contains(&".env".to_owned()));
