@@ -119,7 +119,7 @@ impl<'a> Variables<'a> {
         if value.len() > MAX_VALUE || (all.len() >= MAX_NAMES && !all.contains_key(name)) {
             return;
         }
-        if !self.steps.copy(value.len()) {
+        if !self.steps.take(LOOKUP) || !self.steps.copy(value.len()) {
             return;
         }
         let values = all.entry(name.to_owned()).or_default();
