@@ -10,23 +10,39 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long it may take to read one.
-const TIMEOUT: Duration = Duration::from_millis(500);
+pub(super) const TIMEOUT: Duration = Duration::from_millis(500);
+/// The same where little time is left for many.
+const SHORTEST: Duration = Duration::from_millis(20);
+/// The share of the time left that one process may take, so that one search passes many that are stuck.
+const SHARE: usize = 8;
 
 /// The processes that a thread waits for, and which thread. They are passed over, so that there is at most
 /// one thread for each.
 static STUCK: Mutex<Option<HashMap<i32, u64>>> = Mutex::new(None);
 
-/// Those of these processes whose environment has the mark. A zombie has none. The first one that cannot be
-/// read in time is passed over as long as it cannot; the others are read all the same.
-pub(super) fn marked(pids: Vec<i32>, mark: &Mark) -> Vec<i32> {
-    marked_in(Path::new("/proc"), pids, mark)
+/// What a search has found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The processes whose environment has the mark.
+    pub(super) pids: Vec<i32>,
+    /// Every other process was read, or was known to be stuck before. Else another search may find more.
+    pub(super) is_complete: bool,
 }
 
-fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark) -> Vec<i32> {
-    let mut found = Vec::new();
+/// Those of these processes whose environment has the mark. A zombie has none. One that cannot be read in time
+/// is passed over as long as it cannot; the others are read all the same, until the deadline.
+pub(super) fn marked(pids: Vec<i32>, mark: &Mark, deadline: Instant) -> Found {
+    marked_in(Path::new("/proc"), pids, mark, deadline)
+}
+
+fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark, deadline: Instant) -> Found {
+    let mut found = Found {
+        pids: Vec::new(),
+        is_complete: true,
+    };
     loop {
         if let Some(stuck) = &*lock(&STUCK) {
             pids.retain(|pid| !stuck.contains_key(pid));
@@ -34,17 +50,25 @@ fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark) -> Vec<i32>
         if pids.is_empty() {
             return found;
         }
-        let Some((reader, answers)) = Reader::start(folder, &pids, mark) else {
-            // Without a thread for it there is no deadline.
-            found.extend(pids.iter().filter(|pid| is_marked(folder, **pid, mark)));
+        let is_late = Instant::now() >= deadline;
+        let reader = (!is_late).then(|| Reader::start(folder, &pids, mark));
+        let Some((reader, answers)) = reader.flatten() else {
+            found.is_complete = false;
             return found;
         };
+        let count = pids.len();
         let mut asked = std::mem::take(&mut pids).into_iter();
-        for pid in asked.by_ref() {
-            match answer(pid, reader, &answers) {
-                Some(true) => found.push(pid),
+        for (n, pid) in asked.by_ref().enumerate() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = left / SHARE.min(count - n) as u32;
+            let timeout = timeout.clamp(SHORTEST, TIMEOUT);
+            match answer(pid, reader, &answers, timeout) {
+                Some(true) => found.pids.push(pid),
                 Some(false) => {}
-                None => break,
+                None => {
+                    found.is_complete = false;
+                    break;
+                }
             }
         }
         pids = asked.collect();
@@ -52,8 +76,8 @@ fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark) -> Vec<i32>
 }
 
 /// What the thread found of this process; none if it is stuck there.
-fn answer(pid: i32, reader: u64, answers: &Receiver<bool>) -> Option<bool> {
-    if let Ok(answer) = answers.recv_timeout(TIMEOUT) {
+fn answer(pid: i32, reader: u64, answers: &Receiver<bool>, timeout: Duration) -> Option<bool> {
+    if let Ok(answer) = answers.recv_timeout(timeout) {
         return Some(answer);
     }
     lock(&STUCK).get_or_insert_default().insert(pid, reader);
@@ -106,31 +130,83 @@ mod tests {
     use super::super::process::MARK;
     use super::*;
     use std::process::Command;
-    use std::time::Instant;
+
+    /// Far more than anything here takes.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn make_fifo(folder: &Path, pid: i32) {
+        let folder = folder.join(pid.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        let made = Command::new("mkfifo").arg(folder.join("environ")).status();
+        assert!(made.unwrap().success());
+    }
+
+    fn search(folder: &'static Path, pids: &[i32], mark: &Mark) -> Vec<i32> {
+        marked_in(folder, pids.to_vec(), mark, Instant::now() + LIMIT).pids
+    }
+
+    #[test]
+    fn many_processes_that_are_stuck_together_take_no_longer_than_the_deadline() {
+        const SEARCH: Duration = Duration::from_secs(1);
+        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let folder = std::env::temp_dir().join(format!("gosling-environs-{}", std::process::id()));
+        let mut pids: Vec<i32> = (100..120).map(|n| i32::MAX - n).collect();
+        pids.iter().for_each(|pid| make_fifo(&folder, *pid));
+        let last = i32::MAX - 120;
+        let text = format!("{MARK}={}\0", mark.variable(None));
+        fs::create_dir(folder.join(last.to_string())).unwrap();
+        fs::write(folder.join(last.to_string()).join("environ"), text).unwrap();
+        pids.push(last);
+        let folder: &'static Path = Box::leak(folder.into_boxed_path());
+        let begin = Instant::now();
+        // Another search finds what the first one had no time for.
+        loop {
+            let search = Instant::now();
+            let found = marked_in(folder, pids.clone(), &mark, search + SEARCH);
+            let took = search.elapsed();
+            assert!(took < SEARCH * 5, "the search took {took:?}");
+            if found.pids == [last] {
+                break;
+            }
+            assert!(!found.is_complete && begin.elapsed() < LIMIT);
+        }
+        // Those who read them end.
+        for pid in &pids[..20] {
+            let fifo = folder.join(pid.to_string()).join("environ");
+            let both = fs::File::options().read(true).write(true).open(fifo);
+            drop(both.unwrap());
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_search_whose_deadline_has_passed_is_not_complete() {
+        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap());
+        let folder = Path::new("/does/not/exist");
+        let found = marked_in(folder, vec![i32::MAX - 200], &mark, Instant::now());
+        assert!(!found.is_complete);
+        assert!(marked_in(folder, Vec::new(), &mark, Instant::now()).is_complete);
+        let found = marked_in(folder, vec![i32::MAX - 200], &mark, Instant::now() + LIMIT);
+        assert!(found.is_complete && found.pids.is_empty());
+    }
 
     #[test]
     fn a_process_whose_environment_cannot_be_read_holds_up_no_search() {
-        const LIMIT: Duration = Duration::from_secs(60);
         let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
         let folder = std::env::temp_dir().join(format!("gosling-environ-{}", std::process::id()));
         // No process has such an id.
         let [first, stuck, last] = [i32::MAX - 2, i32::MAX - 1, i32::MAX];
-        for pid in [first, stuck, last] {
+        // Who reads it waits for a writer.
+        make_fifo(&folder, stuck);
+        for pid in [first, last] {
             let folder = folder.join(pid.to_string());
             fs::create_dir_all(&folder).unwrap();
             let text = format!("A=1\0{MARK}={}\0", mark.variable(None));
-            match pid == stuck {
-                // Who reads it waits for a writer.
-                true => {
-                    let made = Command::new("mkfifo").arg(folder.join("environ")).status();
-                    assert!(made.unwrap().success());
-                }
-                false => fs::write(folder.join("environ"), text).unwrap(),
-            }
+            fs::write(folder.join("environ"), text).unwrap();
         }
         let folder: &'static Path = Box::leak(folder.into_boxed_path());
         let all = vec![first, stuck, last];
-        assert_eq!(marked_in(folder, all.clone(), &mark), [first, last]);
+        assert_eq!(search(folder, &all, &mark), [first, last]);
         let is_stuck = || {
             let stuck_ones = lock(&STUCK);
             stuck_ones
@@ -139,7 +215,7 @@ mod tests {
         };
         // It is not waited for again.
         assert!(is_stuck());
-        assert_eq!(marked_in(folder, all.clone(), &mark), [first, last]);
+        assert_eq!(search(folder, &all, &mark), [first, last]);
         // It comes free, and is asked as others are.
         let fifo = folder.join(stuck.to_string()).join("environ");
         let text = format!("{MARK}={}\0", mark.variable(None));
@@ -151,7 +227,7 @@ mod tests {
         }
         fs::remove_file(&fifo).unwrap();
         fs::write(&fifo, &text).unwrap();
-        assert_eq!(marked_in(folder, all.clone(), &mark), all);
+        assert_eq!(search(folder, &all, &mark), all);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! What the operating system gives: processes, signals, clocks, ids. The only room with `cfg(os)`
+//! What the operating system gives: processes, signals, clocks, ids. The only module with `cfg(os)`
 //! and with `unsafe`.
 
 pub mod cancel;

@@ -20,6 +20,9 @@ const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
 /// How long it may be, in the end, until it is looked again whether what children left behind still lives.
 const LONGEST_LOOK: Duration = Duration::from_secs(60);
 
+/// How long the search for that may take.
+const SEARCH: Duration = Duration::from_secs(10);
+
 enum Job {
     Fork(Box<unix::Prepared>, Sender<io::Result<i32>>),
     /// A child has exited, or was killed, and will not be signalled any more.
@@ -182,7 +185,7 @@ impl Children {
 
 /// Whether anything lives that a child of this process has started.
 fn is_any_left() -> bool {
-    server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark)))
+    server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark), SEARCH))
 }
 
 /// Where the guardian stands.

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// have forked.
 const IN_VAIN: u32 = 10;
 /// How often those that were asked to end are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Asks every process, other than this one, that carries the mark to end, and waits until all of them
 /// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill; what
@@ -33,17 +33,19 @@ pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
     let pids = loop {
         match others() {
             Ok(pids) => break pids,
-            Err(e) if unix::is_want(&e) && Instant::now() < deadline => thread::sleep(LOOK),
+            Err(e) if unix::is_resource_exhausted(&e) && Instant::now() < deadline => {
+                thread::sleep(POLL_INTERVAL)
+            }
             Err(e) => {
                 say_once(&e);
                 // They have had their time, though nobody asked them.
-                return unix::is_want(&e);
+                return unix::is_resource_exhausted(&e);
             }
         }
     };
     let mut sweep = Sweep::new(mark, Signal::Terminate);
     let (met, silent) = sweep.ask_limits(pids);
-    let met = met.max(sweep.ask_environments(silent));
+    let met = met.max(sweep.ask_environments(silent, deadline));
     let mut asked = sweep.signalled;
     loop {
         asked.retain(|pid| lives(*pid) && carries(*pid, mark));
@@ -51,7 +53,7 @@ pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
         if asked.is_empty() || left.is_zero() {
             return met != Met::Nothing;
         }
-        thread::sleep(left.min(LOOK));
+        thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 
@@ -67,8 +69,8 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
     while Instant::now() < deadline {
         let pids = match others() {
             Ok(pids) => pids,
-            Err(e) if unix::is_want(&e) => {
-                thread::sleep(LOOK);
+            Err(e) if unix::is_resource_exhausted(&e) => {
+                thread::sleep(POLL_INTERVAL);
                 continue;
             }
             Err(e) => return say_once(&e),
@@ -78,10 +80,13 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
             Met::New => in_vain = 0,
             Met::Again => thread::sleep(PAUSE),
             Met::TooLate if in_vain < IN_VAIN => in_vain += 1,
-            Met::TooLate | Met::Nothing => match sweep.ask_environments(silent) {
-                Met::New | Met::Again => thread::sleep(PAUSE),
-                Met::TooLate | Met::Nothing => return,
-            },
+            Met::TooLate | Met::Unread | Met::Nothing => {
+                match sweep.ask_environments(silent, deadline) {
+                    Met::New | Met::Again => thread::sleep(PAUSE),
+                    Met::Unread => thread::sleep(POLL_INTERVAL),
+                    Met::TooLate | Met::Nothing => return,
+                }
+            }
         }
     }
     log::warn!("what an extension's server has left behind does not end, or more of it comes");
@@ -94,14 +99,15 @@ pub(super) fn is_of_another(group: i32, mark: &Mark) -> bool {
 }
 
 /// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
-/// no descriptors to look with; false where `/proc` shows nothing.
-pub(super) fn is_any_marked(mark: &Mark) -> bool {
+/// no descriptors or threads to look with, or the limit passes; false where `/proc` shows nothing.
+pub(super) fn is_any_marked(mark: &Mark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
+    let deadline = Instant::now() + limit;
     let pids = match others() {
         Ok(pids) => pids,
-        Err(error) => return unix::is_want(&error),
+        Err(error) => return unix::is_resource_exhausted(&error),
     };
     let mut silent = Vec::new();
     for pid in pids {
@@ -111,12 +117,14 @@ pub(super) fn is_any_marked(mark: &Mark) -> bool {
             _ => {}
         }
     }
-    environments::marked(silent, mark).into_iter().any(lives)
+    let found = environments::marked(silent, mark, deadline);
+    !found.is_complete || found.pids.into_iter().any(lives)
 }
 
 /// Whether other processes can be seen, so that those that carry a mark are found.
 pub(super) fn sees_processes() -> bool {
-    cfg!(target_os = "linux") && others().map_or_else(|error| unix::is_want(&error), |_| true)
+    cfg!(target_os = "linux")
+        && others().map_or_else(|error| unix::is_resource_exhausted(&error), |_| true)
 }
 
 /// What a look at some processes has met; the greatest counts.
@@ -125,6 +133,8 @@ enum Met {
     Nothing,
     /// One that had ended already.
     TooLate,
+    /// One whose environment could not be read in time: it may carry the mark.
+    Unread,
     /// One that was signalled before and has not vanished yet.
     Again,
     /// One that was signalled now.
@@ -169,9 +179,15 @@ impl<'a> Sweep<'a> {
     }
 
     /// Signals by the environments of processes, which takes far longer.
-    fn ask_environments(&mut self, pids: Vec<i32>) -> Met {
-        let (mark, mut most) = (self.mark, Met::Nothing);
-        for pid in environments::marked(pids, mark) {
+    fn ask_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
+        let mark = self.mark;
+        let found = environments::marked(pids, mark, deadline);
+        let mut most = if found.is_complete {
+            Met::Nothing
+        } else {
+            Met::Unread
+        };
+        for pid in found.pids {
             most = most.max(self.signal(pid, || remembers(pid, mark)));
         }
         most
@@ -198,7 +214,9 @@ impl<'a> Sweep<'a> {
 
 /// Whether the environment of a process has the mark. A zombie has none.
 fn remembers(pid: i32, mark: &Mark) -> bool {
-    !environments::marked(vec![pid], mark).is_empty()
+    let deadline = Instant::now() + environments::TIMEOUT;
+    let found = environments::marked(vec![pid], mark, deadline);
+    !found.pids.is_empty()
 }
 
 fn carries(pid: i32, mark: &Mark) -> bool {
@@ -208,14 +226,17 @@ fn carries(pid: i32, mark: &Mark) -> bool {
 /// Who cannot be looked at just now is taken to live.
 fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
-    stat.map_or_else(|error| unix::is_want(&error), |stat| !has_ended(&stat))
+    stat.map_or_else(
+        |error| unix::is_resource_exhausted(&error),
+        |stat| !has_ended(&stat),
+    )
 }
 
 /// What the limit of a process says; none when it has vanished.
 fn says(pid: i32, mark: &Mark) -> Option<Says> {
     let limit = match unix::limit_of(pid) {
         Ok(limit) => Some(limit),
-        Err(e) if unix::is_nobody(&e) => return None,
+        Err(e) if unix::is_no_such_process(&e) => return None,
         Err(_) if unix::is_out_of_reach(pid) => return Some(Says::Other),
         // For example a program that is setuid: there is a file for everybody to read.
         Err(_) => fs::read_to_string(format!("/proc/{pid}/limits"))
@@ -241,7 +262,7 @@ fn others() -> io::Result<Vec<i32>> {
 
 fn say_once(error: &io::Error) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !unix::is_want(error) && !SAID.swap(true, Ordering::Relaxed) {
+    if !unix::is_resource_exhausted(error) && !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
             "/proc is of no use: of what an extension's server leaves behind only its process group \
              is found reason={error}"

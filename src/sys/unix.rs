@@ -1,6 +1,8 @@
 //! The system calls behind [`process`](super::process), [`guardian`](super::guardian) and
-//! [`signal`](super::signal) on Unix. The `unsafe` of each is one call with plain integers, or a
-//! closure that runs between fork and exec and makes system calls only.
+//! [`signal`](super::signal) on Unix. Most `unsafe` here is a system call with plain integers, or with data that
+//! the caller holds and for which zero is valid. Two things need more care: `start` forks and execs, where the child
+//! makes system calls only, with what was made before the fork; and a secret is overwritten in the environment
+//! while there is one thread.
 #![allow(unsafe_code)]
 
 mod start;
@@ -69,16 +71,16 @@ pub(super) fn limit_of(pid: i32) -> io::Result<u64> {
 }
 
 /// Whether an error says that there is no such process.
-pub(super) fn is_nobody(error: &io::Error) -> bool {
+pub(super) fn is_no_such_process(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ESRCH)
 }
 
 /// Whether an error says that descriptors or memory are used up, which may pass.
-pub(super) fn is_want(error: &io::Error) -> bool {
-    let wants = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
+pub(super) fn is_resource_exhausted(error: &io::Error) -> bool {
+    let exhausted = [libc::EMFILE, libc::ENFILE, libc::ENOMEM];
     error
         .raw_os_error()
-        .is_some_and(|code| wants.contains(&code))
+        .is_some_and(|code| exhausted.contains(&code))
 }
 
 /// Only the end of its pipe ends a guardian, and its name is not the server's, so that
@@ -213,7 +215,7 @@ pub(super) enum Hit {
 pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> Hit {
     #[cfg(target_os = "linux")]
     let handle = match linux::PidFd::open(pid) {
-        None if is_nobody(&io::Error::last_os_error()) => return Hit::Gone,
+        None if is_no_such_process(&io::Error::last_os_error()) => return Hit::Gone,
         handle => handle,
     };
     if !still_meant() {
@@ -228,7 +230,7 @@ pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool
     let sent = kill(pid, signal.number());
     match sent {
         Ok(()) => Hit::Signalled,
-        Err(e) if is_nobody(&e) => Hit::Gone,
+        Err(e) if is_no_such_process(&e) => Hit::Gone,
         Err(_) => Hit::Refused,
     }
 }
