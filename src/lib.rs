@@ -63,22 +63,23 @@
 //!
 //! # Where the threads are
 //!
-//! One accepts, one serves each connection, one makes children (from the first child on), one looks
-//! after idle sessions (from the first session on), one waits for signals: the main one, which reads
-//! stdin instead in `gosling mcp NAME`, where another waits for them. One writes log records to stderr and
-//! one to the log file (each from the first record on). Each stdio server, in a container
-//! too, has one thread that reads its stdout and one for its stderr; a third writes only while the
-//! server does not keep up. Each request over Streamable HTTP has one while it is under way, and so has
-//! each request of a server while the session answers it. Each call of a turn has one, each event
-//! stream one that looks after its client, and a session's name is made in one; a model is asked by the
-//! very thread that waits for its answer.
+//! One accepts, one serves each connection, one makes children (from the first child on), one waits for the end
+//! of the guardian (while there is one), one looks after idle sessions (from the first session on), one waits for
+//! signals: the main one, which reads stdin instead in `gosling mcp NAME`, where another waits for them. One
+//! writes log records to stderr and one to the log file (each from the first record on). Each stdio server, in a
+//! container too, has one thread that reads its stdout and one for its stderr; a third writes only while the
+//! server does not keep up. Each request over Streamable HTTP has one while it is under way, and so has each
+//! request of a server while the session answers it. Each call of a turn has one, each event stream one that
+//! looks after its client, and a session's name is made in one; a model is asked by the very thread that waits
+//! for its answer.
 //!
-//! A builtin server has one for each call. A command of [`builtin::developer`] has one that reads what it
-//! prints, and what it left in the background for as long as that goes on, and one that tells its lines
-//! while there are any, since the client may be slow to take them; `analyze` has one for each core. The
-//! search for what a child has left behind has one that reads the environments of other processes. Every
-//! thread has a name and an owner that joins it, apart from those writers, which end by themselves when the
-//! pipe is closed, a search that a process holds up, which ends when that does, and the few that end with the process.
+//! A builtin server has one for each call. A command of [`builtin::developer`] has one that reads what it prints,
+//! and what it left in the background for as long as that goes on, and one that tells its lines while there are
+//! any, since the client may be slow to take them; `analyze` has one for each core. The search for what a child
+//! has left behind has one that reads the environments of other processes. When all children have ended, one
+//! searches now and then for what they have left, until nothing is. Every thread has a name and an owner that
+//! joins it, apart from those writers, which end by themselves when the pipe is closed, a search that a process
+//! holds up, which ends when that does, and the few that end with the process or with the guardian.
 //!
 //! # What input takes in memory
 //!

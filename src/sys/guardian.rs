@@ -69,6 +69,12 @@ impl Guardian {
         Ok(Some(Guardian { pid, stdin }))
     }
 
+    /// What a test takes for a guardian.
+    #[cfg(test)]
+    pub(super) fn of(pid: i32, stdin: PipeWriter) -> Guardian {
+        Guardian { pid, stdin }
+    }
+
     pub(super) fn pid(&self) -> i32 {
         self.pid
     }

@@ -93,6 +93,11 @@ impl Grace {
         stdin: Duration::from_millis(1500),
         term: Duration::from_millis(1000),
     };
+    /// For one that has not come to run its program.
+    const NONE: Grace = Grace {
+        stdin: Duration::ZERO,
+        term: Duration::ZERO,
+    };
     /// For one that never came up.
     pub const SHORT: Grace = Grace {
         stdin: Duration::from_millis(100),
@@ -174,29 +179,29 @@ pub fn wait_output(
 /// its pipes open and go on writing.
 #[derive(Debug, Default)]
 pub struct Ending {
-    /// How many looks there were since it was known that it has exited.
-    looks: usize,
+    /// How many polls there were since it was known that it has exited.
+    polls: usize,
 }
 
 impl Ending {
-    /// How long the next look may take, if it may take `limit` while the child runs.
+    /// How long the next poll may take, if it may take `limit` while the child runs.
     pub fn pause(&self, limit: Duration) -> Duration {
-        match self.looks {
+        match self.polls {
             0 => limit,
             _ => Duration::ZERO,
         }
     }
 
-    /// Whether nothing of the child's own can come any more, after a look that found `ready`, and what
+    /// Whether nothing of the child's own can come any more, after a poll that found `ready`, and what
     /// was there was read; `exited` says whether the child has exited meanwhile. Gives up after `most`
-    /// looks that found something.
+    /// polls that found something.
     ///
-    /// A look in which its exit is seen for the first time is not the last: what it wrote just before may
+    /// A poll in which its exit is seen for the first time is not the last: what it wrote just before may
     /// have come into a pipe that was already found empty.
     pub fn is_over(&mut self, ready: Ready, exited: bool, most: usize) -> bool {
-        let was_known = self.looks > 0;
-        self.looks += usize::from(was_known || exited);
-        was_known && (!(ready.stdout || ready.stderr) || self.looks > most)
+        let was_known = self.polls > 0;
+        self.polls += usize::from(was_known || exited);
+        was_known && (!(ready.stdout || ready.stderr) || self.polls > most)
     }
 }
 
@@ -279,9 +284,56 @@ impl Family {
     }
 }
 
+/// How long a start is waited for.
+pub(super) struct StartLimit<'a> {
+    begin: Instant,
+    limit: Option<Duration>,
+    cancel: &'a Cancel,
+}
+
+impl<'a> StartLimit<'a> {
+    /// From now on.
+    pub(super) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
+        StartLimit {
+            begin: Instant::now(),
+            limit,
+            cancel,
+        }
+    }
+
+    /// How long to wait until the next [`check`](Self::check).
+    pub(super) fn poll_interval(&self) -> Duration {
+        let left = self
+            .limit
+            .map(|limit| limit.saturating_sub(self.begin.elapsed()));
+        left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))
+    }
+
+    /// # Errors
+    /// When the start was cancelled, or the limit has passed.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if self.cancel.probe() {
+            let text = "cancelled before the program ran";
+            return Err(io::Error::new(io::ErrorKind::Interrupted, text));
+        }
+        match self.limit {
+            Some(limit) if self.begin.elapsed() >= limit => {
+                let within = limit.as_secs_f64();
+                let text = format!(
+                    "it did not start within {within} s: the file system that has it, or the working \
+                     directory, may not answer"
+                );
+                Err(io::Error::new(io::ErrorKind::TimedOut, text))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Process {
     /// Starts `command` with piped stdin, stdout and stderr, in a session and process group of its own, and
-    /// waits until its program runs: at most so long, where there is a limit, and until `cancel` fires.
+    /// waits until its program runs: at most so long, where there is a limit, and a tenth of a second after
+    /// `cancel` fires. A child that was made by then is killed.
     ///
     /// # Errors
     /// Whatever kept the program from starting: not found, not executable, a working directory that
@@ -314,7 +366,7 @@ impl Process {
         limit: Option<Duration>,
         cancel: &Cancel,
     ) -> io::Result<(Process, Pipes)> {
-        let begin = Instant::now();
+        let limit = StartLimit::new(limit, cancel);
         let around = std::env::var(MARK).ok();
         if !command.says(SERVER_KEY) {
             command.env_remove(SERVER_KEY);
@@ -326,44 +378,36 @@ impl Process {
         let stdio = [stdin.into(), stdout.into(), stderr.into()];
         let (prepared, mut progress) = unix::Prepared::child(&command, &mark, stdio)?;
         let process = Process {
-            pid: spawner::fork(prepared)?,
+            pid: spawner::fork(prepared, &limit)?,
             mark,
             status: OnceLock::new(),
             by_itself: OnceLock::new(),
             ending: Mutex::new(false),
             released: AtomicBool::new(false),
         };
-        let why = loop {
-            let left = limit.map(|limit| limit.saturating_sub(begin.elapsed()));
-            let wait = left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL));
-            match progress.wait(wait) {
-                Some(Ok(())) => {
-                    let pipes = Pipes {
-                        stdin: OwnedFd::from(to_stdin).into(),
-                        stdout: OwnedFd::from(from_stdout).into(),
-                        stderr: OwnedFd::from(from_stderr).into(),
-                    };
-                    return Ok((process, pipes));
+        let started = loop {
+            match progress.wait(limit.poll_interval()) {
+                Some(started) => break started,
+                None => {
+                    if let Err(error) = limit.check() {
+                        // It may come to run this moment.
+                        process.end(Grace::NONE);
+                        return Err(error);
+                    }
                 }
-                Some(Err(error)) => break error,
-                None if cancel.probe() => {
-                    let text = "cancelled before the program ran";
-                    break io::Error::new(io::ErrorKind::Interrupted, text);
-                }
-                None if left.is_some_and(|left| left.is_zero()) => {
-                    let within = limit.unwrap_or_default().as_secs_f64();
-                    let text = format!(
-                        "it did not start within {within} s: the file system that has it, or the \
-                         working directory, may not answer"
-                    );
-                    break io::Error::new(io::ErrorKind::TimedOut, text);
-                }
-                None => {}
             }
         };
-        // It has started nothing, so there is nothing else to look for.
-        process.release(Duration::ZERO, Duration::ZERO);
-        Err(why)
+        if let Err(error) = started {
+            // It has started nothing, so there is nothing else to look for.
+            process.release(Duration::ZERO, Duration::ZERO);
+            return Err(error);
+        }
+        let pipes = Pipes {
+            stdin: OwnedFd::from(to_stdin).into(),
+            stdout: OwnedFd::from(from_stdout).into(),
+            stderr: OwnedFd::from(from_stderr).into(),
+        };
+        Ok((process, pipes))
     }
 
     /// The child's process id, which is its group's too.
@@ -404,9 +448,10 @@ impl Process {
         }
         *ending = true;
         let _ = self.by_itself.set(true);
-        match sweep::sees_processes() {
-            true => self.hand_over(spawner::ended),
-            false => self.hand_over(|group| family.keep(group)),
+        if sweep::sees_processes() {
+            self.hand_over(spawner::ended);
+        } else {
+            self.hand_over(|group| family.keep(group));
         }
     }
 
@@ -474,26 +519,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_between_a_look_and_the_exit_is_not_missed() {
+    fn what_comes_between_a_poll_and_the_exit_is_not_missed() {
         const MOST: usize = 4;
-        const LOOK: Duration = Duration::from_millis(100);
-        let look = |something| Ready {
+        const INTERVAL: Duration = Duration::from_millis(100);
+        let poll = |something| Ready {
             stdout: something,
             stderr: false,
             exited: false,
         };
         let mut ending = Ending::default();
-        assert!(!ending.is_over(look(true), false, MOST));
-        assert!(!ending.is_over(look(false), false, MOST));
-        assert_eq!(ending.pause(LOOK), LOOK);
-        // The look was over when it wrote its last words and exited.
-        assert!(!ending.is_over(look(false), true, MOST));
-        assert_eq!(ending.pause(LOOK), Duration::ZERO);
-        assert!(!ending.is_over(look(true), true, MOST));
-        assert!(ending.is_over(look(false), true, MOST));
+        assert!(!ending.is_over(poll(true), false, MOST));
+        assert!(!ending.is_over(poll(false), false, MOST));
+        assert_eq!(ending.pause(INTERVAL), INTERVAL);
+        // The poll was over when it wrote its last words and exited.
+        assert!(!ending.is_over(poll(false), true, MOST));
+        assert_eq!(ending.pause(INTERVAL), Duration::ZERO);
+        assert!(!ending.is_over(poll(true), true, MOST));
+        assert!(ending.is_over(poll(false), true, MOST));
         // What it has started writes without end.
         let mut ending = Ending::default();
-        let looks = (0..100).find(|_| ending.is_over(look(true), true, MOST));
-        assert_eq!(looks, Some(MOST));
+        let polls = (0..100).find(|_| ending.is_over(poll(true), true, MOST));
+        assert_eq!(polls, Some(MOST));
     }
 }

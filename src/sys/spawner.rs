@@ -1,158 +1,296 @@
 //! The thread that makes children and reaps them. It lives as long as the process, because a parent-death
-//! signal fires when the *thread* that made the child ends.
+//! signal fires when the *thread* that made the child ends. So a panic does not end it, either.
 //!
-//! It never waits for a child: it forks, and whoever wants the child waits until that has come to run its
-//! program, which takes long where a file system hangs. Only this thread reaps, and only after the guardian
-//! was told, so no id of a group that the guardian knows comes to mean another.
+//! It never waits for a child: it forks, and the caller waits until the child has come to run its
+//! program, which takes long where a file system hangs. Nor does it search for processes: another thread does.
+//! Only this thread reaps, and only after the guardian was told, so no id of a group that the guardian knows
+//! comes to mean another.
 
 use super::guardian::Guardian;
 use super::mark::Mark;
-use super::process::{ExitWatch, server_mark};
+use super::process::{ExitWatch, StartLimit, server_mark};
 use super::{lock, sweep, unix};
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 /// How long the guardian stays when nothing is left to guard.
 const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
-/// How long it may be, in the end, until it is looked again whether what children left behind still lives.
-const LONGEST_LOOK: Duration = Duration::from_secs(60);
-
+/// The longest interval at which it is polled whether what children left behind still lives.
+const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the search for that may take.
 const SEARCH: Duration = Duration::from_secs(10);
 
 enum Job {
-    Fork(Box<unix::Prepared>, Sender<io::Result<i32>>),
+    Fork {
+        prepared: Box<unix::Prepared>,
+        /// Gone when the caller does not wait any more.
+        wanted: Weak<()>,
+        reply: Sender<io::Result<NewChild>>,
+    },
     /// A child has exited, or was killed, and will not be signalled any more.
     Ended(i32),
     /// The guardian is gone: dismissed, or killed by another process.
     Unguarded,
+    /// The search of this number has ended: whether anything lives that a child has left behind.
+    Searched(u64, bool),
     #[cfg(test)]
     Panic,
+    #[cfg(test)]
+    Guard(Guardian),
+    /// The thread can do nothing else until the other end is dropped.
+    #[cfg(test)]
+    Hold(Receiver<()>),
 }
 
-struct Spawner {
+/// A child on its way to the caller that wants it. If the caller has gone, it is killed.
+struct NewChild {
+    pid: i32,
+    is_taken: bool,
     jobs: Sender<Job>,
-    thread: JoinHandle<()>,
 }
 
-static SPAWNER: Mutex<Option<Arc<Spawner>>> = Mutex::new(None);
+impl NewChild {
+    fn take(mut self) -> i32 {
+        self.is_taken = true;
+        self.pid
+    }
+}
+
+impl Drop for NewChild {
+    fn drop(&mut self) {
+        if self.is_taken {
+            return;
+        }
+        if !matches!(unix::state_of(self.pid), unix::State::NotOurs) {
+            unix::signal_group(self.pid, unix::Signal::Kill);
+            unix::kill_child(self.pid);
+        }
+        let _ = self.jobs.send(Job::Ended(self.pid));
+    }
+}
+
+/// The way to the thread.
+#[derive(Clone)]
+struct Spawner(Sender<Job>);
+
+static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
 
 /// Makes the child and gives its id. It has a process group of its own, but may not have come to run its
 /// program yet.
 ///
 /// # Errors
-/// When there is no thread, no process or no memory to be had.
-pub(super) fn fork(prepared: unix::Prepared) -> io::Result<i32> {
-    Spawner::get(&SPAWNER)?.fork(prepared)
+/// When there is no thread, no process or no memory to be had, the limit passes, or the start is cancelled.
+pub(super) fn fork(prepared: unix::Prepared, limit: &StartLimit<'_>) -> io::Result<i32> {
+    Spawner::get()?.fork(prepared, limit)
 }
 
 /// A child has exited, or was killed, and will not be signalled any more: it is reaped, now or later.
 pub(super) fn ended(pid: i32) {
-    let told = Spawner::get(&SPAWNER).map(|spawner| spawner.jobs.send(Job::Ended(pid)));
+    let told = Spawner::get().map(|spawner| spawner.0.send(Job::Ended(pid)));
     if !matches!(told, Ok(Ok(()))) {
         unix::reap(pid);
     }
 }
 
 impl Spawner {
-    /// The one spawner. Where its thread could not be made, the next child tries again; one that has died
-    /// is made anew.
-    fn get(slot: &Mutex<Option<Arc<Spawner>>>) -> io::Result<Arc<Spawner>> {
-        let mut spawner = lock(slot);
-        if let Some(spawner) = &*spawner
-            && !spawner.thread.is_finished()
-        {
+    /// The one spawner. Where its thread could not be made, the next child tries again.
+    fn get() -> io::Result<Spawner> {
+        let mut spawner = lock(&SPAWNER);
+        if let Some(spawner) = &*spawner {
             return Ok(spawner.clone());
         }
-        let (jobs, inbox) = unbounded();
-        let thread = super::spawn("spawner".into(), Some(super::SMALL_STACK), {
-            let jobs = jobs.clone();
-            move || make_children(&inbox, &jobs)
-        })?;
-        Ok(spawner.insert(Arc::new(Spawner { jobs, thread })).clone())
+        Ok(spawner.insert(Spawner::start(is_any_left)?).clone())
     }
 
-    fn fork(&self, prepared: unix::Prepared) -> io::Result<i32> {
-        let gone =
-            || io::Error::other("the thread that starts processes has just ended; try again");
+    fn start(is_any_left: fn() -> bool) -> io::Result<Spawner> {
+        let (jobs, inbox) = unbounded();
+        let own = jobs.clone();
+        super::spawn("spawner".into(), Some(super::SMALL_STACK), move || {
+            let mut thread = SpawnerThread::new(own, is_any_left);
+            // The children would end with the thread, and the guardian would take it for the end of the
+            // process.
+            while catch_unwind(AssertUnwindSafe(|| thread.run(&inbox))).is_err() {}
+        })?;
+        Ok(Spawner(jobs))
+    }
+
+    fn fork(&self, prepared: unix::Prepared, limit: &StartLimit<'_>) -> io::Result<i32> {
+        let gone = || io::Error::other("the thread that starts processes has failed; try again");
         let (reply, answer) = bounded(1);
-        let job = Job::Fork(Box::new(prepared), reply);
-        self.jobs.send(job).map_err(|_| gone())?;
-        answer.recv().map_err(|_| gone())?
+        let wanted = Arc::new(());
+        let job = Job::Fork {
+            prepared: Box::new(prepared),
+            wanted: Arc::downgrade(&wanted),
+            reply,
+        };
+        self.0.send(job).map_err(|_| gone())?;
+        loop {
+            match answer.recv_timeout(limit.poll_interval()) {
+                Ok(child) => return child.map(NewChild::take),
+                Err(RecvTimeoutError::Timeout) => limit.check()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+            }
+        }
     }
 }
 
-/// The spawner's thread. It alone knows the guardian: started before the first child, told of each
-/// group as it is made and as it ends, replaced if it is killed, let go when there has been nothing to
-/// guard for a while: no child, and nothing that one has left behind. `own` leads back to `jobs`.
-fn make_children(jobs: &Receiver<Job>, own: &Sender<Job>) {
-    let mut post = Post {
-        guardian: None,
-        watched: true,
-        own,
-    };
-    let mut children = Children::default();
-    // A group is not kept when its leader has gone, as its id may come to mean another. What is left
-    // behind is found by its mark: what a command left, and what one that was ended left too, if it was hidden
-    // from the search of its own or came too fast for it.
-    let mut left = false;
-    let (mut idle_since, mut pause) = (Instant::now(), GUARDIAN_LINGERS);
-    loop {
-        let looks = match children.groups.is_empty() {
-            true => post.guardian.is_some() || (left && !post.watched),
-            false => !post.watched || !children.ended.is_empty(),
-        };
-        let job = match looks {
-            true => match jobs.recv_deadline(idle_since + pause) {
-                Ok(job) => Some(job),
-                Err(e) if e.is_timeout() => None,
-                Err(_) => return,
+/// What the spawner's thread knows. It alone knows the guardian: started before the first child, told of each
+/// group as it is made and as it ends, replaced if it is killed, dismissed when there has been nothing to
+/// guard for a while: no child, and nothing that one has left behind.
+struct SpawnerThread {
+    children: Children,
+    guardian: GuardianSlot,
+    /// A child may have left something behind. A group is not kept when its leader has gone, as its id may
+    /// come to mean another. What is left behind is found by its mark: what a command left, and what one that
+    /// was ended left too, if it was hidden from the search of its own or came too fast for it.
+    left: bool,
+    /// The search for that which is under way.
+    search: Option<u64>,
+    searches: u64,
+    is_any_left: fn() -> bool,
+    idle_since: Instant,
+    pause: Duration,
+    /// Leads back to the thread's own jobs.
+    own: Sender<Job>,
+}
+
+impl SpawnerThread {
+    fn new(own: Sender<Job>, is_any_left: fn() -> bool) -> Self {
+        SpawnerThread {
+            children: Children::default(),
+            guardian: GuardianSlot {
+                guardian: None,
+                watched: true,
+                own: own.clone(),
             },
-            false => match jobs.recv() {
-                Ok(job) => Some(job),
-                Err(_) => return,
-            },
-        };
+            left: false,
+            search: None,
+            searches: 0,
+            is_any_left,
+            idle_since: Instant::now(),
+            pause: GUARDIAN_LINGERS,
+            own,
+        }
+    }
+
+    /// Does what is to be done, until there are no more jobs to come.
+    fn run(&mut self, jobs: &Receiver<Job>) {
+        loop {
+            let job = if self.must_poll() {
+                jobs.recv_deadline(self.idle_since + self.pause)
+            } else {
+                jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            match job {
+                Ok(job) => self.handle(job),
+                Err(RecvTimeoutError::Timeout) => self.poll(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    fn must_poll(&self) -> bool {
+        if self.children.groups.is_empty() {
+            let is_watched = self.guardian.watched;
+            let has_guardian = self.guardian.guardian.is_some();
+            self.search.is_none() && (has_guardian || (self.left && !is_watched))
+        } else {
+            !self.guardian.watched || !self.children.ended.is_empty()
+        }
+    }
+
+    fn poll(&mut self) {
+        self.children.reap(&mut self.guardian);
+        if !self.children.groups.is_empty() {
+            self.stay();
+        } else if !self.left {
+            self.guardian.dismiss();
+        } else if !self.begin_search() {
+            self.stay();
+        }
+    }
+
+    /// There is something to guard, for longer.
+    fn stay(&mut self) {
+        self.guardian.ensure(&self.children.groups);
+        self.pause = LONGEST_POLL_INTERVAL.min(self.pause * 2);
+        self.idle_since = Instant::now();
+    }
+
+    /// Searches for what children have left behind, in another thread: no start waits for it. False when
+    /// there is no thread to be had.
+    fn begin_search(&mut self) -> bool {
+        self.searches += 1;
+        let (number, is_any_left, own) = (self.searches, self.is_any_left, self.own.clone());
+        let search = super::spawn("leftovers".into(), Some(super::SMALL_STACK), move || {
+            let _ = own.send(Job::Searched(number, is_any_left()));
+        });
+        self.search = search.is_ok().then_some(number);
+        search.is_ok()
+    }
+
+    fn handle(&mut self, job: Job) {
         match job {
-            None => {
-                children.reap(&mut post);
-                left = left && (!children.groups.is_empty() || is_any_left());
-                if left || !children.groups.is_empty() {
-                    post.fill(&children.groups);
-                    pause = LONGEST_LOOK.min(pause * 2);
-                    idle_since = Instant::now();
-                } else {
-                    post.leave();
+            Job::Ended(pid) => {
+                self.left = true;
+                // What it left may have come after the search that is under way.
+                self.search = None;
+                (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_LINGERS);
+                self.children.ended.push(pid);
+                self.children.reap(&mut self.guardian);
+            }
+            Job::Unguarded => {
+                if self.left || !self.children.groups.is_empty() {
+                    self.guardian.ensure(&self.children.groups);
+                    (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_LINGERS);
                 }
             }
-            Some(Job::Ended(pid)) => {
-                left = true;
-                (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
-                children.ended.push(pid);
-                children.reap(&mut post);
-            }
-            Some(Job::Unguarded) => {
-                if left || !children.groups.is_empty() {
-                    post.fill(&children.groups);
-                    (idle_since, pause) = (Instant::now(), GUARDIAN_LINGERS);
+            Job::Searched(number, left) => {
+                if self.search != Some(number) {
+                    return;
+                }
+                self.search = None;
+                self.left = left;
+                if left {
+                    self.stay();
+                } else if self.children.groups.is_empty() {
+                    self.guardian.dismiss();
                 }
             }
-            Some(Job::Fork(prepared, reply)) => {
-                post.fill(&children.groups);
-                let result = prepared.fork();
-                if let Ok(pid) = result {
-                    children.groups.push(pid);
-                    if let Some(guardian) = &mut post.guardian {
-                        guardian.learn(pid);
-                    }
+            Job::Fork {
+                prepared,
+                wanted,
+                reply,
+            } => {
+                if wanted.strong_count() == 0 {
+                    return;
                 }
-                let _ = reply.send(result);
+                self.guardian.ensure(&self.children.groups);
+                let child = prepared.fork().map(|pid| self.adopt(pid));
+                // A caller that does not take it drops it, which kills it.
+                drop(reply.send(child));
             }
             #[cfg(test)]
-            Some(Job::Panic) => panic!("as the test wants it"),
+            Job::Panic => panic!("as the test wants it"),
+            #[cfg(test)]
+            Job::Guard(guardian) => self.guardian.guardian = Some(guardian),
+            #[cfg(test)]
+            Job::Hold(until) => drop(until.recv()),
+        }
+    }
+
+    fn adopt(&mut self, pid: i32) -> NewChild {
+        self.children.groups.push(pid);
+        if let Some(guardian) = &mut self.guardian.guardian {
+            guardian.learn(pid);
+        }
+        NewChild {
+            pid,
+            is_taken: false,
+            jobs: self.own.clone(),
         }
     }
 }
@@ -167,14 +305,14 @@ struct Children {
 
 impl Children {
     /// Reaps those that have exited, after the guardian was told.
-    fn reap(&mut self, post: &mut Post<'_>) {
+    fn reap(&mut self, slot: &mut GuardianSlot) {
         let groups = &mut self.groups;
         self.ended.retain(|pid| {
             if matches!(unix::state_of(*pid), unix::State::Runs) {
                 return true;
             }
             groups.retain(|group| group != pid);
-            if let Some(guardian) = &mut post.guardian {
+            if let Some(guardian) = &mut slot.guardian {
                 guardian.forget(*pid);
             }
             unix::reap(*pid);
@@ -188,25 +326,25 @@ fn is_any_left() -> bool {
     server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark), SEARCH))
 }
 
-/// Where the guardian stands.
-struct Post<'a> {
+/// The guardian, if there is one.
+struct GuardianSlot {
     guardian: Option<Guardian>,
-    /// Its end will be told, or none is wanted. Else one has to look now and then: there was none to be
-    /// had, or nothing to watch it with.
+    /// Its end will be told, or none is wanted. Else it has to be polled: there was none to be had, or nothing
+    /// to watch it with.
     watched: bool,
-    own: &'a Sender<Job>,
+    own: Sender<Job>,
 }
 
-impl Post<'_> {
+impl GuardianSlot {
     /// Sees to it that a guardian watches, where this program can start one; a new one learns what is
     /// there to guard.
-    fn fill(&mut self, groups: &[i32]) {
+    fn ensure(&mut self, groups: &[i32]) {
         if self.guardian.as_mut().is_some_and(Guardian::is_alive) {
             return;
         }
         let started = server_mark().and_then(Guardian::start);
         self.watched = match &started {
-            Ok(guardian) => guardian.as_ref().is_none_or(|new| watch(new, self.own)),
+            Ok(guardian) => guardian.as_ref().is_none_or(|new| watch(new, &self.own)),
             Err(e) => {
                 log::warn!("no guardian: children may outlive a killed server reason={e}");
                 false
@@ -219,7 +357,7 @@ impl Post<'_> {
     }
 
     /// There is nothing to guard.
-    fn leave(&mut self) {
+    fn dismiss(&mut self) {
         self.watched = true;
         if let Some(guardian) = self.guardian.take() {
             guardian.dismiss();
@@ -244,9 +382,12 @@ fn watch(guardian: &Guardian, own: &Sender<Job>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cancel::Cancel;
     use super::super::command::Command;
     use super::*;
     use std::fs::File;
+    use std::io::Read;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Far more than anything here takes.
     const LIMIT: Duration = Duration::from_secs(60);
@@ -260,32 +401,120 @@ mod tests {
         unix::Prepared::child(&command, &mark, stdio).unwrap().0
     }
 
-    #[test]
-    fn a_spawner_that_has_died_is_made_anew() {
-        let slot = Mutex::new(None);
-        let first = Spawner::get(&slot).unwrap();
-        let lost = first.fork(sleeping()).unwrap();
-        first.jobs.send(Job::Panic).unwrap();
-        // With it go its children.
-        if cfg!(target_os = "linux") {
-            assert!(unix::wait_exit(lost, LIMIT));
-        }
+    fn fork(spawner: &Spawner) -> i32 {
+        let cancel = Cancel::new();
+        let limit = StartLimit::new(Some(LIMIT), &cancel);
+        spawner.fork(sleeping(), &limit).unwrap()
+    }
+
+    fn until(what: &str, condition: impl Fn() -> bool) {
         let begin = Instant::now();
-        while !first.thread.is_finished() && begin.elapsed() < LIMIT {
+        while !condition() {
+            assert!(begin.elapsed() < LIMIT, "waited in vain: {what}");
             std::thread::yield_now();
         }
-        assert!(first.fork(sleeping()).is_err());
-        let second = Spawner::get(&slot).unwrap();
-        let child = second.fork(sleeping()).unwrap();
-        assert!(matches!(unix::state_of(child), unix::State::Runs));
-        unix::kill_child(child);
-        assert!(unix::wait_exit(child, LIMIT));
-        for pid in [lost, child] {
-            second.jobs.send(Job::Ended(pid)).unwrap();
-            while !matches!(unix::state_of(pid), unix::State::NotOurs) {
-                assert!(begin.elapsed() < LIMIT, "it is not reaped");
-                std::thread::yield_now();
-            }
+    }
+
+    fn is_reaped(pid: i32) -> bool {
+        matches!(unix::state_of(pid), unix::State::NotOurs)
+    }
+
+    fn end(spawner: &Spawner, pid: i32) {
+        unix::kill_child(pid);
+        spawner.0.send(Job::Ended(pid)).unwrap();
+        until("it is reaped", || is_reaped(pid));
+    }
+
+    #[test]
+    fn a_panic_ends_neither_the_children_nor_the_guardian() {
+        let spawner = Spawner::start(|| true).unwrap();
+        // It hears what a guardian hears. The end without a farewell is the alarm.
+        let guardian = sleeping().fork().unwrap();
+        let (mut heard, told) = io::pipe().unwrap();
+        let stand_in = Guardian::of(guardian, told);
+        spawner.0.send(Job::Guard(stand_in)).unwrap();
+        let first = fork(&spawner);
+        spawner.0.send(Job::Panic).unwrap();
+        let second = fork(&spawner);
+        for pid in [guardian, first, second] {
+            assert!(matches!(unix::state_of(pid), unix::State::Runs));
         }
+        let expected = format!("+{first}\n+{second}\n");
+        let mut text = vec![0; expected.len()];
+        heard.read_exact(&mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        end(&spawner, first);
+        end(&spawner, second);
+        let expected = format!("-{first}\n-{second}\n");
+        let mut text = vec![0; expected.len()];
+        heard.read_exact(&mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+        unix::kill_child(guardian);
+        until("the guardian is reaped", || {
+            // This program does not start another.
+            let _ = spawner.0.send(Job::Unguarded);
+            is_reaped(guardian)
+        });
+    }
+
+    #[test]
+    fn a_start_waits_for_the_spawner_no_longer_than_it_may() {
+        let spawner = Spawner::start(|| true).unwrap();
+        let (release, held) = bounded(0);
+        spawner.0.send(Job::Hold(held)).unwrap();
+        let cancel = Cancel::new();
+        let limit = StartLimit::new(Some(Duration::from_millis(100)), &cancel);
+        let late = spawner.fork(sleeping(), &limit).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        cancel.cancel();
+        let limit = StartLimit::new(None, &cancel);
+        let cancelled = spawner.fork(sleeping(), &limit).unwrap_err();
+        assert_eq!(cancelled.kind(), io::ErrorKind::Interrupted);
+        drop(release);
+        end(&spawner, fork(&spawner));
+    }
+
+    #[test]
+    fn a_child_that_its_caller_does_not_take_is_killed() {
+        let spawner = Spawner::start(|| true).unwrap();
+        let (reply, answer) = bounded(1);
+        let wanted = Arc::new(());
+        let job = Job::Fork {
+            prepared: Box::new(sleeping()),
+            wanted: Arc::downgrade(&wanted),
+            reply,
+        };
+        spawner.0.send(job).unwrap();
+        until("it is made", || !answer.is_empty());
+        let pid = answer.recv().unwrap().unwrap().pid;
+        until("it is reaped", || is_reaped(pid));
+    }
+
+    #[test]
+    fn no_start_waits_for_the_search_for_leftovers() {
+        static SEARCHING: AtomicBool = AtomicBool::new(false);
+        static DONE: AtomicBool = AtomicBool::new(false);
+        let spawner = Spawner::start(|| {
+            SEARCHING.store(true, Ordering::SeqCst);
+            until("the test is done", || DONE.load(Ordering::SeqCst));
+            false
+        })
+        .unwrap();
+        let guardian = sleeping().fork().unwrap();
+        let (mut heard, told) = io::pipe().unwrap();
+        let stand_in = Guardian::of(guardian, told);
+        spawner.0.send(Job::Guard(stand_in)).unwrap();
+        end(&spawner, fork(&spawner));
+        until("it searches", || SEARCHING.load(Ordering::SeqCst));
+        let child = fork(&spawner);
+        assert!(!DONE.swap(true, Ordering::SeqCst));
+        // What the search found does not count any more: this child may have left something.
+        end(&spawner, child);
+        // In the end nothing is left, and the guardian is dismissed.
+        unix::kill_child(guardian);
+        let mut text = String::new();
+        heard.read_to_string(&mut text).unwrap();
+        assert!(text.ends_with(&format!("-{child}\nbye\n")), "{text:?}");
+        until("the guardian is reaped", || is_reaped(guardian));
     }
 }
