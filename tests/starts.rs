@@ -223,6 +223,47 @@ fn a_program_that_does_not_come_to_run_has_a_deadline() {
     server.session([extension]).echoes("held");
 }
 
+/// A server and a folder on a file system that does not answer; none, with the reason printed, where that cannot
+/// be arranged. The folder is the first one in the server's `PATH`.
+fn with_hung_folder() -> Option<(Live, PathBuf)> {
+    let server = Server::new();
+    let folder = server.root().join("hung");
+    std::fs::create_dir(&folder).unwrap();
+    // What is behind it answers no request, not even the first.
+    let mount = format!(
+        "exec 9<>/dev/fuse && \
+         mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung {folder:?}"
+    );
+    let tried = std::process::Command::new("unshare")
+        .args(["-mr", "sh", "-c", &mount])
+        .output();
+    if !tried.as_ref().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: no file system can be made to hang here: {tried:?}");
+        return None;
+    }
+    let line = format!("{mount} && PATH={folder:?}:$PATH exec \"$0\" \"$@\"");
+    let server = server.through("unshare", &["-mr", "sh", "-c", &line]);
+    Some((server.start(), folder))
+}
+
+#[test]
+fn a_program_on_a_file_system_that_hangs_has_a_deadline() {
+    let Some((server, folder)) = with_hung_folder() else {
+        return;
+    };
+    let rest = server.at_rest();
+    let program = folder.join("program");
+    for command in ["sh", program.to_str().unwrap()] {
+        let extension = Extension::stdio("held", command, &[]);
+        let error = server.refuses(extension.impatient());
+        assert!(error.contains("did not start within 1 s"), "{error}");
+    }
+    server
+        .session([Extension::scripted("one", &Script::new())])
+        .stop();
+    server.returns_to(rest);
+}
+
 /// The working directory may be on the mount that hangs, too; a folder that is gone is the plain case.
 #[test]
 fn a_working_directory_that_is_gone_is_named() {

@@ -279,7 +279,7 @@ impl Context {
         let folders = command::search_path();
         let mut command = match inside {
             None => {
-                let program = command::find(cmd, &self.working_dir, &folders).map_err(failed)?;
+                let program = command::program(cmd, &self.working_dir).map_err(failed)?;
                 let mut command = Command::new(program);
                 command.args(args).current_dir(&self.working_dir);
                 command
@@ -310,7 +310,7 @@ impl Context {
             _ if e.kind() == ErrorKind::Interrupted => {
                 Error::new(name, Phase::Cancelled, e.to_string())
             }
-            None => failed(format!("{cmd:?} could not be started: {e}")),
+            None => failed(command::explain(cmd, &folders, &e)),
             Some(_) => failed(format!("the container runtime could not be started: {e}")),
         })
     }
