@@ -78,8 +78,9 @@
 //! any, since the client may be slow to take them; `analyze` has one for each core. The search for what a child
 //! has left behind has one that reads the environments of other processes. When all children have ended, one
 //! searches now and then for what they have left, until nothing is. Every thread has a name and an owner that
-//! joins it, apart from those writers, which end by themselves when the pipe is closed, a search that a process
-//! holds up, which ends when that does, and the few that end with the process or with the guardian.
+//! joins it, apart from those writers, which end by themselves when the pipe is closed, those searches, which end
+//! by themselves too, however late where a process holds them up, and the few that end with the process or with
+//! the guardian.
 //!
 //! # What input takes in memory
 //!

@@ -301,6 +301,20 @@ fn a_server_leads_a_session_of_its_own() {
     assert_eq!([group, session, terminal], [&pid, &pid, "0"]);
 }
 
+/// What a launcher has left open in gosling is no business of what gosling starts.
+#[test]
+fn a_server_inherits_no_descriptor_but_its_pipes() {
+    let line = "exec 9< /dev/null && exec \"$0\" \"$@\"";
+    let server = Server::new().through("sh", &["-c", line]).start();
+    // Only root may look.
+    if let Ok(file) = std::fs::read_link(format!("/proc/{}/fd/9", server.pid())) {
+        assert_eq!(file, Path::new("/dev/null"), "gosling has it");
+    }
+    let command = "for fd in /proc/$$/fd/*; do echo \"<${fd##*/}>\"; done >&2; exit 1";
+    let error = server.refuses(Extension::shell("spy", command));
+    assert!(error.contains("<2>") && !error.contains("<9>"), "{error}");
+}
+
 /// As a shell runs it.
 #[test]
 fn a_script_that_does_not_name_its_interpreter_runs() {

@@ -170,7 +170,7 @@ mod tests {
             }
             assert!(!found.is_complete && begin.elapsed() < LIMIT);
         }
-        // Those who read them end.
+        // The threads that read them end.
         for pid in &pids[..20] {
             let fifo = folder.join(pid.to_string()).join("environ");
             let both = fs::File::options().read(true).write(true).open(fifo);

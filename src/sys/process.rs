@@ -65,7 +65,7 @@ use std::time::{Duration, Instant};
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
 /// The variable with the key of a server. No child inherits it: who has the key may call us.
 pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
-/// How often a caller that waits for a program to run looks whether it is still wanted.
+/// How often a caller that waits for a program to run checks that it is still wanted.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);

@@ -180,9 +180,10 @@ impl Prepared {
             let pid = libc::fork();
             if pid == 0 {
                 let mut report = above_stdio(self.report.as_raw_fd());
-                let (step, number) = match self.set_up(parent, &mut report) {
-                    true => self.run(&arguments, &mut as_script, &environment),
-                    false => (SET_UP, errno()),
+                let (step, number) = if self.set_up(parent, &mut report) {
+                    self.run(&arguments, &mut as_script, &environment)
+                } else {
+                    (SET_UP, errno())
                 };
                 let [a, b, c, d] = number.to_ne_bytes();
                 let text = [step, a, b, c, d];
@@ -381,7 +382,8 @@ mod tests {
         let lease = File::open(&path).unwrap();
         let begin = std::time::Instant::now();
         let fd = lease.as_raw_fd();
-        // SAFETY: plain integers. Who breaks the lease is told by a signal that is ignored by default.
+        // SAFETY: plain integers. The kernel tells with a signal that is ignored by default that another
+        // process opens the file.
         unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) };
         // SAFETY: plain integers.
         while unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
