@@ -42,15 +42,14 @@ impl Lock {
     /// When the file cannot be read or written.
     pub fn describe(&self, text: &str) -> io::Result<()> {
         let mut file = &self.file;
-        let length = text.len() as u64;
-        let mut old = Vec::new();
-        file.take(length + 1).read_to_end(&mut old)?;
-        if old == text.as_bytes() {
+        let mut old = vec![0; text.len() + 1];
+        let count = file.read(&mut old)?;
+        if &old[..count] == text.as_bytes() {
             return Ok(());
         }
         file.rewind()?;
         file.write_all(text.as_bytes())?;
-        file.set_len(length)
+        file.set_len(text.len() as u64)
     }
 }
 
