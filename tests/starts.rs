@@ -145,6 +145,16 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
             .all(|(_, lease)| lease.is_waited_for())
             .then_some(())
     });
+    // A call of one that is not active yet would wait for the held ones, too.
+    let path = format!("/agent/extensions?session_id={}", session.id);
+    support::until("all others are active", || {
+        let status = server.get(&path).is(200);
+        let all = status.body["extensions"].as_array().unwrap();
+        let active = all
+            .iter()
+            .filter(|extension| extension["state"] == "active");
+        (active.count() == 2 * held.len()).then_some(())
+    });
     for n in 0..held.len() {
         session.echoes(&format!("first{n}"));
         session.echoes(&format!("second{n}"));
