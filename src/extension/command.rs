@@ -110,7 +110,7 @@ fn not_found(cmd: &str, folders: &[PathBuf]) -> String {
     )
 }
 
-/// The file of a [`program`].
+/// The file of a program.
 ///
 /// # Errors
 /// Says what was looked for and where.
