@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn memory_ratio_of_json_rpc() {
-        let dense = |begin: &str, unit: &str, end: &str| filled(MIB / 4, begin, unit, end);
+        let dense = |begin: &str, unit: &str, end: &str| filled(MIB, begin, unit, end);
         let messages = [
             dense(
                 r#"{"jsonrpc":"2.0","id":1,"method":"x","params":["#,
@@ -134,11 +134,11 @@ mod tests {
     #[test]
     fn memory_ratio_of_event_streams() {
         let streams = [
-            filled(MIB / 4, "", "data\n", "\n"),
-            filled(MIB / 4, "data: ", "x", "\n\n"),
-            filled(MIB / 4, "", "data: x\n\n", ""),
-            filled(MIB / 4, "", "x", ""),
-            filled(MIB / 4, "id: ", "x", "\n\n"),
+            filled(MIB, "", "data\n", "\n"),
+            filled(MIB, "data: ", "x", "\n\n"),
+            filled(MIB, "", "data: x\n\n", ""),
+            filled(MIB, "", "x", ""),
+            filled(MIB, "id: ", "x", "\n\n"),
         ];
         at_most(5, "event stream", &streams, |text| {
             let mut decoder = sse::Decoder::new(64 * MIB);
