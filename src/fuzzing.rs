@@ -17,6 +17,9 @@ pub struct Target {
     /// How many bytes of memory one byte of input may take, the check's own included.
     #[cfg_attr(not(fuzzing), expect(dead_code, reason = "only the fuzzer counts"))]
     pub memory: usize,
+    /// How many bytes any input may take beside that, however short it is.
+    #[cfg_attr(not(fuzzing), expect(dead_code, reason = "only the fuzzer counts"))]
+    pub base_memory: usize,
 }
 
 /// Every target.
@@ -39,11 +42,11 @@ pub const TARGETS: &[Target] = &[
     target("template", recipe::fuzzing::template, 3000),
     target("session_import", conversation::fuzzing::import, 600),
     target("patch", builtin::developer::fuzzing::patch, 300),
-    target(
-        "shell_words",
-        builtin::developer::fuzzing::shell_words,
-        1000,
-    ),
+    Target {
+        // A command of any length may fill what there is for words and values.
+        base_memory: 8 << 20,
+        ..target("shell_words", builtin::developer::fuzzing::shell_words, 300)
+    },
     target(
         "image_header",
         builtin::developer::fuzzing::image_header,
@@ -58,6 +61,7 @@ const fn target(name: &'static str, check: fn(&[u8]), memory: usize) -> Target {
         name,
         check,
         memory,
+        base_memory: 512 << 10,
     }
 }
 
