@@ -81,14 +81,18 @@ fn program(server: &Live, name: &str) -> (PathBuf, Lease) {
     (path, lease)
 }
 
+/// Three such programs.
+fn programs(server: &Live) -> Vec<(PathBuf, Lease)> {
+    let names = (0..3).map(|n| format!("held{n}"));
+    names.map(|name| program(server, &name)).collect()
+}
+
 #[test]
 fn a_program_that_does_not_come_to_run_holds_up_no_other() {
     let server = Server::new().start();
     let rest = server.at_rest();
     let script = support::server::as_argument(&Script::new());
-    let held: Vec<_> = (0..3)
-        .map(|n| program(&server, &format!("held{n}")))
-        .collect();
+    let held = programs(&server);
     let begun = held.iter().map(|(path, _)| {
         let held = Extension::stdio("held", path.to_str().unwrap(), &[&script]);
         server.begin_session([held.with("timeout", 3600)])
@@ -128,9 +132,7 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
     let server = Server::new().start();
     let rest = server.at_rest();
     let script = support::server::as_argument(&Script::new());
-    let held: Vec<_> = (0..3)
-        .map(|n| program(&server, &format!("held{n}")))
-        .collect();
+    let held = programs(&server);
     let mut all = Vec::new();
     for (n, (path, _)) in held.iter().enumerate() {
         all.push(Extension::scripted(&format!("first{n}"), &Script::new()));

@@ -123,24 +123,28 @@ fn open_lock(path: &Path) -> Result<File> {
 }
 
 fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {
+    retry(wait, || match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked {
+            path: path.to_owned(),
+            waited: wait,
+        }),
+        Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
+    })
+}
+
+/// Makes an attempt to take a lock, and while another one has it, more of them, until `wait` is over.
+pub(super) fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     const LONGEST_PAUSE: Duration = Duration::from_millis(20);
     let start = Instant::now();
     let mut pause = Duration::from_micros(100);
     loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if start.elapsed() < wait => {
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(LONGEST_PAUSE);
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked {
-                    path: path.to_owned(),
-                    waited: wait,
-                });
-            }
-            Err(TryLockError::Error(source)) => return Err(Error::io("lock", path)(source)),
+        match attempt() {
+            Err(Error::Locked { .. } | Error::AtWork { .. }) if start.elapsed() < wait => {}
+            result => return result,
         }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -6,16 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Error, Result, files};
 use crate::text::printable;
 
 /// The longest description of a process that is shown, in characters.
 const LONGEST: usize = 200;
-
-/// The longest pause between two attempts to take a lock.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// The locks that this process has. Locks are taken and released while it is locked, so that it is always
 /// clear whether a lock that cannot be taken belongs to another process.
@@ -34,16 +31,7 @@ impl TurnLock {
     /// # Errors
     /// [`Error::AtWork`] when the time is up, [`Error::Io`].
     pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
-        let start = Instant::now();
-        let mut pause = Duration::from_micros(100);
-        let lock = loop {
-            match try_acquire(&mut lock_ours(), &path, true) {
-                Err(Error::AtWork { .. }) if start.elapsed() < wait => {}
-                lock => break lock?,
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE);
-        };
+        let lock = files::retry(wait, || try_acquire(&mut lock_ours(), &path, true))?;
         // The lock holds all the same.
         let _ = lock.describe(&format!("{}\n", this_process()));
         Ok(TurnLock {

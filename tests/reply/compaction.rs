@@ -36,6 +36,12 @@ fn seen(session: &Session<'_>) -> Vec<String> {
     .collect()
 }
 
+/// Gives the session a model whose context is soon full.
+fn uses_small(session: &Session<'_>) {
+    let choice = json!({"model": "small", "context_limit": 8_000});
+    session.uses(choice).is(200);
+}
+
 #[test]
 fn a_conversation_that_fills_the_context_is_summed_up() {
     let server = Server::scripted(talker()).start();
@@ -241,8 +247,7 @@ fn thrifty() -> Value {
 fn what_the_model_counts_is_believed_also_after_a_restart() {
     let server = Server::scripted(thrifty()).start();
     let session = server.session([]);
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     let id = session.id.clone();
     let undisturbed = |server: &crate::support::server::Live, text: &str| {
         let turn = server.known(&id).say(text).finishes();
@@ -268,8 +273,7 @@ fn what_the_model_counts_is_believed_also_after_a_restart() {
 fn what_came_since_the_model_counted_is_estimated() {
     let server = Server::scripted(thrifty()).start();
     let session = server.session([]);
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     session.say("one").finishes();
     let id = session.id.clone();
     let server = server.restart();
@@ -285,8 +289,7 @@ fn what_came_since_the_model_counted_is_estimated() {
 fn the_counts_say_how_full_the_context_is_after_a_summary() {
     let server = Server::scripted(thrifty()).start();
     let session = server.session([]);
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     let before = session.say("five").finishes().tokens();
     assert_eq!(before["totalTokens"], 7_200);
     session.say("/compact").finishes();
@@ -316,8 +319,7 @@ fn what_only_the_user_sees_does_not_fill_the_context() {
     ]});
     let server = Server::scripted(calls).start();
     let session = server.session([Extension::scripted("one", &script)]);
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     for _ in 0..2 {
         let turn = session.say("draw").finishes().says("There it is.");
         assert_eq!(turn.notices("inlineMessage"), [""; 0]);
@@ -340,8 +342,7 @@ fn an_import_whose_messages_were_summed_up_is_measured_anew() {
     let imported = imported.is(200).body;
     let session = server.known(imported["id"].as_str().expect("an id"));
     session.resume();
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     let turn = session.say("six").finishes();
     let notices = turn.notices("inlineMessage");
     assert!(
@@ -356,8 +357,7 @@ fn an_import_whose_messages_were_summed_up_is_measured_anew() {
 fn the_count_of_a_conversation_that_the_client_replaced_is_forgotten() {
     let server = Server::scripted(thrifty()).start();
     let session = server.session([]);
-    let choice = json!({"model": "small", "context_limit": 8_000});
-    session.uses(choice).is(200);
+    uses_small(&session);
     session.say("five").finishes();
     // An answer to no call ends the turn before the model is asked.
     let result = json!({"status": "success", "value": {"content": []}});
