@@ -16,9 +16,10 @@ pub fn printable(text: &str, limit: usize) -> String {
             out.push('…');
             break;
         }
-        match is_invisible(c) {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
+        if is_invisible(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
         }
     }
     out

@@ -58,9 +58,10 @@ fn names(extensions: &Value) -> Vec<String> {
 fn sorted(session: &Value) -> (Vec<String>, Vec<String>) {
     let data = &session["extension_data"];
     let off = &data["imported.v0"]["switched_off"];
-    let off = match off.is_null() {
-        true => Vec::new(),
-        false => names(off),
+    let off = if off.is_null() {
+        Vec::new()
+    } else {
+        names(off)
     };
     (names(&data["enabled_extensions.v0"]["extensions"]), off)
 }

@@ -14,9 +14,10 @@ fn name_by(answer: String) -> String {
         }
         let body: serde_json::Value = serde_json::from_str(&seen.body).unwrap();
         let limits = ["max_tokens", "max_completion_tokens"].map(|key| body[key].as_u64());
-        match limits.into_iter().flatten().any(|limit| limit < 4_000) {
-            true => Reply::stream(thought("The user wants") + &finish("length") + DONE),
-            false => Reply::stream(&answer),
+        if limits.into_iter().flatten().any(|limit| limit < 4_000) {
+            Reply::stream(thought("The user wants") + &finish("length") + DONE)
+        } else {
+            Reply::stream(&answer)
         }
     });
     let server = Server::new()

@@ -170,9 +170,10 @@ impl Developer {
     fn write(&self, path: &Path, dir: &Path, text: &str) -> Result<CallToolResult, String> {
         let mut history = lock(&self.edits);
         let real = files::target(path, dir)?;
-        let before = match real.exists() {
-            true => Some(files::content(&real)?),
-            false => None,
+        let before = if real.exists() {
+            Some(files::content(&real)?)
+        } else {
+            None
         };
         let said = match before {
             None => {
