@@ -33,10 +33,18 @@ impl Drop for TempDir {
 
 pub fn temp_dir() -> TempDir {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("gosling-test-{}-{n}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    TempDir(path)
+    loop {
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("gosling-test-{}-{n}", std::process::id()));
+        match std::fs::create_dir(&path) {
+            // An earlier process of this id was killed and left it.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => {
+                made.unwrap();
+                return TempDir(path);
+            }
+        }
+    }
 }
 
 /// Writes a script that can be run.
