@@ -175,6 +175,8 @@ fn redirected(location: &str) {
         assert!(!to.path().split('/').any(|part| part == ".."), "{to}");
     }
     if redirect::is_same_origin(&base, &to) {
-        assert_eq!((to.host(), to.port_u16()), (Some("h"), Some(444)));
+        let host = to.host().expect("an absolute URI has a host");
+        assert!(host.eq_ignore_ascii_case("h"), "{to}");
+        assert_eq!(to.port_u16(), Some(444), "{to}");
     }
 }
