@@ -194,6 +194,7 @@ pub mod fuzzing;
 mod fuzzing;
 pub mod http;
 mod json;
+pub mod manual;
 pub mod mcp;
 #[cfg(test)]
 mod memory_ratio;

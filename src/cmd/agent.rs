@@ -9,7 +9,7 @@ use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::sync::Arc;
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 usage: gosling agent [OPTIONS]
 
 Serves Goose's HTTP API. An option wins over its variable.

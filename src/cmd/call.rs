@@ -13,7 +13,7 @@ use std::env;
 use std::fmt::Write;
 use std::sync::Arc;
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 usage: gosling call (--server 'CMD ARGS' | --url URL) [OPTIONS] [TOOL [JSON]]
 example: gosling call --server 'gosling mcp demo' add '{\"a\": 1, \"b\": 2}'
 

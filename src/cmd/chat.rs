@@ -22,7 +22,7 @@ use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 usage: gosling chat [OPTIONS]
 example: gosling chat --provider scripted --with-builtin demo
 

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 usage: gosling demo [OPTIONS] [-- CMD ARGS...]
 
 Starts gosling in a temporary folder on a free port and drives it as a client would: activates an

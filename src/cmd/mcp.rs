@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-const HELP: &str = "\
+pub(super) const HELP: &str = "\
 usage: gosling mcp NAME [OPTIONS]
 
 Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends or a signal comes; or

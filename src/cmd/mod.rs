@@ -8,6 +8,7 @@ mod call;
 mod chat;
 mod client;
 mod demo;
+mod help;
 mod logging;
 mod mcp;
 mod serve;
@@ -21,25 +22,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
-
-const HELP: &str = "\
-gosling: a small server that speaks Goose's HTTP API and runs MCP extensions
-
-usage: gosling COMMAND [OPTIONS]
-
-commands:
-  agent   serve the API; a drop-in for `goosed agent`
-  chat    talk to a model, in the terminal or through a pipe
-  demo    show a whole session with an MCP server, step by step
-  call    call one tool of an MCP server, without starting `agent`
-  mcp     be one of the MCP servers that gosling ships, on stdin and stdout or over HTTP
-
-options:
-  -h, --help      show help, also after a command
-  -V, --version   show the version
-
-exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense
-";
 
 /// What a wrong command line is told when no command is known.
 const HINT: &str = "\ntry `gosling --help`";
@@ -108,7 +90,7 @@ pub fn main() -> ExitCode {
 fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Failure> {
     let command = match parser.next()? {
         None => return Err(Failure::Usage("no command given".to_owned() + HINT)),
-        Some(Short('h') | Long("help")) => return print(HELP),
+        Some(Short('h') | Long("help")) => return print(&help::overview()),
         Some(Short('V') | Long("version")) => {
             return print(concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n"));
         }
@@ -124,7 +106,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),
         Some("mcp") => mcp::run(parser),
-        Some("help") => return print(HELP),
+        Some("help") => help::run(parser),
         _ => {
             let reason = format!("there is no command {command:?}");
             return Err(Failure::Usage(reason + HINT));

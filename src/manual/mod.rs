@@ -1,0 +1,89 @@
+//! The manual: one page a topic, printed by `gosling help TOPIC` and part of this documentation.
+//!
+//! The pages are Markdown that also reads well as plain text, with lines of at most 80 columns. In a
+//! page, a block marked `sh` runs as it is, without a network, in an empty root folder; `tests/manual.rs`
+//! runs each of them. A block that cannot run there is marked `console`, and the text before it says what
+//! it needs.
+
+/// A page of the manual.
+#[derive(Debug)]
+pub struct Topic {
+    /// What `gosling help` takes.
+    pub name: &'static str,
+    /// What the page is about, in less than a line.
+    pub summary: &'static str,
+    /// The page, in Markdown.
+    pub text: &'static str,
+}
+
+macro_rules! topic {
+    ($name:literal, $summary:literal) => {
+        Topic {
+            name: $name,
+            summary: $summary,
+            text: include_str!(concat!($name, ".md")),
+        }
+    };
+}
+
+/// All pages, in the order in which `gosling help` lists them.
+pub const TOPICS: &[Topic] = &[
+    topic!("configuration", "files, settings and environment variables"),
+    topic!(
+        "models",
+        "choosing a provider and a model; your own providers"
+    ),
+    topic!(
+        "scripted",
+        "answers from a file, to try a set-up without a model"
+    ),
+    topic!("chat", "`gosling chat`, in the terminal and through a pipe"),
+    topic!(
+        "extensions",
+        "MCP servers: their entries, names, restarts and refusals"
+    ),
+    topic!("builtins", "`developer`, `memory`, `todo` and `demo`"),
+    topic!("containers", "running extensions in Docker or Podman"),
+    topic!(
+        "api",
+        "all routes, and gosling's own additions with examples"
+    ),
+    topic!("limits", "sizes, counts and timeouts"),
+    topic!(
+        "security",
+        "keys, secrets, what is isolated and what is not"
+    ),
+    topic!("processes", "how MCP servers and their children end"),
+    topic!(
+        "logs",
+        "where they are, what is in them, how long they are kept"
+    ),
+    topic!("embedding", "gosling as a library of a Rust program"),
+];
+
+#[doc = include_str!("configuration.md")]
+pub mod configuration {}
+#[doc = include_str!("models.md")]
+pub mod models {}
+#[doc = include_str!("scripted.md")]
+pub mod scripted {}
+#[doc = include_str!("chat.md")]
+pub mod chat {}
+#[doc = include_str!("extensions.md")]
+pub mod extensions {}
+#[doc = include_str!("builtins.md")]
+pub mod builtins {}
+#[doc = include_str!("containers.md")]
+pub mod containers {}
+#[doc = include_str!("api.md")]
+pub mod api {}
+#[doc = include_str!("limits.md")]
+pub mod limits {}
+#[doc = include_str!("security.md")]
+pub mod security {}
+#[doc = include_str!("processes.md")]
+pub mod processes {}
+#[doc = include_str!("logs.md")]
+pub mod logs {}
+#[doc = include_str!("embedding.md")]
+pub mod embedding {}
