@@ -1,5 +1,5 @@
 //! One turn: what the user said goes to the model, the calls that it wants are made, what they give goes
-//! back to it, until it has no more to ask. CORE §7.4; guide §6.
+//! back to it, until it has no more to ask. CORE §7.4; GUIDE §6.
 //!
 //! The turn runs in the thread of whoever asked. Everything it says goes out as an [`Event`], and is
 //! in the session's journal before the next request to the model.

@@ -59,6 +59,10 @@ pub const TOPICS: &[Topic] = &[
         "where they are, what is in them, how long they are kept"
     ),
     topic!("embedding", "gosling as a library of a Rust program"),
+    topic!(
+        "contract",
+        "what Goose's clients require, where it is met, and its tests"
+    ),
 ];
 
 #[doc = include_str!("configuration.md")]
@@ -87,3 +91,5 @@ pub mod processes {}
 pub mod logs {}
 #[doc = include_str!("embedding.md")]
 pub mod embedding {}
+#[doc = include_str!("contract.md")]
+pub mod contract {}

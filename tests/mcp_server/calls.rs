@@ -1,4 +1,4 @@
-//! Calls of tools: SERVER_REQUIREMENTS §5.1, §5.4, §9.2; MCP 2025-11-25, server/tools, and
+//! Calls of tools: SERVER §5.1, §5.4, §9.2; MCP 2025-11-25, server/tools, and
 //! basic/utilities: cancellation, progress.
 
 use crate::client::*;

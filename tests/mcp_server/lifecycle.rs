@@ -1,4 +1,4 @@
-//! Messages and the life cycle: SERVER_REQUIREMENTS §3 and §8; MCP 2025-11-25, basic.
+//! Messages and the life cycle: SERVER §3 and §8; MCP 2025-11-25, basic.
 
 use crate::client::*;
 use crate::lab::*;

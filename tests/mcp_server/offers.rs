@@ -1,4 +1,4 @@
-//! Resources, prompts and pages: SERVER_REQUIREMENTS §5.2, §5.3 and §6.
+//! Resources, prompts and pages: SERVER §5.2, §5.3 and §6.
 
 use crate::client::*;
 use crate::lab::*;

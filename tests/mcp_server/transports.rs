@@ -1,4 +1,4 @@
-//! The loops around a connection, over pipes and over memory: SERVER_REQUIREMENTS §4.2.
+//! The loops around a connection, over pipes and over memory: SERVER §4.2.
 
 use crate::client::*;
 use crate::lab::*;
