@@ -4,9 +4,10 @@ mod support;
 
 use gosling::builtin::Unsaved;
 use gosling::extension::{
-    Bounds, Callbacks, Containers, Context, ExtensionConfig, Manager, Origin, Updated, resources,
+    Containers, Context, ExtensionConfig, Limits, Manager, OnResourceUpdated, Origin,
+    ServerRequestHandler, resource_tools,
 };
-use gosling::mcp::client::Call;
+use gosling::mcp::client::CallOptions;
 use gosling::mcp::jsonrpc::{ErrorObject, RawJson};
 use gosling::mcp::types::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams,
@@ -33,7 +34,7 @@ impl Desk {
     }
 }
 
-impl Callbacks for Desk {
+impl ServerRequestHandler for Desk {
     fn sample(
         &self,
         from: Origin<'_>,
@@ -58,7 +59,7 @@ impl Callbacks for Desk {
     }
 }
 
-fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
+fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
     Manager::new(Context {
         session_id: "s".to_owned(),
         working_dir: std::env::temp_dir(),
@@ -66,11 +67,11 @@ fn manager(callbacks: Option<Arc<dyn Callbacks>>) -> Manager {
         paths: Arc::new(Paths::under(&std::env::temp_dir())),
         data: Arc::new(Unsaved::default()),
         offline: true,
-        bounds: Bounds::default(),
+        limits: Limits::default(),
         roots: false,
         log_level: None,
         containers: Containers::default(),
-        callbacks,
+        request_handler,
     })
 }
 
@@ -101,9 +102,9 @@ fn what_a_server_asks_comes_with_its_extension_and_the_call() {
     let desk = Arc::new(Desk::default());
     let manager = manager(Some(desk.clone()));
     add(&manager, scripted("My Forms", &script));
-    let call = Call {
+    let call = CallOptions {
         label: Some("call-1"),
-        ..Call::default()
+        ..CallOptions::default()
     };
     let result = manager.call("myforms__ask", &raw(json!({})), call, &Cancel::new());
     let told: Value = serde_json::from_str(&text(&result.unwrap())).unwrap();
@@ -177,9 +178,9 @@ fn a_model_reads_resources_with_two_tools() {
     add(&manager, scripted("library", &script));
     add(&manager, scripted("broken", &broken));
     assert!(manager.has_resources());
-    let tools = resources::tools();
+    let tools = resource_tools::tools();
     let run = |n: usize, arguments: Value| {
-        resources::run(&manager, &tools[n].name, &raw(arguments), &Cancel::new())
+        resource_tools::run(&manager, &tools[n].name, &raw(arguments), &Cancel::new())
     };
     let list = text(&run(0, json!({})));
     assert!(list.starts_with("library: a://1 (one, first)\n"), "{list}");
@@ -228,13 +229,13 @@ fn subscriptions_are_told_and_outlive_the_connection() {
     add(&manager, scripted("plain", &Script::new()));
     let told = Arc::new(AtomicUsize::new(0));
     let counted = told.clone();
-    let updated: Updated = Arc::new(move || {
+    let updated: OnResourceUpdated = Arc::new(move || {
         counted.fetch_add(1, Ordering::SeqCst);
     });
     let cancel = Cancel::new();
     let subscribe =
         |extension: &str, uri: &str| manager.subscribe(extension, uri, updated.clone(), &cancel);
-    let call = |tool: &str| manager.call(tool, &raw(json!({})), Call::default(), &cancel);
+    let call = |tool: &str| manager.call(tool, &raw(json!({})), CallOptions::default(), &cancel);
     assert!(
         subscribe("plain", "a://x").is_err(),
         "it does not declare that"

@@ -6,12 +6,15 @@ mod http_peer;
 mod support;
 
 use gosling::mcp::Error;
-use gosling::mcp::client::{Call, Client, Deaf, Handler, Listener, Observer, Options};
+use gosling::mcp::client::{
+    CallObserver, CallOptions, Client, IgnoreNotifications, NotificationHandler, Options,
+    RequestHandler,
+};
 use gosling::mcp::jsonrpc::ErrorObject;
-use gosling::mcp::pending::Patience;
+use gosling::mcp::pending_requests::RequestTimeouts;
 use gosling::mcp::transport::Transport;
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::memory::{self, Memory, Outbox};
+use gosling::mcp::transport::memory::{self, MemoryTransport, Outbox};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use gosling::mcp::types::{
     CallToolResult, Content, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
@@ -66,7 +69,7 @@ impl Host {
     }
 }
 
-impl Handler for Host {
+impl RequestHandler for Host {
     fn sample(
         &self,
         caller: Option<&str>,
@@ -180,8 +183,8 @@ fn serve(end: memory::ServerEnd, heard: Sender<Value>) {
     }
 }
 
-fn connect(options: Options, listener: Arc<dyn Listener>) -> (Client, Server) {
-    let (transport, end): (Memory, _) = memory::pair();
+fn connect(options: Options, listener: Arc<dyn NotificationHandler>) -> (Client, Server) {
+    let (transport, end): (MemoryTransport, _) = memory::pair();
     let (sender, heard) = channel();
     let outbox = end.outbox();
     thread::spawn(move || serve(end, sender));
@@ -198,19 +201,19 @@ fn connect(options: Options, listener: Arc<dyn Listener>) -> (Client, Server) {
 
 fn with(host: &Arc<Host>) -> Options {
     let mut options = Options::new("peer");
-    options.handler = Some(host.clone());
+    options.request_handler = Some(host.clone());
     options
 }
 
-fn call(client: &Client, call: Call<'_>, cancel: &Cancel) -> Result<CallToolResult, Error> {
+fn call(client: &Client, call: CallOptions<'_>, cancel: &Cancel) -> Result<CallToolResult, Error> {
     let nothing = RawValue::from_string("{}".to_owned()).unwrap();
     client.call_tool("tool", &nothing, call, cancel)
 }
 
-fn labelled(label: &str) -> Call<'_> {
-    Call {
+fn labelled(label: &str) -> CallOptions<'_> {
+    CallOptions {
         label: Some(label),
-        ..Call::default()
+        ..CallOptions::default()
     }
 }
 
@@ -223,7 +226,7 @@ fn said(result: Result<CallToolResult, Error>) -> String {
 type Heard = Arc<Mutex<Vec<String>>>;
 
 /// Notes the method and what was said, both in one word.
-fn observer() -> (Observer, Heard) {
+fn observer() -> (CallObserver, Heard) {
     let heard = Heard::default();
     let notes = heard.clone();
     let observe = move |method: &str, params: Option<&RawValue>| {
@@ -236,14 +239,14 @@ fn observer() -> (Observer, Heard) {
     (Arc::new(observe), heard)
 }
 
-fn observed(observer: &Observer) -> Call<'static> {
-    Call {
+fn observed(observer: &CallObserver) -> CallOptions<'static> {
+    CallOptions {
         observer: Some(observer.clone()),
         label: None,
     }
 }
 
-impl Listener for Host {
+impl NotificationHandler for Host {
     fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
         self.completed.lock().unwrap().push(method.to_owned());
     }
@@ -298,7 +301,7 @@ fn a_call_without_observer_leaves_the_log_to_the_listener() {
     let (client, server) = connect(Options::new("peer"), host.clone());
     let (second, heard) = observer();
     thread::scope(|scope| {
-        let one = scope.spawn(|| call(&client, Call::default(), &Cancel::new()));
+        let one = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
         let id_one = server.call();
         let two = scope.spawn(|| call(&client, observed(&second), &Cancel::new()));
         let id_two = server.call();
@@ -314,7 +317,7 @@ fn a_call_without_observer_leaves_the_log_to_the_listener() {
 
 #[test]
 fn what_no_handler_answers_is_neither_declared_nor_answered() {
-    let (_client, server) = connect(Options::new("peer"), Arc::new(Deaf));
+    let (_client, server) = connect(Options::new("peer"), Arc::new(IgnoreNotifications));
     assert_eq!(server.initialize["params"]["capabilities"], json!({}));
     server.ask(1, "elicitation/create", form("x"));
     let answer = server.next();
@@ -324,7 +327,7 @@ fn what_no_handler_answers_is_neither_declared_nor_answered() {
     );
 
     let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(Deaf));
+    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     assert_eq!(
         server.initialize["params"]["capabilities"],
         json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}})
@@ -336,7 +339,7 @@ fn what_no_handler_answers_is_neither_declared_nor_answered() {
 #[test]
 fn requests_are_answered_with_what_the_handler_says() {
     let host = Arc::new(Host::default());
-    let (client, server) = connect(with(&host), Arc::new(Deaf));
+    let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     thread::scope(|scope| {
         let running = scope.spawn(|| call(&client, labelled("call-7"), &Cancel::new()));
         let id = server.call();
@@ -376,7 +379,7 @@ fn requests_are_answered_with_what_the_handler_says() {
 #[test]
 fn what_may_not_be_asked_never_reaches_the_handler() {
     let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(Deaf));
+    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     let ask = |url: Value| {
         let params = json!({"mode": "url", "message": "m", "url": url, "elicitationId": "e"});
         server.ask(1, "elicitation/create", params);
@@ -416,7 +419,7 @@ fn what_may_not_be_asked_never_reaches_the_handler() {
 #[test]
 fn a_handler_that_panics_is_an_error_of_the_client() {
     let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(Deaf));
+    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     server.ask(1, "elicitation/create", form("panic"));
     assert_eq!(server.next()["error"]["code"], -32603);
     server.ask(1, "elicitation/create", form("fine"));
@@ -426,7 +429,7 @@ fn a_handler_that_panics_is_an_error_of_the_client() {
 #[test]
 fn only_so_many_requests_are_answered_at_once_and_a_withdrawn_one_not_at_all() {
     let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(Deaf));
+    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     for id in 0..8 {
         server.ask(id, "elicitation/create", form("wait"));
     }
@@ -454,7 +457,7 @@ fn only_so_many_requests_are_answered_at_once_and_a_withdrawn_one_not_at_all() {
 fn the_end_of_a_connection_ends_what_is_being_answered() {
     for end in ["closed here", "closed there", "broken off"] {
         let host = Arc::new(Host::default());
-        let (client, server) = connect(with(&host), Arc::new(Deaf));
+        let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
         server.ask(1, "elicitation/create", form("wait"));
         until("it is asked", || (host.asked().len() == 1).then_some(()));
         match end {
@@ -474,10 +477,10 @@ fn the_end_of_a_connection_ends_what_is_being_answered() {
 #[test]
 fn a_call_that_is_given_up_takes_its_questions_along() {
     let host = Arc::new(Host::default());
-    let (client, server) = connect(with(&host), Arc::new(Deaf));
+    let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
     let cancel = Cancel::new();
     thread::scope(|scope| {
-        let running = scope.spawn(|| call(&client, Call::default(), &cancel));
+        let running = scope.spawn(|| call(&client, CallOptions::default(), &cancel));
         server.call();
         server.ask(1, "elicitation/create", form("wait"));
         until("it is asked", || (host.asked().len() == 1).then_some(()));
@@ -499,13 +502,13 @@ fn a_call_that_is_given_up_takes_its_questions_along() {
 fn no_deadline_passes_while_the_server_waits_for_us() {
     let host = Arc::new(Host::slow(Duration::from_millis(600)));
     let mut options = with(&host);
-    options.patience = Patience {
-        quiet: Duration::from_millis(200),
+    options.timeouts = RequestTimeouts {
+        idle: Duration::from_millis(200),
         total: Duration::from_secs(20),
     };
-    let (client, server) = connect(options, Arc::new(Deaf));
+    let (client, server) = connect(options, Arc::new(IgnoreNotifications));
     thread::scope(|scope| {
-        let running = scope.spawn(|| call(&client, Call::default(), &Cancel::new()));
+        let running = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
         let id = server.call();
         server.ask(1, "elicitation/create", form("slowly"));
         server.next();
@@ -513,7 +516,7 @@ fn no_deadline_passes_while_the_server_waits_for_us() {
         assert_eq!(said(running.join().unwrap()), "late and welcome");
 
         let begin = Instant::now();
-        let running = scope.spawn(|| call(&client, Call::default(), &Cancel::new()));
+        let running = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
         server.call();
         server.ask(2, "elicitation/create", form("slowly"));
         let outcome = running.join().unwrap();
@@ -524,10 +527,10 @@ fn no_deadline_passes_while_the_server_waits_for_us() {
 
 #[test]
 fn a_call_that_needs_the_user_elsewhere_first_says_where() {
-    let (client, server) = connect(Options::new("peer"), Arc::new(Deaf));
+    let (client, server) = connect(Options::new("peer"), Arc::new(IgnoreNotifications));
     let refuse = |elicitations: Value| {
         thread::scope(|scope| {
-            let running = scope.spawn(|| call(&client, Call::default(), &Cancel::new()));
+            let running = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
             let id = server.call();
             let error = json!({
                 "code": -32042, "message": "sign in", "data": {"elicitations": elicitations},
@@ -571,9 +574,15 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let transport: Arc<dyn Transport> = Arc::new(transport);
     let host = Arc::new(Host::default());
-    let client = Client::connect(transport, with(&host), Arc::new(Deaf), &Cancel::new()).unwrap();
+    let client = Client::connect(
+        transport,
+        with(&host),
+        Arc::new(IgnoreNotifications),
+        &Cancel::new(),
+    )
+    .unwrap();
     let (observer, heard) = observer();
-    let follow = Call {
+    let follow = CallOptions {
         observer: Some(observer),
         label: Some("c1"),
     };
@@ -654,7 +663,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
     let client = Client::connect(
         Arc::new(transport),
         with(&host),
-        Arc::new(Deaf),
+        Arc::new(IgnoreNotifications),
         &Cancel::new(),
     )
     .unwrap();
@@ -663,14 +672,14 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
     let nothing = to_raw_value(&json!({})).unwrap();
     thread::scope(|scope| {
         let first = scope.spawn(|| {
-            let call = Call {
+            let call = CallOptions {
                 observer: Some(older),
                 label: Some("older"),
             };
             client.call_tool("older", &nothing, call, &Cancel::new())
         });
         peer.wait_for("the older call", |seen| seen.body.contains("\"older\""));
-        let follow = Call {
+        let follow = CallOptions {
             observer: Some(newer),
             label: Some("newer"),
         };

@@ -8,7 +8,7 @@ mod http_client;
 mod http_peer;
 
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
+use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use http_client::{Client, event, result, threads, usual, wait_until};
 use http_peer::{PATIENCE, Peer, Then, accepted, answer, begin_events, chunk, json, send, silence};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -198,7 +198,10 @@ fn a_404_with_a_session_says_that_the_server_forgot_it() {
     client.initialize();
     client.request(1, "ping");
     let error = client.log.failure(1);
-    assert!(matches!(error, TransportError::Forgotten { code: 404, .. }));
+    assert!(matches!(
+        error,
+        TransportError::SessionExpired { code: 404, .. }
+    ));
     assert!(error.to_string().contains("forgot the session"), "{error}");
 }
 
@@ -309,9 +312,9 @@ fn forgetting_a_request_frees_its_thread_and_leaves_the_others_alone() {
         peer.wait_for("request", |seen| seen.id() == id.to_string());
     }
     client.log.message("\"x\"");
-    client.transport.forget(1);
-    client.transport.forget(2);
-    client.transport.forget(99);
+    client.transport.abandon(1);
+    client.transport.abandon(2);
+    client.transport.abandon(99);
     wait_until("one thread left", || threads("mcp forget") <= 1);
     go.wait();
     assert_eq!(client.log.message("\"id\":3"), result(3));
@@ -405,7 +408,7 @@ fn what_was_cancelled_is_still_said_before_closing() {
     client.request(1, "tools/call");
     peer.wait_for("call", |seen| seen.id() == "1");
     client.notify("slow");
-    client.transport.forget(1);
+    client.transport.abandon(1);
     client.notify("cancelled");
     client.transport.close();
     let said = peer.seen();
@@ -416,7 +419,7 @@ fn what_was_cancelled_is_still_said_before_closing() {
 #[test]
 fn a_receiver_may_close_from_within() {
     struct Closer(Mutex<Option<Arc<HttpTransport>>>, Condvar);
-    impl Receiver for Closer {
+    impl MessageHandler for Closer {
         fn message(&self, _: &[u8], _: Stream) {
             let transport = self.0.lock().unwrap().take();
             transport.unwrap().close();
@@ -534,7 +537,7 @@ fn what_needs_no_answer_goes_out_in_order_and_after_the_requests_before_it() {
         client.notify(&format!("after{round}"));
         let last = format!("after{round}\"");
         peer.wait_for("last of the round", |seen| seen.body.contains(&last));
-        client.transport.forget(round);
+        client.transport.abandon(round);
     }
     let position = |part: String| {
         let seen = peer.seen();

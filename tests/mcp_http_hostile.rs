@@ -56,7 +56,7 @@ fn whoever_trickles_is_left_as_soon_as_nobody_waits() {
         thread::sleep(Duration::from_millis(50));
         // Others are not held up by it.
         assert_eq!(client.call(2, "ping"), result(2), "{name}");
-        client.transport.forget(1);
+        client.transport.abandon(1);
         wait_until(name, || threads("mcp trickle") == 0);
     }
 }
@@ -182,7 +182,7 @@ fn a_wait_of_three_thousand_years_ends_with_whoever_waits() {
     client.log.message("\"n\":1");
     client.log.message("\"n\":2");
     assert_eq!(client.call(2, "ping"), result(2));
-    client.transport.forget(1);
+    client.transport.abandon(1);
     wait_until("one thread left", || threads("mcp eternal") == 1);
     client.transport.close();
     wait_until("no thread left", || threads("mcp eternal") == 0);
@@ -212,7 +212,7 @@ fn a_stream_that_ends_whenever_it_is_resumed_is_resumed_at_a_walk() {
     let client = Client::of(&peer, "walk");
     client.request(1, "tools/call");
     wait_until("some attempts", || times.lock().unwrap().len() >= 10);
-    client.transport.forget(1);
+    client.transport.abandon(1);
     wait_until("no thread left", || threads("mcp walk") == 0);
     let times = times.lock().unwrap();
     let took = times[9] - times[0];
@@ -319,7 +319,7 @@ fn the_servers_own_stream_is_bounded_too() {
     peer.wait_for("GET", |seen| seen.method == "GET");
     wait_until("the stream is left", || threads("mcp endless") == 0);
     client.request(1, "tools/call");
-    client.transport.forget(1);
+    client.transport.abandon(1);
     assert_eq!(client.call(2, "ping"), result(2));
     let gets = peer.seen().into_iter().filter(|seen| seen.method == "GET");
     assert_eq!(gets.count(), 1);

@@ -190,7 +190,7 @@ fn each_way_to_refuse_has_an_error_of_its_own_kind() {
         assert!(matches!(kind(head), TransportError::Denied(_)), "{head}");
     }
     let after = |head| match kind(head) {
-        TransportError::Busy { after, .. } => after,
+        TransportError::TooManyRequests { after, .. } => after,
         other => panic!("{other:?}"),
     };
     assert_eq!(after("429 Busy"), None);
@@ -404,7 +404,7 @@ fn an_answer_that_breaks_off_is_told_from_what_never_arrived() {
         client.request(1, "tools/call");
         let error = client.log.failure(1);
         assert!(
-            matches!(error, TransportError::Broken(_)),
+            matches!(error, TransportError::ResponseLost(_)),
             "{half:?}: {error:?}"
         );
         assert!(error.to_string().contains(&peer.url), "{error}");
@@ -483,7 +483,10 @@ fn an_answer_that_can_come_nowhere_any_more_is_an_error_at_once() {
         let begin = Instant::now();
         client.request(1, "tools/call");
         let error = client.log.failure(1);
-        assert!(matches!(error, TransportError::Broken(_)), "{error:?}");
+        assert!(
+            matches!(error, TransportError::ResponseLost(_)),
+            "{error:?}"
+        );
         assert!(
             begin.elapsed() < Duration::from_secs(10),
             "{:?}",
@@ -521,7 +524,10 @@ fn a_stream_that_is_answered_otherwise_when_it_is_resumed_is_an_error_at_once() 
         let begin = Instant::now();
         client.request(1, "tools/call");
         let error = client.log.failure(1);
-        assert!(matches!(error, TransportError::Broken(_)), "{error:?}");
+        assert!(
+            matches!(error, TransportError::ResponseLost(_)),
+            "{error:?}"
+        );
         assert!(error.to_string().ends_with(said), "{head}: {error}");
         assert!(
             begin.elapsed() < Duration::from_secs(10),

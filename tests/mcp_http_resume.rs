@@ -281,7 +281,7 @@ fn a_stream_that_breaks_in_mid_event_is_resumed_again_and_again() {
     client.request(1, "tools/call");
     wait_until("resumed thrice", || resumes(&peer).len() >= 4);
     assert_eq!(resumes(&peer)[..4], ["a", "c", "d", "d"]);
-    client.transport.forget(1);
+    client.transport.abandon(1);
     wait_until("no thread left", || threads("mcp broken") == 0);
     assert_eq!(client.log.messages(), ["{\"n\":1}", "{\"n\":2}"]);
     assert_eq!(client.log.failures(), 0);
@@ -299,7 +299,10 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
         client.request(1, "tools/call");
         let error = client.log.failure(1);
         // As a status it would mean that the request itself was refused.
-        assert!(matches!(error, TransportError::Broken(_)), "{error:?}");
+        assert!(
+            matches!(error, TransportError::ResponseLost(_)),
+            "{error:?}"
+        );
         let (error, code) = (error.to_string(), &status[..3]);
         let reason = format!(
             "ended its event stream without an answer, and it does not let it be resumed \
@@ -387,7 +390,7 @@ fn nobody_waits_to_resume_what_was_forgotten_or_closed() {
     // Both are waiting by then, most likely; it must be soon in any case.
     thread::sleep(Duration::from_millis(100));
     assert_eq!(threads("mcp patient"), 2);
-    client.transport.forget(1);
+    client.transport.abandon(1);
     wait_until("one thread left", || threads("mcp patient") == 1);
     assert_eq!(client.log.failures(), 0);
     client.transport.close();

@@ -1,6 +1,6 @@
 //! The client over stdio with a real server process: many callers, slow calls, ends.
 
-use gosling::mcp::client::{Call, Client, Listener, Options};
+use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use gosling::mcp::{Error, jsonrpc::RawJson};
 use gosling::sys::cancel::Cancel;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Heard(Mutex<Sender<(String, Option<i64>)>>);
 
-impl Listener for Heard {
+impl NotificationHandler for Heard {
     fn notification(&self, method: &str, _: Option<&RawValue>, request: Option<i64>) {
         let _ = self.0.lock().unwrap().send((method.to_owned(), request));
     }
@@ -51,7 +51,7 @@ fn arguments(value: serde_json::Value) -> RawJson {
 fn echo(client: &Client, message: &str) -> String {
     let arguments = arguments(serde_json::json!({ "message": message }));
     let result = client
-        .call_tool("echo", &arguments, Call::default(), &Cancel::new())
+        .call_tool("echo", &arguments, CallOptions::default(), &Cancel::new())
         .unwrap();
     let part: serde_json::Value = serde_json::from_str(result.content[0].as_json()).unwrap();
     part["text"].as_str().unwrap().to_owned()
@@ -121,7 +121,7 @@ fn what_the_server_did_not_declare_is_never_sent() {
     });
     let cancel = Cancel::new();
     let options = Options::new("bare");
-    let deaf = Arc::new(gosling::mcp::client::Deaf);
+    let deaf = Arc::new(gosling::mcp::client::IgnoreNotifications);
     let client = Client::connect(Arc::new(transport), options, deaf, &cancel).unwrap();
     assert!(client.list_tools(&cancel).unwrap().is_empty());
     assert!(client.list_resources(&cancel).unwrap().is_empty());
@@ -130,7 +130,7 @@ fn what_the_server_did_not_declare_is_never_sent() {
     let nothing = arguments(serde_json::json!({}));
     for refused in [
         client
-            .call_tool("x", &nothing, Call::default(), &cancel)
+            .call_tool("x", &nothing, CallOptions::default(), &cancel)
             .err(),
         client.read_resource("x:", &cancel).err(),
         client
@@ -156,7 +156,7 @@ fn a_slow_call_hears_its_progress_and_does_not_hold_up_quick_ones() {
     thread::scope(|scope| {
         let call = scope.spawn(|| {
             client
-                .call_tool("slow", &slow, Call::default(), &Cancel::new())
+                .call_tool("slow", &slow, CallOptions::default(), &Cancel::new())
                 .unwrap()
         });
         let mut quick = 0;
@@ -186,7 +186,7 @@ fn cancelling_is_prompt_whoever_reads() {
                 cancel.cancel();
             });
             let error = client
-                .call_tool("slow", &slow, Call::default(), &cancel)
+                .call_tool("slow", &slow, CallOptions::default(), &cancel)
                 .unwrap_err();
             assert!(matches!(error, Error::Cancelled { .. }), "{error}");
         });
@@ -219,7 +219,7 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
                     kill();
                 });
                 let error = client
-                    .call_tool("slow", &slow, Call::default(), &Cancel::new())
+                    .call_tool("slow", &slow, CallOptions::default(), &Cancel::new())
                     .unwrap_err();
                 assert!(error.to_string().contains("signal: 9"), "{error}");
             });

@@ -6,8 +6,8 @@ use super::desk::Silence;
 use super::floor::{Floor, Note, SAMPLES};
 use super::voice::random_id;
 use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
-use crate::extension::{Callbacks, Origin};
-use crate::mcp::form;
+use crate::extension::{Origin, ServerRequestHandler, tool_names};
+use crate::mcp::elicitation_form;
 use crate::mcp::jsonrpc::{self, ErrorObject};
 use crate::mcp::types::{
     Content as Part, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
@@ -66,7 +66,7 @@ impl Answers {
         let arguments = arguments.unwrap_or_default();
         let shown = self.floor.tell(Note::Show(asking(Action::ToolConfirmation {
             id,
-            tool_name: format!("{}__sampling", from.extension),
+            tool_name: tool_names::full_name(from.extension, "sampling"),
             arguments,
             prompt: Some(format!(
                 "The MCP server of the extension {:?} wants to ask the model this.",
@@ -89,7 +89,7 @@ impl Answers {
     }
 }
 
-impl Callbacks for Answers {
+impl ServerRequestHandler for Answers {
     fn sample(
         &self,
         from: Origin<'_>,
@@ -220,7 +220,7 @@ fn judged(
         Some(Value::Object(filled_in)) => filled_in,
         _ => Map::new(),
     };
-    match form::complete(schema, filled_in) {
+    match elicitation_form::complete(schema, filled_in) {
         Ok(content) => Ok(ElicitResult {
             action,
             content: Some(content),

@@ -5,7 +5,7 @@ use super::Error;
 use super::turn::Turn;
 use super::voice::random_id;
 use crate::conversation::{Content, Message, Metadata, Role};
-use crate::extension::Of;
+use crate::extension::{ExtensionItem, tool_names};
 use crate::mcp::types::{Prompt, PromptMessage};
 use crate::recipe;
 use crate::text::json_for_model;
@@ -54,7 +54,7 @@ impl Turn<'_> {
             true => "No active extension offers prompts.\n".to_owned(),
             false => "These prompts can be used with `/prompt NAME`:\n".to_owned(),
         };
-        for Of { extension, item } in &listing.items {
+        for ExtensionItem { extension, item } in &listing.items {
             let about = item.description.as_deref().unwrap_or_default();
             let _ = writeln!(text, "- `{}` ({extension}) {about}", item.name);
         }
@@ -71,12 +71,14 @@ impl Turn<'_> {
             return self.show(user, usage).map(|()| None);
         };
         let listing = self.agent.extensions.prompts(None, &self.cancel);
-        let (extension, bare) = name.split_once("__").unwrap_or(("", &name));
+        let (extension, bare) = name
+            .split_once(tool_names::SEPARATOR)
+            .unwrap_or(("", &name));
         let found = listing
             .items
             .iter()
             .find(|of| of.item.name == name || (of.extension == extension && of.item.name == bare));
-        let Some(Of { extension, item }) = found else {
+        let Some(ExtensionItem { extension, item }) = found else {
             let answer = format!(
                 "No active extension offers a prompt called `{name}`; `/prompts` lists them."
             );

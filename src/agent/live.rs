@@ -8,9 +8,10 @@ use super::side_by_side::side_by_side;
 use super::turn::Work;
 use crate::conversation::{Imported, SwitchedOff};
 use crate::extension::{
-    self, Context, ExtensionConfig, ListedTool, Manager, State, Status, absent, config, platform,
+    self, Context, ExtensionConfig, ListedTool, Manager, State, Status, config,
+    platform_extensions, tool_names, unsupported,
 };
-use crate::mcp::client::Call;
+use crate::mcp::client::CallOptions;
 use crate::mcp::types::{CallToolResult, ReadResourceResult};
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -153,7 +154,7 @@ impl Agent {
         let name = format!("activate {}", context.session_id);
         let (working, ready) = bounded::<()>(0);
         let floor = Arc::new(Floor::default());
-        context.callbacks = Some(Arc::new(Answers::new(floor.clone(), patience)));
+        context.request_handler = Some(Arc::new(Answers::new(floor.clone(), patience)));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
@@ -181,7 +182,7 @@ impl Agent {
             let mut results = this.activate(&configs);
             let not_begun = |it: &SwitchedOff| failed(&it.name, off.reason(it));
             results.extend(off.switched_off.iter().map(not_begun));
-            this.extensions.begun();
+            this.extensions.initial_done();
             let _ = this.results.set(results);
             drop(working);
         });
@@ -209,13 +210,15 @@ impl Agent {
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
-        match self.extensions.begin(config, &self.cancel) {
+        match self.extensions.add_initial(config, &self.cancel) {
             Ok(()) => ExtensionResult {
                 name: config.name().to_owned(),
                 success: true,
                 error: None,
             },
-            Err(error) if absent::is_news(config) => failure(config.name(), error.to_string()),
+            Err(error) if unsupported::is_first_report(config) => {
+                failure(config.name(), error.to_string())
+            }
             Err(error) => failed(config.name(), error.to_string()),
         }
     }
@@ -255,7 +258,7 @@ impl Agent {
             let results = self.wait(cancel)?;
             let is_its = |result: &&ExtensionResult| {
                 let tool = name.strip_prefix(&config::key(&result.name));
-                !result.success && tool.is_some_and(|tool| tool.starts_with("__"))
+                !result.success && tool.is_some_and(|tool| tool.starts_with(tool_names::SEPARATOR))
             };
             let failed = results.iter().find(is_its);
             // It may have come up since.
@@ -266,7 +269,7 @@ impl Agent {
         }
         Ok(self
             .extensions
-            .call(name, arguments, Call::default(), cancel)?)
+            .call(name, arguments, CallOptions::default(), cancel)?)
     }
 
     /// Reads a resource; waits for the activation only if the extension is not active yet.
@@ -392,7 +395,7 @@ impl Agent {
         drop(self.in_use());
         if self.resting.swap(false, Ordering::SeqCst) {
             let this = self.clone();
-            self.in_background("wake", move || this.extensions.wake(&this.cancel));
+            self.in_background("wake", move || this.extensions.resume(&this.cancel));
         }
     }
 
@@ -414,7 +417,7 @@ impl Agent {
         }
         drop(self.let_go());
         let still = || self.resting.load(Ordering::SeqCst);
-        self.extensions.rest(&still);
+        self.extensions.suspend(&still);
     }
 
     /// Whether nothing is under way.
@@ -474,8 +477,10 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     let mut plans = Vec::new();
     for config in configs {
         plans.push(match ExtensionConfig::from_value(config.clone()) {
-            Ok(config @ ExtensionConfig::Platform(_)) if !platform::is_ours(&config.key()) => {
-                if absent::is_news(&config) {
+            Ok(config @ ExtensionConfig::Platform(_))
+                if !platform_extensions::is_ours(&config.key()) =>
+            {
+                if unsupported::is_first_report(&config) {
                     let name = config.name();
                     log::warn!(
                         "left out, as gosling does not have it: Goose's own extension {name:?}"

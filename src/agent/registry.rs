@@ -8,7 +8,7 @@ use super::recent::Recent;
 use super::table::{Running, Table};
 use super::{Agent, Error, ExtensionResult, settings};
 use crate::conversation::{Imported, Session};
-use crate::extension::{self, Context, ExtensionConfig, Status, config, platform};
+use crate::extension::{self, Context, ExtensionConfig, Status, config, platform_extensions};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
@@ -71,7 +71,7 @@ pub struct Start {
 /// scans it and asks whether to trust it. So does who keeps a recipe in a folder of the configuration.
 /// A link goes from the address that was clicked to the server without anyone having looked, and a
 /// recipe in the working directory may have come with a checkout: of these only those extensions run
-/// that the user has configured, see [`extension::divide`].
+/// that the user has configured, see [`extension::classify_imported`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecipeSource {
     /// The client sends it, or the user keeps it in a folder of the configuration.
@@ -220,7 +220,7 @@ impl Registry {
             return Ok(Vec::new());
         }
         let mut own = self.stores.config.extensions()?.entries;
-        own.extend(platform::absent(|key| {
+        own.extend(platform_extensions::absent(|key| {
             own.iter().any(|(own, _)| own == key)
         }));
         let own = own.into_iter().map(|(_, mut entry)| {
@@ -233,7 +233,7 @@ impl Registry {
         let own: Vec<_> = own
             .filter_map(|entry| ExtensionConfig::from_value(entry).ok())
             .collect();
-        let divided = extension::divide(wanted, &own);
+        let divided = extension::classify_imported(wanted, &own);
         imported.switched_off = divided.switched_off;
         imported.left_out.extend(divided.invalid);
         Ok(divided.active)
@@ -479,11 +479,11 @@ impl Registry {
             paths: self.stores.paths.clone(),
             data: Arc::new(Kept::new(self.stores.sessions.clone(), &session.id)),
             offline: self.offline,
-            bounds: self.bounds(),
+            limits: self.bounds(),
             roots: self.roots(),
             log_level: self.log_level(),
             containers: self.containers(session),
-            callbacks: None,
+            request_handler: None,
         };
         let configs = session.enabled_extensions().to_vec();
         let off = session.extension_data.imported().unwrap_or_default();

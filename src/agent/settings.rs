@@ -3,7 +3,7 @@
 
 use super::{Registry, callbacks};
 use crate::conversation::Session;
-use crate::extension::{Bounds, Containers};
+use crate::extension::{Containers, Limits};
 use crate::store::Config;
 use crate::sys::TimeLimit;
 use serde_json::Value;
@@ -58,8 +58,8 @@ impl Registry {
     }
 
     /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
-    pub(super) fn bounds(&self) -> Bounds {
-        let mut bounds = Bounds::default();
+    pub(super) fn bounds(&self) -> Limits {
+        let mut bounds = Limits::default();
         if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
             bounds.total = TimeLimit::from_secs(seconds).get();
         }

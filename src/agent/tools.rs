@@ -11,9 +11,9 @@ use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
 };
-use crate::extension::{ListedTool, resources};
+use crate::extension::{ListedTool, resource_tools, tool_names};
 use crate::mcp::jsonrpc::{self, RawJson};
-use crate::mcp::pending::Call;
+use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{is_part_for_model, text_of};
@@ -185,7 +185,7 @@ impl Turn<'_> {
             return refuse(CHATTING);
         }
         let tool = agent.extensions.find(&call.name);
-        let own = tool.is_none() && resources::owns(&call.name);
+        let own = tool.is_none() && resource_tools::owns(&call.name);
         if tool.is_none() && !own {
             let error = self.unknown(&call.name);
             return Plan::Said(Outcome::Error { error });
@@ -205,7 +205,7 @@ impl Turn<'_> {
         let annotations = match &tool {
             Some(listed) => listed.tool.annotations.as_ref(),
             None => {
-                own_tools = resources::tools();
+                own_tools = resource_tools::tools();
                 own_tools.first().and_then(|tool| tool.annotations.as_ref())
             }
         };
@@ -272,10 +272,13 @@ impl Turn<'_> {
     /// The error for a tool that does not exist, in the words of Goose. If an extension has a tool of this
     /// name, the error says how to call it.
     fn unknown(&self, name: &str) -> String {
-        let bare = name.rsplit("__").next().unwrap_or_default();
+        let bare = name
+            .rsplit(tool_names::SEPARATOR)
+            .next()
+            .unwrap_or_default();
         let known = self.agent.extensions.tools(None, &self.cancel);
         let alike: Vec<&str> = (known.iter().map(|tool| tool.name.as_str()))
-            .filter(|known| known.rsplit("__").next() == Some(bare))
+            .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
             .take(5)
             .collect();
         let code = jsonrpc::RESOURCE_NOT_FOUND;
@@ -340,7 +343,7 @@ impl Doer<'_> {
         }
         let Some(listed) = &run.tool else {
             let arguments = &run.call.arguments;
-            return resources::run(&self.agent.extensions, name, arguments, self.cancel);
+            return resource_tools::run(&self.agent.extensions, name, arguments, self.cancel);
         };
         let schema: Value =
             crate::json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
@@ -374,9 +377,9 @@ impl Doer<'_> {
     }
 
     /// What the server says meanwhile goes to the turn.
-    fn followed<'i>(&self, id: &'i str) -> Call<'i> {
+    fn followed<'i>(&self, id: &'i str) -> CallOptions<'i> {
         let (floor, request) = (Arc::clone(&self.agent.floor), id.to_owned());
-        Call {
+        CallOptions {
             observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
                 if let Some(message) = notification(method, params) {
                     let request = request.clone();

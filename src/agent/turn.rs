@@ -15,7 +15,7 @@ use crate::builtin::todo;
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
 };
-use crate::extension::resources;
+use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
 use crate::provider::{self, Answer, Ask, Class, LeadWorker, Progress, Purpose, Stop, ToolSpec};
 use crate::recipe;
@@ -578,7 +578,7 @@ impl Turn<'_> {
             .map(|listed| spec(listed.name, listed.tool));
         let mut specs: Vec<ToolSpec> = listed.collect();
         if self.agent.extensions.has_resources() {
-            let own = resources::tools().into_iter();
+            let own = resource_tools::tools().into_iter();
             specs.extend(own.map(|tool| spec(tool.name.clone(), tool)));
         }
         Ok(specs)

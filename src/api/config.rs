@@ -2,7 +2,7 @@
 
 use super::with;
 use crate::agent::Registry;
-use crate::extension::platform;
+use crate::extension::platform_extensions;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::slash;
 use crate::store::{Level, mask};
@@ -61,7 +61,7 @@ fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
             *value = mask(value).into();
         }
     }
-    platform::complete(&mut config);
+    platform_extensions::complete(&mut config);
     Ok(Response::json(&json!({ "config": config })))
 }
 

@@ -2,7 +2,7 @@
 
 use super::with;
 use crate::agent::Registry;
-use crate::extension::{ExtensionConfig, config, platform};
+use crate::extension::{ExtensionConfig, config, platform_extensions};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let (mut extensions, mut warnings) = (Vec::new(), found.warnings);
     let mut entries = found.entries;
     let present: HashSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
-    entries.extend(platform::absent(|key| present.contains(key)));
+    entries.extend(platform_extensions::absent(|key| present.contains(key)));
     for (key, mut entry) in entries {
         let enabled = entry
             .as_object_mut()

@@ -3,7 +3,7 @@
 
 use super::{cancel_of, with};
 use crate::agent::Registry;
-use crate::extension::{self, Of};
+use crate::extension::{self, ExtensionItem};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::types::{Prompt, PromptArgument, Resource, ResourceTemplate};
 use serde::Serialize;
@@ -103,7 +103,7 @@ fn prompts(registry: &Registry, request: &Request) -> Result<Response, Error> {
     }))
 }
 
-fn resource(of: Of<Resource>) -> ResourceInfo {
+fn resource(of: ExtensionItem<Resource>) -> ResourceInfo {
     ResourceInfo {
         extension_name: of.extension,
         uri: of.item.uri,
@@ -114,7 +114,7 @@ fn resource(of: Of<Resource>) -> ResourceInfo {
     }
 }
 
-fn template(of: Of<ResourceTemplate>) -> TemplateInfo {
+fn template(of: ExtensionItem<ResourceTemplate>) -> TemplateInfo {
     TemplateInfo {
         extension_name: of.extension,
         uri_template: of.item.uri_template,
@@ -124,7 +124,7 @@ fn template(of: Of<ResourceTemplate>) -> TemplateInfo {
     }
 }
 
-fn prompt(of: Of<Prompt>) -> PromptInfo {
+fn prompt(of: ExtensionItem<Prompt>) -> PromptInfo {
     PromptInfo {
         extension_name: of.extension,
         name: of.item.name,

@@ -2,8 +2,8 @@
 
 use super::{Failure, print, text, words};
 use crate::builtin::Unsaved;
-use crate::extension::{Bounds, Containers, Context, ExtensionConfig, Manager};
-use crate::mcp::client::Call;
+use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
+use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
 use lexopt::prelude::*;
@@ -98,11 +98,11 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         paths: Arc::new(super::paths()?),
         data: Arc::new(Unsaved::default()),
         offline,
-        bounds: Bounds::default(),
+        limits: Limits::default(),
         roots: false,
         log_level: None,
         containers: Containers::default(),
-        callbacks: None,
+        request_handler: None,
     });
     match manager.add(config, &Cancel::new()) {
         Ok(()) => Ok(manager),
@@ -145,7 +145,7 @@ fn call(
     let arguments = RawValue::from_string(arguments).map_err(super::failed("arguments"))?;
     let manager = connect(config, offline)?;
     let name = format!("{NAME}__{tool}");
-    let result = manager.call(&name, &arguments, Call::default(), &Cancel::new());
+    let result = manager.call(&name, &arguments, CallOptions::default(), &Cancel::new());
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
     match as_json {

@@ -4,9 +4,9 @@ mod turn;
 
 use super::client::OwnServer;
 use super::{Failure, failed, print, rest, text};
-use crate::extension::command;
+use crate::extension::program_lookup;
 use crate::mcp::Client;
-use crate::mcp::client::{DEFAULT_TIMEOUT, Deaf, Options};
+use crate::mcp::client::{DEFAULT_TIMEOUT, IgnoreNotifications, Options};
 use crate::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -167,11 +167,11 @@ struct OfferedTool {
 }
 
 fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
-    let folders = command::search_path();
-    let program = command::find(&server[0], working_dir, &folders)?;
+    let folders = program_lookup::search_path();
+    let program = program_lookup::find(&server[0], working_dir, &folders)?;
     let mut command = Command::new(program);
     command.args(&server[1..]).current_dir(working_dir);
-    command.envs(command::child_path(&folders).map(|path| ("PATH", path)));
+    command.envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)));
     let options = StdioOptions {
         name: "demo".to_owned(),
         max_line: MAX_LINE,
@@ -183,7 +183,7 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
     let client = Client::connect(
         Arc::new(transport),
         Options::new("demo"),
-        Arc::new(Deaf),
+        Arc::new(IgnoreNotifications),
         &cancel,
     )
     .map_err(|e| e.to_string())?;

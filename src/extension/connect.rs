@@ -1,20 +1,20 @@
 //! How an extension gets a connection to its server, at its activation and whenever it needs another.
 
-use super::callbacks::Answering;
-use super::command;
 use super::config::{ExtensionConfig, StreamableHttp, key};
 use super::container::{Container, Inside};
 use super::environment::Environment;
 use super::manager::Context;
-use super::platform;
-use super::recovery::back_off;
-use super::status::Place;
-use super::wishes::Wishes;
-use super::{Error, Phase, absent};
+use super::platform_extensions;
+use super::program_lookup;
+use super::retry_policy::backoff;
+use super::server_requests::SessionRequests;
+use super::status::Location;
+use super::subscriptions::Subscriptions;
+use super::{Error, Phase, unsupported};
 use crate::builtin;
 use crate::mcp;
-use crate::mcp::client::{Client, Handler, Listener, Options};
-use crate::mcp::pending::Patience;
+use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
+use crate::mcp::pending_requests::RequestTimeouts;
 use crate::mcp::server::InProcess;
 use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
@@ -40,7 +40,7 @@ pub(super) struct Connection {
     /// The server said that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
     /// None for one in this process.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Location>,
     /// The container that it runs in, if it does.
     pub(super) container: Option<Container>,
     /// When it was ready.
@@ -60,14 +60,14 @@ fn shown(text: &str, secrets: &[String]) -> String {
 }
 
 /// Why there is no connection.
-pub(super) struct NotConnected {
+pub(super) struct ConnectError {
     pub(super) error: Error,
-    pub(super) later: Later,
+    pub(super) retry: RetryAdvice,
 }
 
 /// Whether another attempt may do better.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Later {
+pub(super) enum RetryAdvice {
     /// Nothing says so.
     No,
     /// Nobody listens at the address.
@@ -76,17 +76,17 @@ pub(super) enum Later {
     Busy(Duration),
 }
 
-impl From<Error> for NotConnected {
+impl From<Error> for ConnectError {
     fn from(error: Error) -> Self {
-        NotConnected {
+        ConnectError {
             error,
-            later: Later::No,
+            retry: RetryAdvice::No,
         }
     }
 }
 
 /// How often somebody who waits looks whether the caller is still there.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Context {
     /// As [`connect`](Self::connect), again and again until `end` while the server asks for that or, should
@@ -99,19 +99,19 @@ impl Context {
         end: Instant,
         was_there: bool,
         config: &ExtensionConfig,
-        wishes: &Arc<Wishes>,
+        subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
-    ) -> Result<Connection, NotConnected> {
+    ) -> Result<Connection, ConnectError> {
         let mut attempt = 0;
         loop {
-            let failed = match self.connect(config, wishes, cancel) {
+            let failed = match self.connect(config, subscriptions, cancel) {
                 Ok(connection) => return Ok(connection),
                 Err(failed) => failed,
             };
-            let wait = match failed.later {
-                Later::Refused if was_there => back_off(attempt),
-                Later::Busy(asked) => asked.max(back_off(attempt)),
-                Later::No | Later::Refused => return Err(failed),
+            let wait = match failed.retry {
+                RetryAdvice::Refused if was_there => backoff(attempt),
+                RetryAdvice::Busy(asked) => asked.max(backoff(attempt)),
+                RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
             };
             attempt += 1;
             let next = Instant::now() + wait;
@@ -123,7 +123,7 @@ impl Context {
                     let reason = "nobody waits for its server any more";
                     return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
                 }
-                thread::sleep(left.min(LOOK));
+                thread::sleep(left.min(POLL_INTERVAL));
             }
         }
     }
@@ -135,9 +135,9 @@ impl Context {
     pub(super) fn connect(
         &self,
         config: &ExtensionConfig,
-        wishes: &Arc<Wishes>,
+        subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
-    ) -> Result<Connection, NotConnected> {
+    ) -> Result<Connection, ConnectError> {
         let name = config.name();
         let merged = |envs, keys| {
             let merged = Environment::merge(envs, keys, &*self.secrets);
@@ -150,13 +150,13 @@ impl Context {
                 let environment = merged(&stdio.envs, &stdio.env_keys)?;
                 let line = (stdio.cmd.as_str(), &*stdio.args);
                 let transport = self.stdio(config, line, &environment, inside.as_ref(), cancel)?;
-                let place = Some(Place::Pid(transport.pid()));
+                let place = Some(Location::Pid(transport.pid()));
                 (Arc::new(transport), place, environment)
             }
             ExtensionConfig::StreamableHttp(http) => {
                 let environment = merged(&http.envs, &http.env_keys)?;
                 let transport = self.http(http, &environment)?;
-                let place = Some(Place::Url(transport.origin().to_owned()));
+                let place = Some(Location::Url(transport.origin().to_owned()));
                 (Arc::new(transport), place, environment)
             }
             ExtensionConfig::Sse(_) => {
@@ -164,14 +164,14 @@ impl Context {
                               `streamable_http` and `uri` to the server's MCP endpoint";
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
-            ExtensionConfig::Platform(_) if !platform::is_ours(&config.key()) => {
-                let reason = absent::platform(&config.key());
+            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
+                let reason = unsupported::platform(&config.key());
                 return Err(Error::new(name, Phase::Config, reason).into());
             }
             ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
                 let server = builtin::server(&config.key(), &self.paths, &self.data, self.offline);
                 let server = server.ok_or_else(|| {
-                    Error::new(name, Phase::Config, absent::builtin(&config.key()))
+                    Error::new(name, Phase::Config, unsupported::builtin(&config.key()))
                 })?;
                 let environment = Environment::default();
                 match &inside {
@@ -181,7 +181,7 @@ impl Context {
                         let line = (cmd, &*args);
                         let transport =
                             self.stdio(config, line, &environment, Some(way), cancel)?;
-                        let place = Some(Place::Pid(transport.pid()));
+                        let place = Some(Location::Pid(transport.pid()));
                         (Arc::new(transport), place, environment)
                     }
                 }
@@ -199,14 +199,14 @@ impl Context {
             }
         };
         let stale = Arc::new(AtomicBool::new(false));
-        let listener = Arc::new(Watch {
+        let listener = Arc::new(ListChanges {
             stale: stale.clone(),
-            wishes: wishes.clone(),
+            subscriptions: subscriptions.clone(),
         });
         let mut options = Options::new(name);
-        options.patience = Patience {
-            quiet: config.timeout(),
-            total: config.timeout().max(self.bounds.total),
+        options.timeouts = RequestTimeouts {
+            idle: config.timeout(),
+            total: config.timeout().max(self.limits.total),
         };
         // As the server sees it.
         let working_dir = match &inside {
@@ -221,27 +221,28 @@ impl Context {
         options.secrets = environment.secrets().to_vec();
         let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
         options.roots = self.roots.then(|| roots().collect());
-        options.handler = self.callbacks.clone().map(|callbacks| {
+        options.request_handler = self.request_handler.clone().map(|callbacks| {
             let extension = config.key();
-            let answering = Answering {
+            let answering = SessionRequests {
                 extension,
                 callbacks,
             };
-            Arc::new(answering) as Arc<dyn Handler>
+            Arc::new(answering) as Arc<dyn RequestHandler>
         });
-        let failed = |error: mcp::Error| NotConnected {
-            error: not_up(config, inside.as_ref(), &error),
-            later: match error {
-                mcp::Error::Transport(TransportError::Refused(_)) => Later::Refused,
-                mcp::Error::Transport(TransportError::Busy {
-                    after: Some(after), ..
-                }) => Later::Busy(after),
-                _ => Later::No,
+        let failed = |error: mcp::Error| ConnectError {
+            error: start_error(config, inside.as_ref(), &error),
+            retry: match error {
+                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
+                mcp::Error::Transport(TransportError::TooManyRequests {
+                    after: Some(after),
+                    ..
+                }) => RetryAdvice::Busy(after),
+                _ => RetryAdvice::No,
             },
         };
         let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
-        wishes.express(name, &client, self.log_level, cancel);
+        subscriptions.apply(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
         log::info!(
             "extension active name={name:?} server={:?} version={:?} protocol={} tools={}{}",
@@ -276,10 +277,10 @@ impl Context {
     ) -> Result<StdioTransport, Error> {
         let name = config.name();
         let failed = |reason| Error::new(name, Phase::Setup, reason);
-        let folders = command::search_path();
+        let folders = program_lookup::search_path();
         let mut command = match inside {
             None => {
-                let program = command::program(cmd, &self.working_dir).map_err(failed)?;
+                let program = program_lookup::program(cmd, &self.working_dir).map_err(failed)?;
                 let mut command = Command::new(program);
                 command.args(args).current_dir(&self.working_dir);
                 command
@@ -298,19 +299,19 @@ impl Context {
         }
         command
             .env("AGENT_SESSION_ID", &self.session_id)
-            .envs(command::child_path(&folders).map(|path| ("PATH", path)))
+            .envs(program_lookup::child_path(&folders).map(|path| ("PATH", path)))
             .envs(environment.variables());
         let options = StdioOptions {
             start: config.timeout(),
             name: key(name),
-            max_line: self.bounds.message,
+            max_line: self.limits.message,
             secrets: environment.secrets().to_vec(),
         };
         StdioTransport::spawn(command, options, cancel).map_err(|e| match inside {
             _ if e.kind() == ErrorKind::Interrupted => {
                 Error::new(name, Phase::Cancelled, e.to_string())
             }
-            None => failed(command::explain(cmd, &folders, &e)),
+            None => failed(program_lookup::explain(cmd, &folders, &e)),
             Some(_) => failed(format!("the container runtime could not be started: {e}")),
         })
     }
@@ -333,13 +334,13 @@ impl Context {
             options.headers.push((header.to_owned(), value));
         }
         options.offline = self.offline;
-        options.max_message = self.bounds.message;
+        options.max_message = self.limits.message;
         HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
     }
 }
 
 /// Why a server did not come up, and what a container may have to do with it.
-fn not_up(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
+fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
     let mut failed = Error::from_mcp(config.name(), true, error);
     if let Some(inside) = inside {
         let (status, stderr) = match error {
@@ -376,16 +377,16 @@ pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<T
 
 /// Hears what has changed. Lists of resources and prompts are asked for anew whenever they are
 /// wanted, so nothing has to be done about those.
-struct Watch {
+struct ListChanges {
     stale: Arc<AtomicBool>,
-    wishes: Arc<Wishes>,
+    subscriptions: Arc<Subscriptions>,
 }
 
-impl Listener for Watch {
+impl NotificationHandler for ListChanges {
     fn notification(&self, method: &str, params: Option<&RawValue>, _: Option<i64>) {
         match method {
             "notifications/tools/list_changed" => self.stale.store(true, Ordering::SeqCst),
-            "notifications/resources/updated" => self.wishes.updated(params),
+            "notifications/resources/updated" => self.subscriptions.notify_updated(params),
             _ => {}
         }
     }

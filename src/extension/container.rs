@@ -3,10 +3,10 @@
 //!
 //! Nothing here starts anything: these are the words of a command, and what its end means.
 
-use super::command;
 use super::config::ExtensionConfig;
 use super::environment::Environment;
-use super::platform;
+use super::platform_extensions;
+use super::program_lookup;
 use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ impl Containers {
                 | ExtensionConfig::Platform(_)
                 | ExtensionConfig::InlinePython(_)
         );
-        if !is_program || platform::only_has_data(config) {
+        if !is_program || platform_extensions::only_has_data(config) {
             return Ok(None);
         }
         let name = match config.container() {
@@ -161,7 +161,7 @@ impl Inside {
     /// # Errors
     /// Says what was looked for.
     pub(super) fn runtime(&self) -> Result<PathBuf, String> {
-        let places = [command::on_path(), command::usual_places()];
+        let places = [program_lookup::on_path(), program_lookup::usual_places()];
         runtime(self.runtime.as_deref(), &places)
     }
 
@@ -260,7 +260,8 @@ fn check(name: &str) -> Result<(), String> {
 
 fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
     // A relative path would mean another program in every project.
-    let find = |name: &str, folders: &[PathBuf]| command::find(name, Path::new("/"), folders);
+    let find =
+        |name: &str, folders: &[PathBuf]| program_lookup::find(name, Path::new("/"), folders);
     if let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) {
         let found = find(wanted, &places.concat());
         return found.map_err(|reason| format!("the setting GOOSE_CONTAINER_RUNTIME: {reason}"));

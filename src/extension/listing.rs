@@ -1,7 +1,7 @@
 //! What all servers of a session offer beside tools: prompts, resources, instructions. Several are asked
 //! side by side, and one that fails leaves the others alone.
 
-use super::server::Errand;
+use super::supervisor::Operation;
 use super::{Error, Manager, Phase};
 use crate::mcp;
 use crate::mcp::client::Client;
@@ -14,21 +14,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long all servers together may take for one listing.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 /// How many servers are asked at the same time.
-const SIDE_BY_SIDE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 
 /// What several extensions offer.
 pub struct Listing<T> {
     /// In the order of activation, each extension's in its own order.
-    pub items: Vec<Of<T>>,
-    /// Of the extensions that could not be asked: their part is missing.
+    pub items: Vec<ExtensionItem<T>>,
+    /// ExtensionItem the extensions that could not be asked: their part is missing.
     pub errors: Vec<Error>,
 }
 
 /// Something that an extension offers.
 #[derive(Clone, Debug)]
-pub struct Of<T> {
+pub struct ExtensionItem<T> {
     /// The key of the extension.
     pub extension: String,
     /// What it offers.
@@ -50,7 +50,7 @@ impl Manager {
     /// Whether an active extension has resources.
     pub fn has_resources(&self) -> bool {
         let active = self.active(None);
-        let mut clients = active.iter().filter_map(|extension| extension.peer());
+        let mut clients = active.iter().filter_map(|extension| extension.supervisor());
         clients.any(|server| {
             server
                 .connection()
@@ -92,7 +92,7 @@ impl Manager {
         arguments: &Map<String, Value>,
         cancel: &Cancel,
     ) -> Result<GetPromptResult, Error> {
-        self.server(extension, cancel, |client, cancel| {
+        self.ask_server(extension, cancel, |client, cancel| {
             client.get_prompt(name, arguments, cancel)
         })
     }
@@ -112,24 +112,28 @@ impl Manager {
             let reason = "it is not active in this session";
             listing.errors.push(Error::new(name, Phase::Config, reason));
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + LISTING_TIMEOUT;
         let parent = cancel.clone();
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
-        side_by_side(active.len(), &|n| {
+        run_in_parallel(active.len(), &|n| {
             let asked = active[n]
-                .peer()
-                .map(|server| server.ask(&Errand::QUESTION, &cancel, ask));
+                .supervisor()
+                .map(|server| server.ask(&Operation::QUERY, &cancel, ask));
             let _ = answers[n].set(asked.unwrap_or_else(|| Ok(Vec::new())));
         });
         for (extension, answer) in active.iter().zip(answers) {
             match answer.into_inner() {
-                Some(Ok(items)) => listing.items.extend(items.into_iter().map(|item| Of {
-                    extension: extension.key.clone(),
-                    item,
-                })),
+                Some(Ok(items)) => {
+                    listing
+                        .items
+                        .extend(items.into_iter().map(|item| ExtensionItem {
+                            extension: extension.key.clone(),
+                            item,
+                        }))
+                }
                 Some(Err(error)) if error.phase == Phase::Cancelled && Instant::now() > end => {
-                    let reason = format!("the listing was not answered within {PATIENCE:?}");
+                    let reason = format!("the listing was not answered within {LISTING_TIMEOUT:?}");
                     let error = Error::new(extension.config.name(), Phase::Timeout, reason);
                     listing.errors.push(error);
                 }
@@ -142,7 +146,7 @@ impl Manager {
 }
 
 /// Does the work of each number below `count`, some of them at the same time.
-pub(super) fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(super) fn run_in_parallel(count: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let share = || {
         loop {
@@ -153,7 +157,7 @@ pub(super) fn side_by_side(count: usize, work: &(dyn Fn(usize) + Sync)) {
         }
     };
     thread::scope(|scope| {
-        for n in 1..count.min(SIDE_BY_SIDE) {
+        for n in 1..count.min(MAX_CONCURRENT) {
             let thread = thread::Builder::new().name(format!("aside {n}"));
             // Whoever there is does the work.
             let _ = thread.spawn_scoped(scope, share);

@@ -1,18 +1,18 @@
 //! The extensions of one session: activation, listing, dispatch, end. One manager for every type; an
 //! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
 
-use super::active::Extension;
-use super::callbacks::Callbacks;
+use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
 use super::container::Containers;
-use super::listing::side_by_side;
-use super::server::{Errand, Server};
+use super::listing::run_in_parallel;
+use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
-use super::wishes::{MAX_SUBSCRIPTIONS, Updated};
-use super::{Error, Phase, names};
+use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
+use super::supervisor::{Operation, Supervisor};
+use super::{Error, Phase, tool_names};
 use crate::builtin::SessionData;
 use crate::mcp;
-use crate::mcp::client::{Call, Client, MAX_TIMEOUT};
+use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
 use crate::store::Paths;
@@ -44,8 +44,8 @@ pub struct Context {
     pub data: Arc<dyn SessionData>,
     /// No connection may leave this machine.
     pub offline: bool,
-    /// What bounds the patience with a server and the size of what it says.
-    pub bounds: Bounds,
+    /// What limits the patience with a server and the size of what it says.
+    pub limits: Limits,
     /// Servers may ask for the working directory as their root (MCP client/roots).
     pub roots: bool,
     /// From which level on servers shall send log messages; theirs to decide if absent
@@ -54,12 +54,12 @@ pub struct Context {
     /// Where extensions run, if not on this machine as it is.
     pub containers: Containers,
     /// Answers what servers ask; without it they are told that nobody does.
-    pub callbacks: Option<Arc<dyn Callbacks>>,
+    pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
 }
 
-/// Bounds that a user may set for all extensions.
+/// Limits that a user may set for all extensions.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct Limits {
     /// How long a request may take in all, however much progress is reported. A longer `timeout` of
     /// an extension counts nevertheless.
     pub total: Duration,
@@ -67,9 +67,9 @@ pub struct Bounds {
     pub message: usize,
 }
 
-impl Default for Bounds {
+impl Default for Limits {
     fn default() -> Self {
-        Bounds {
+        Limits {
             total: MAX_TIMEOUT,
             message: MAX_LINE,
         }
@@ -77,10 +77,10 @@ impl Default for Bounds {
 }
 
 /// How long the end of a session waits for extensions that are being started to give up.
-const GIVE_UP: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often somebody who waits for another's start looks whether the client is still there.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The active extensions of one session.
 pub struct Manager {
@@ -88,7 +88,7 @@ pub struct Manager {
     cancel: Cancel,
     table: Mutex<Table>,
     /// A key has left `starting`.
-    settled: Condvar,
+    start_finished: Condvar,
 }
 
 #[derive(Default)]
@@ -99,9 +99,9 @@ struct Table {
     /// Keys of extensions that are being started, and what stops that.
     starting: HashMap<String, Cancel>,
     /// Keys of those that were removed while the session's first ones were still being started.
-    unwanted: HashSet<String>,
+    removed_early: HashSet<String>,
     /// That is over.
-    begun: bool,
+    initial_done: bool,
     closed: bool,
 }
 
@@ -122,7 +122,7 @@ struct Starting<'m> {
 impl Drop for Starting<'_> {
     fn drop(&mut self) {
         lock(&self.manager.table).starting.remove(&self.key);
-        self.manager.settled.notify_all();
+        self.manager.start_finished.notify_all();
     }
 }
 
@@ -146,7 +146,7 @@ impl Manager {
             context: Arc::new(context),
             cancel: Cancel::new(),
             table: Mutex::default(),
-            settled: Condvar::new(),
+            start_finished: Condvar::new(),
         }
     }
 
@@ -163,7 +163,7 @@ impl Manager {
     /// # Errors
     /// Why it did not come up. Nothing of it is left then.
     pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.bring_up(config, false, cancel)
+        self.activate(config, false, cancel)
     }
 
     /// As [`add`](Self::add), for one that the session begins with: it is left out if it was removed
@@ -171,18 +171,18 @@ impl Manager {
     ///
     /// # Errors
     /// As there.
-    pub fn begin(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.bring_up(config, true, cancel)
+    pub fn add_initial(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
+        self.activate(config, true, cancel)
     }
 
     /// Those that the session begins with have all had their turn.
-    pub fn begun(&self) {
+    pub fn initial_done(&self) {
         let mut table = lock(&self.table);
-        table.begun = true;
-        table.unwanted = HashSet::new();
+        table.initial_done = true;
+        table.removed_early = HashSet::new();
     }
 
-    fn bring_up(
+    fn activate(
         &self,
         config: &ExtensionConfig,
         first: bool,
@@ -203,7 +203,7 @@ impl Manager {
                     let reason = "it was being started already, and nobody waits any more";
                     return Err(Error::new(name, Phase::Cancelled, reason));
                 }
-                let waited = self.settled.wait_timeout(table, LOOK);
+                let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
                 table = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
             if let Some(active) = table.active.get(&key)
@@ -213,9 +213,9 @@ impl Manager {
                 return Ok(());
             }
             match first {
-                true if table.unwanted.contains(&key) => return Err(removed()),
+                true if table.removed_early.contains(&key) => return Err(removed()),
                 true => {}
-                false => drop(table.unwanted.remove(&key)),
+                false => drop(table.removed_early.remove(&key)),
             }
             table.starting.insert(key.clone(), stop.clone());
             table.activations += 1;
@@ -233,7 +233,7 @@ impl Manager {
             Phase::Cancelled if withdrawn() && !lock(&self.table).closed => removed(),
             _ => error,
         })?);
-        let (result, unwanted) = {
+        let (result, removed_early) = {
             let mut table = lock(&self.table);
             if table.closed {
                 let reason = "the session was stopped meanwhile";
@@ -245,7 +245,7 @@ impl Manager {
                 (Ok(()), table.active.insert(key, extension))
             }
         };
-        if let Some(extension) = unwanted {
+        if let Some(extension) = removed_early {
             extension.close();
         }
         result
@@ -263,13 +263,17 @@ impl Manager {
             log::info!("extension active name={name:?} frontend=true tools={tools}");
             return Ok(extension);
         }
-        let wishes = Arc::default();
+        let subscriptions = Arc::default();
         let end = Instant::now() + config.timeout();
-        let connected = (self.context).connect_until(end, false, config, &wishes, cancel);
+        let connected = (self.context).connect_until(end, false, config, &subscriptions, cancel);
         let connection = connected.map_err(|failed| failed.error)?;
         let context = self.context.clone();
         Ok(Extension::server(
-            config, number, context, connection, wishes,
+            config,
+            number,
+            context,
+            connection,
+            subscriptions,
         ))
     }
 
@@ -278,8 +282,8 @@ impl Manager {
         let key = key(name);
         let (removed, starting) = {
             let mut table = lock(&self.table);
-            if !table.begun {
-                table.unwanted.insert(key.clone());
+            if !table.initial_done {
+                table.removed_early.insert(key.clone());
             }
             (table.active.remove(&key), table.starting.get(&key).cloned())
         };
@@ -290,7 +294,10 @@ impl Manager {
             starting.cancel();
             let going_on = |table: &mut Table| table.starting.contains_key(&key);
             let table = lock(&self.table);
-            drop(self.settled.wait_timeout_while(table, GIVE_UP, going_on));
+            drop(
+                self.start_finished
+                    .wait_timeout_while(table, CLOSE_TIMEOUT, going_on),
+            );
         }
         removed.is_some() || starting.is_some()
     }
@@ -321,8 +328,8 @@ impl Manager {
         });
         let starting = |table: &mut Table| !table.starting.is_empty();
         let _ = self
-            .settled
-            .wait_timeout_while(lock(&self.table), GIVE_UP, starting);
+            .start_finished
+            .wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, starting);
     }
 
     /// The tools of all extensions, or of one, sorted by name, without those that the configuration
@@ -343,11 +350,11 @@ impl Manager {
         // come first.
         let keys: Vec<_> = lock(&self.table).servers().map(str::to_owned).collect();
         listed.retain(|tool| {
-            let owner = names::owner(&tool.name, keys.iter().map(String::as_str));
+            let owner = tool_names::owner(&tool.name, keys.iter().map(String::as_str));
             tool.frontend || owner.is_none_or(|(key, _)| key == tool.extension)
         });
         listed.sort_by(|a, b| a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend)));
-        listed.dedup_by(|later, first| later.name == first.name);
+        listed.dedup_by(|retry, first| retry.name == first.name);
         listed
     }
 
@@ -376,14 +383,14 @@ impl Manager {
     }
 
     /// The connection to the server of an extension.
-    pub(super) fn server<R>(
+    pub(super) fn ask_server<R>(
         &self,
         extension: &str,
         cancel: &Cancel,
         ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
-        let found = self.found(extension)?;
-        peer(&found)?.ask(&Errand::QUESTION, cancel, ask)
+        let found = self.require_active(extension)?;
+        supervisor(&found)?.ask(&Operation::QUERY, cancel, ask)
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -405,7 +412,7 @@ impl Manager {
         &self,
         name: &str,
         arguments: &RawValue,
-        call: Call<'_>,
+        call: CallOptions<'_>,
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
         let (extension, tool) = self.owner(name)?;
@@ -413,7 +420,7 @@ impl Manager {
             let reason = format!("the tool {tool:?} is not among its `available_tools`");
             return Err(Error::new(extension.config.name(), Phase::Tool, reason));
         }
-        let Some(server) = extension.peer() else {
+        let Some(server) = extension.supervisor() else {
             let reason = format!(
                 "the tool {tool:?} is run by the client that added the extension, not by this server"
             );
@@ -422,7 +429,7 @@ impl Manager {
         let tools = extension.known_tools();
         let known = tools.iter().find(|known| known.name == tool);
         let hints = known.and_then(|known| known.annotations.as_ref());
-        let errand = Errand {
+        let operation = Operation {
             repeatable: hints.is_some_and(|hints| {
                 hints.idempotent_hint == Some(true) || hints.read_only_hint == Some(true)
             }),
@@ -430,7 +437,7 @@ impl Manager {
             observer: call.observer.clone(),
         };
         let begin = Instant::now();
-        let result = server.ask(&errand, cancel, |client, cancel| {
+        let result = server.ask(&operation, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
         });
         let done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
@@ -448,21 +455,21 @@ impl Manager {
         &self,
         extension: &str,
         uri: &str,
-        updated: Updated,
+        updated: OnResourceUpdated,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let found = self.found(extension)?;
-        let server = peer(&found)?;
+        let found = self.require_active(extension)?;
+        let server = supervisor(&found)?;
         // First, so that nothing is missed, nor forgotten should the connection be lost meanwhile.
-        if !server.wishes.subscribe(uri, updated) {
+        if !server.subscriptions.subscribe(uri, updated) {
             let reason = format!("it has {MAX_SUBSCRIPTIONS} subscriptions already");
             return Err(Error::new(extension, Phase::Config, reason));
         }
-        let asked = server.ask(&Errand::QUESTION, cancel, |client, cancel| {
+        let asked = server.ask(&Operation::QUERY, cancel, |client, cancel| {
             client.subscribe(uri, true, cancel)
         });
         asked.inspect_err(|_| {
-            server.wishes.unsubscribe(uri);
+            server.subscriptions.unsubscribe(uri);
         })
     }
 
@@ -471,10 +478,10 @@ impl Manager {
     /// # Errors
     /// When there is no such extension or its server cannot be told.
     pub fn unsubscribe(&self, extension: &str, uri: &str, cancel: &Cancel) -> Result<(), Error> {
-        let found = self.found(extension)?;
-        let server = peer(&found)?;
-        match server.wishes.unsubscribe(uri) {
-            true => server.ask(&Errand::QUESTION, cancel, |client, cancel| {
+        let found = self.require_active(extension)?;
+        let server = supervisor(&found)?;
+        match server.subscriptions.unsubscribe(uri) {
+            true => server.ask(&Operation::QUERY, cancel, |client, cancel| {
                 client.subscribe(uri, false, cancel)
             }),
             false => Ok(()),
@@ -497,26 +504,29 @@ impl Manager {
 
     /// Ends the servers that nothing is under way on, until they are needed again; leaves off as soon as
     /// `still` says no.
-    pub fn rest(&self, still: &(dyn Fn() -> bool + Sync)) {
+    pub fn suspend(&self, still: &(dyn Fn() -> bool + Sync)) {
         self.each_server(&|server| {
             if still() {
-                server.rest();
+                server.suspend();
             }
         });
     }
 
     /// Brings back what [`rest`](Self::rest) has ended.
-    pub fn wake(&self, cancel: &Cancel) {
-        self.each_server(&|server| server.wake(cancel));
+    pub fn resume(&self, cancel: &Cancel) {
+        self.each_server(&|server| server.resume(cancel));
     }
 
-    fn each_server(&self, work: &(dyn Fn(&Server) + Sync)) {
+    fn each_server(&self, work: &(dyn Fn(&Supervisor) + Sync)) {
         let active = self.active(None);
-        let servers: Vec<_> = active.iter().filter_map(|active| active.peer()).collect();
-        side_by_side(servers.len(), &|n| work(servers[n]));
+        let servers: Vec<_> = active
+            .iter()
+            .filter_map(|active| active.supervisor())
+            .collect();
+        run_in_parallel(servers.len(), &|n| work(servers[n]));
     }
 
-    fn found(&self, extension: &str) -> Result<Arc<Extension>, Error> {
+    fn require_active(&self, extension: &str) -> Result<Arc<Extension>, Error> {
         let found = self.active(Some(extension)).pop();
         found.ok_or_else(|| {
             let reason = "it is not active in this session";
@@ -534,7 +544,7 @@ impl Manager {
         uri: &str,
         cancel: &Cancel,
     ) -> Result<ReadResourceResult, Error> {
-        self.server(extension, cancel, |client, cancel| {
+        self.ask_server(extension, cancel, |client, cancel| {
             client.read_resource(uri, cancel)
         })
     }
@@ -550,12 +560,12 @@ impl Manager {
         if let Some(extension) = frontends.min_by_key(|extension| extension.number) {
             return Ok((extension.clone(), name));
         }
-        if let Some((key, tool)) = names::owner(name, table.servers())
+        if let Some((key, tool)) = tool_names::owner(name, table.servers())
             && let Some(extension) = table.active.get(key)
         {
             return Ok((extension.clone(), tool));
         }
-        let prefix = name.split("__").next().unwrap_or_default();
+        let prefix = name.split(tool_names::SEPARATOR).next().unwrap_or_default();
         let reason = format!(
             "no active extension owns the tool {:?}; tools are called `extension__tool`",
             printable(name, 200)
@@ -564,8 +574,8 @@ impl Manager {
     }
 }
 
-fn peer(extension: &Extension) -> Result<&Server, Error> {
-    extension.peer().ok_or_else(|| {
+fn supervisor(extension: &Extension) -> Result<&Supervisor, Error> {
+    extension.supervisor().ok_or_else(|| {
         let reason = "the client runs it, there is no server to ask";
         Error::new(extension.config.name(), Phase::Config, reason)
     })

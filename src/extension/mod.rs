@@ -2,32 +2,32 @@
 //! that dispatches to them. Whatever its type, an active extension is an MCP client.
 //! CORE §5, §6, §8, §10.
 
-pub(crate) mod absent;
-mod active;
-pub mod callbacks;
-pub mod command;
+mod active_extension;
 pub mod config;
 mod connect;
 mod container;
 pub mod environment;
 mod error;
-mod imported;
+mod imported_extensions;
 mod listing;
 mod manager;
-mod names;
-pub mod platform;
-mod recovery;
-pub mod resources;
-mod server;
+pub mod platform_extensions;
+pub mod program_lookup;
+pub mod resource_tools;
+mod retry_policy;
+pub mod server_requests;
 mod status;
-mod wishes;
+mod subscriptions;
+mod supervisor;
+pub(crate) mod tool_names;
+pub(crate) mod unsupported;
 
-pub use callbacks::{Callbacks, Origin};
 pub use config::ExtensionConfig;
 pub use container::{Container, Containers};
 pub use error::{Error, Phase};
-pub use imported::{Divided, divide};
-pub use listing::{Listing, Of};
-pub use manager::{Bounds, Context, ListedTool, Manager};
-pub use status::{Latency, Place, ServerInfo, State, Status};
-pub use wishes::Updated;
+pub use imported_extensions::{ImportedExtensions, classify_imported};
+pub use listing::{ExtensionItem, Listing};
+pub use manager::{Context, Limits, ListedTool, Manager};
+pub use server_requests::{Origin, ServerRequestHandler};
+pub use status::{Latency, Location, ServerInfo, State, Status};
+pub use subscriptions::OnResourceUpdated;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Of how many calls the durations are kept.
+/// ExtensionItem how many calls the durations are kept.
 const RECENT: usize = 256;
 
 /// What an extension is at.
@@ -30,7 +30,7 @@ pub enum State {
 /// Where a server runs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Place {
+pub enum Location {
     /// A child of this process, by its id.
     Pid(i32),
     /// Somewhere else: scheme, host, port and path of its address.
@@ -69,7 +69,7 @@ pub struct Status {
     pub state: State,
     /// Where its server runs, while it does.
     #[serde(flatten)]
-    pub place: Option<Place>,
+    pub place: Option<Location>,
     /// The container that it runs in, if it does; the process is then that of the container runtime's
     /// client.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,20 +1,20 @@
 //! The client's end of one MCP connection: life cycle, requests, what the server sends unasked.
 //!
 //! Any number of threads may call at once; each waits in its own slot. Whatever arrives is judged
-//! in the thread that read it, see `inbound`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
+//! in the thread that read it, see `dispatch`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
 
-mod inbound;
-mod pages;
-mod requests;
+mod dispatch;
+mod pagination;
+mod server_requests;
 
-pub use super::pending::{Call, Observer};
-pub use pages::{MAX_LISTING, MAX_PAGES};
-pub use requests::Handler;
-use requests::Requests;
+pub use super::pending_requests::{CallObserver, CallOptions};
+pub use pagination::{MAX_LISTING, MAX_PAGES};
+pub use server_requests::RequestHandler;
+use server_requests::ServerRequests;
 
 use super::error::Error;
 use super::jsonrpc::{self, Id, RawJson};
-use super::pending::{Outcome, Patience, Pending};
+use super::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
 use super::transport::{Transport, TransportError};
 use super::types::*;
 use crate::sys::cancel::Cancel;
@@ -44,13 +44,13 @@ pub struct Options {
     /// Our capabilities, beside those that come with the `handler`.
     pub capabilities: serde_json::Map<String, serde_json::Value>,
     /// How long `initialize` and each later request wait.
-    pub patience: Patience,
+    pub timeouts: RequestTimeouts,
     /// Goes into the `_meta` of every request but `initialize` (SERVER §9.2).
     pub meta: serde_json::Map<String, serde_json::Value>,
     /// Text that must never be shown, should the server say it.
     pub secrets: Vec<String>,
     /// Answers the server's own requests; they are refused without it.
-    pub handler: Option<Arc<dyn Handler>>,
+    pub request_handler: Option<Arc<dyn RequestHandler>>,
     /// The folders that `roots/list` gives. Not declared, and refused, if absent: some servers then
     /// forget the folders that they were started with.
     pub roots: Option<Vec<Root>>,
@@ -67,13 +67,13 @@ impl Options {
                 version: env!("CARGO_PKG_VERSION").into(),
             },
             capabilities: serde_json::Map::new(),
-            patience: Patience {
-                quiet: DEFAULT_TIMEOUT,
+            timeouts: RequestTimeouts {
+                idle: DEFAULT_TIMEOUT,
                 total: MAX_TIMEOUT,
             },
             meta: serde_json::Map::new(),
             secrets: Vec::new(),
-            handler: None,
+            request_handler: None,
             roots: None,
         }
     }
@@ -81,7 +81,7 @@ impl Options {
     /// The capabilities for `initialize`: only what is answered is declared.
     fn declared(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut all = self.capabilities.clone();
-        if self.handler.is_some() {
+        if self.request_handler.is_some() {
             all.insert("sampling".to_owned(), json!({}));
             all.insert("elicitation".to_owned(), json!({"form": {}, "url": {}}));
         }
@@ -94,16 +94,16 @@ impl Options {
 
 /// What a server sends unasked. Called in the thread that reads the connection, so it must not
 /// block.
-pub trait Listener: Send + Sync {
+pub trait NotificationHandler: Send + Sync {
     /// A notification, other than those that the client handles by itself. `request` is the id of
     /// our request that it belongs to, where it says so.
     fn notification(&self, method: &str, params: Option<&RawValue>, request: Option<i64>);
 }
 
 /// Hears nothing.
-pub struct Deaf;
+pub struct IgnoreNotifications;
 
-impl Listener for Deaf {
+impl NotificationHandler for IgnoreNotifications {
     fn notification(&self, _: &str, _: Option<&RawValue>, _: Option<i64>) {}
 }
 
@@ -116,7 +116,7 @@ pub struct Counters {
     pub unexpected: AtomicU64,
     /// Notifications of any kind.
     pub notifications: AtomicU64,
-    /// Requests of the server that were answered with -32601.
+    /// ServerRequests of the server that were answered with -32601.
     pub refused: AtomicU64,
 }
 
@@ -128,11 +128,11 @@ pub struct Client {
 struct Inner {
     options: Options,
     transport: Arc<dyn Transport>,
-    listener: Arc<dyn Listener>,
-    pending: Pending,
+    notification_handler: Arc<dyn NotificationHandler>,
+    pending: PendingRequests,
     counters: Counters,
     server: OnceLock<InitializeResult>,
-    requests: Requests,
+    requests: ServerRequests,
     /// For the threads that answer the server's requests.
     this: Weak<Inner>,
 }
@@ -180,18 +180,18 @@ impl Client {
     pub fn connect(
         transport: Arc<dyn Transport>,
         options: Options,
-        listener: Arc<dyn Listener>,
+        notification_handler: Arc<dyn NotificationHandler>,
         cancel: &Cancel,
     ) -> Result<Client, Error> {
         let client = Client {
             inner: Arc::new_cyclic(|this| Inner {
                 options,
                 transport,
-                listener,
-                pending: Pending::default(),
+                notification_handler,
+                pending: PendingRequests::default(),
                 counters: Counters::default(),
                 server: OnceLock::new(),
-                requests: Requests::default(),
+                requests: ServerRequests::default(),
                 this: this.clone(),
             }),
         };
@@ -226,9 +226,9 @@ impl Client {
 
     /// What the server said about itself in `initialize`.
     pub fn server(&self) -> &InitializeResult {
-        static NOBODY: OnceLock<InitializeResult> = OnceLock::new();
+        static NOT_INITIALIZED: OnceLock<InitializeResult> = OnceLock::new();
         self.inner.server.get().unwrap_or_else(|| {
-            NOBODY.get_or_init(|| InitializeResult {
+            NOT_INITIALIZED.get_or_init(|| InitializeResult {
                 protocol_version: String::new(),
                 capabilities: ServerCapabilities::default(),
                 server_info: Implementation::default(),
@@ -248,7 +248,7 @@ impl Client {
     }
 
     /// Why the transport ended the connection, if it has.
-    pub fn lost(&self) -> Option<TransportError> {
+    pub fn failure(&self) -> Option<TransportError> {
         self.inner.pending.failure()
     }
 
@@ -260,7 +260,7 @@ impl Client {
         &self,
         name: &str,
         arguments: &RawValue,
-        call: Call<'_>,
+        call: CallOptions<'_>,
         cancel: &Cancel,
     ) -> Result<CallToolResult, Error> {
         #[derive(Deserialize)]
@@ -387,7 +387,7 @@ impl Client {
         self.inner.requests.end();
         self.inner.transport.close();
         self.inner.requests.close(&self.inner.options.name);
-        self.inner.say_what_was_odd();
+        self.inner.log_skipped();
     }
 
     fn require(&self, declared: bool, capability: &'static str) -> Result<(), Error> {
@@ -427,7 +427,7 @@ impl Client {
     fn exchange<P: Serialize>(
         &self,
         method: &'static str,
-        call: Option<Call<'_>>,
+        call: Option<CallOptions<'_>>,
         params: impl Fn(i64) -> Option<P>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
@@ -438,7 +438,7 @@ impl Client {
     fn send(
         &self,
         method: &'static str,
-        call: Option<Call<'_>>,
+        call: Option<CallOptions<'_>>,
         message: &dyn Fn(i64) -> serde_json::Result<Vec<u8>>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
@@ -446,10 +446,10 @@ impl Client {
         if cancel.is_cancelled() {
             return Err(Error::Cancelled { method });
         }
-        let patience = inner.options.patience;
+        let timeouts = inner.options.timeouts;
         let registered = match call {
-            Some(call) => inner.pending.register_call(patience, call),
-            None => inner.pending.register(patience),
+            Some(call) => inner.pending.register_call(timeouts, call),
+            None => inner.pending.register(timeouts),
         };
         let outcome = match registered {
             Err(Outcome::Failed(error)) => return Err(Error::Unsent(error)),
@@ -464,17 +464,17 @@ impl Client {
                 match sent {
                     Ok(()) => inner
                         .transport
-                        .lend(&|| slot.is_finished() || cancel.is_cancelled()),
+                        .read_while_waiting(&|| slot.is_finished() || cancel.is_cancelled()),
                     // What ended the connection, if it has, explains more and was there first.
                     Err(outcome) => {
                         inner.pending.complete(id, outcome);
                     }
                 }
                 let outcome = inner.pending.wait(id, &slot, cancel);
-                inner.after(method, id, &outcome);
+                inner.abandon(method, id, &outcome);
                 if let Outcome::Failed(error) = &outcome
                     && !self.is_open()
-                    && !inner.transport.reached(id)
+                    && !inner.transport.may_have_been_sent(id)
                 {
                     return Err(Error::Unsent(error.clone()));
                 }
@@ -488,7 +488,7 @@ impl Client {
             Outcome::Broken(reason) => Err(Error::Protocol { method, reason }),
             Outcome::TimedOut => Err(Error::TimedOut {
                 method,
-                after: patience.quiet,
+                after: timeouts.idle,
             }),
             Outcome::Cancelled => Err(Error::Cancelled { method }),
         }
@@ -527,7 +527,7 @@ impl Drop for Client {
 impl Inner {
     /// Tells the server that nobody waits any more. `initialize` is never cancelled that way: the
     /// connection is closed instead (MCP basic/utilities/cancellation).
-    fn after(&self, method: &str, id: i64, outcome: &Outcome) {
+    fn abandon(&self, method: &str, id: i64, outcome: &Outcome) {
         #[derive(Serialize)]
         struct Cancelled<'a> {
             #[serde(rename = "requestId")]
@@ -539,9 +539,9 @@ impl Inner {
             Outcome::Cancelled => "the caller no longer waits",
             _ => return,
         };
-        self.transport.forget(id);
+        self.transport.abandon(id);
         self.requests
-            .given_up(id, self.pending.oldest_call().is_none());
+            .cancel_from(id, self.pending.oldest_call().is_none());
         if method != "initialize" {
             let params = Cancelled {
                 request: id,

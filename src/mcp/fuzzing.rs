@@ -3,7 +3,7 @@
 use super::jsonrpc::{self, Malformed, Message, Payload};
 use super::transport::stdio;
 use super::types::Tool;
-use super::{form, schema};
+use super::{elicitation_form, schema};
 use crate::fuzzing::{cuts, texts};
 use crate::json;
 use serde_json::{Map, Value};
@@ -55,12 +55,15 @@ pub(crate) fn form(input: &[u8]) {
         return;
     };
     let values: Map<String, Value> = json::from_str(&values).unwrap_or_default();
-    let defaults = form::defaults(&schema);
-    match form::complete(&schema, values.clone()) {
+    let defaults = elicitation_form::defaults(&schema);
+    match elicitation_form::complete(&schema, values.clone()) {
         Ok(answer) => {
             assert!(defaults.keys().all(|name| answer.contains_key(name)));
             assert!(values.iter().all(|(name, value)| answer[name] == *value));
-            assert_eq!(form::complete(&schema, answer.clone()), Ok(answer));
+            assert_eq!(
+                elicitation_form::complete(&schema, answer.clone()),
+                Ok(answer)
+            );
         }
         Err(wrong) => {
             assert!(!wrong.is_empty());

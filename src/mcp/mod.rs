@@ -2,16 +2,16 @@
 //! `server`.
 //!
 //! [`jsonrpc`] turns bytes into messages, [`types`] are the shapes they carry, [`transport`] moves
-//! them, [`pending`] is the table of requests under way, [`client`] puts these together.
+//! them, [`pending_requests`] is the table of requests under way, [`client`] puts these together.
 //! [`server`] is the side that offers tools.
 
 pub mod client;
+pub mod elicitation_form;
 pub mod error;
-pub mod form;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 pub mod jsonrpc;
-pub mod pending;
+pub mod pending_requests;
 pub(crate) mod schema;
 pub mod server;
 pub mod transport;

@@ -3,7 +3,7 @@
 use super::sse::{Decoder, TooLong};
 use super::{redirect, retry_after, said};
 use crate::fuzzing::{cuts, texts};
-use crate::mcp::transport::http::challenge::{Denied, challenges};
+use crate::mcp::transport::http::auth_challenge::{Denied, challenges};
 use std::time::{Duration, SystemTime};
 use ureq::http::{HeaderMap, HeaderValue, Uri, header};
 

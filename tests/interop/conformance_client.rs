@@ -3,10 +3,10 @@
 //! Run as `conformance-client URL`, with the scenario's name in `MCP_CONFORMANCE_SCENARIO`. Exit status
 //! 0 says that everything went as the protocol wants it; what did not is one line on stderr.
 
-use gosling::mcp::client::{Call, Client, Deaf, Handler, Options};
-use gosling::mcp::form;
+use gosling::mcp::client::{CallOptions, Client, IgnoreNotifications, Options, RequestHandler};
+use gosling::mcp::elicitation_form;
 use gosling::mcp::jsonrpc::{ErrorObject, METHOD_NOT_FOUND};
-use gosling::mcp::pending::Patience;
+use gosling::mcp::pending_requests::RequestTimeouts;
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Tool,
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The suite gives each scenario 30 s by default.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUTS: Duration = Duration::from_secs(20);
 
 fn main() -> ExitCode {
     match run() {
@@ -42,15 +42,20 @@ fn run() -> Result<(), Box<dyn Error>> {
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO")?;
     let transport = HttpTransport::new(HttpOptions::new("conformance", url))?;
     let options = Options {
-        handler: Some(Arc::new(Agreeable)),
-        patience: Patience {
-            quiet: PATIENCE,
-            total: PATIENCE,
+        request_handler: Some(Arc::new(Agreeable)),
+        timeouts: RequestTimeouts {
+            idle: TIMEOUTS,
+            total: TIMEOUTS,
         },
         ..Options::new("conformance")
     };
     let cancel = Cancel::new();
-    let client = Client::connect(Arc::new(transport), options, Arc::new(Deaf), &cancel)?;
+    let client = Client::connect(
+        Arc::new(transport),
+        options,
+        Arc::new(IgnoreNotifications),
+        &cancel,
+    )?;
     let session = Session { client, cancel };
     match scenario.as_str() {
         "initialize" => session.tools().map(drop),
@@ -93,7 +98,8 @@ impl Session {
     }
 
     fn call_raw(&self, tool: &str, arguments: &RawValue) -> Result<(), Box<dyn Error>> {
-        let result = (self.client).call_tool(tool, arguments, Call::default(), &self.cancel)?;
+        let result =
+            (self.client).call_tool(tool, arguments, CallOptions::default(), &self.cancel)?;
         if result.is_error == Some(true) {
             let parts = result.content.iter().map(|part| part.as_json());
             let said = parts.collect::<Vec<_>>().join(" ");
@@ -106,7 +112,7 @@ impl Session {
 /// Agrees to every form as it is, and has no model.
 struct Agreeable;
 
-impl Handler for Agreeable {
+impl RequestHandler for Agreeable {
     fn sample(
         &self,
         _caller: Option<&str>,
@@ -128,7 +134,7 @@ impl Handler for Agreeable {
             .unwrap_or_default();
         Ok(ElicitResult {
             action: ElicitAction::Accept,
-            content: Some(form::defaults(&schema)),
+            content: Some(elicitation_form::defaults(&schema)),
         })
     }
 }

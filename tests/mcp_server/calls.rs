@@ -5,7 +5,7 @@ use crate::client::*;
 use crate::lab::*;
 use crossbeam_channel::{RecvTimeoutError, TryRecvError, unbounded};
 use gosling::builtin::demo;
-use gosling::mcp::server::{MAX_CALLS, Sink};
+use gosling::mcp::server::{MAX_CALLS, ReplySink};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -243,7 +243,7 @@ fn a_reply_is_let_go_once_its_message_is_done_with() {
     } = lab();
     let client = Client::ready(server, "2025-11-25");
     let (sender, answers) = unbounded();
-    let reply: Sink = Arc::new(move |message: Vec<u8>| drop(sender.send(message)));
+    let reply: ReplySink = Arc::new(move |message: Vec<u8>| drop(sender.send(message)));
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait"}}"#;
     client.connection.receive(call.as_bytes(), &reply);
     drop(reply);

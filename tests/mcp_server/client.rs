@@ -1,7 +1,7 @@
 //! A client without transport, and the shapes of answers.
 
 use crossbeam_channel::{Receiver, unbounded};
-use gosling::mcp::server::{Connection, Server, Sink};
+use gosling::mcp::server::{Connection, ReplySink, Server};
 use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","p
 /// A client without transport.
 pub struct Client {
     pub connection: Connection,
-    pub sink: Sink,
+    pub sink: ReplySink,
     pub answers: Receiver<Value>,
 }
 
@@ -23,7 +23,7 @@ impl Client {
     /// Before `initialize`.
     pub fn new(server: Server) -> Self {
         let (sender, answers) = unbounded();
-        let sink: Sink = Arc::new(move |message: Vec<u8>| {
+        let sink: ReplySink = Arc::new(move |message: Vec<u8>| {
             let _ = sender.send(serde_json::from_slice(&message).expect("the server writes JSON"));
         });
         let connection = Connection::new(server, &Cancel::new());

@@ -5,7 +5,7 @@ use crate::lab::*;
 use crossbeam_channel::{Sender, unbounded};
 use gosling::builtin::demo;
 use gosling::mcp::server::{Context, GRACE, MAX_LINE, Server, Tool, serve_memory, serve_stdio};
-use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError, memory};
+use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError, memory};
 use gosling::mcp::types::CallToolResult;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
@@ -199,7 +199,7 @@ fn a_line_without_end_is_refused_and_the_next_one_is_heard() {
 /// Hands on what a transport received.
 struct Inbox(Sender<Value>);
 
-impl Receiver for Inbox {
+impl MessageHandler for Inbox {
     fn message(&self, bytes: &[u8], _: Stream) {
         let _ = self.0.send(serde_json::from_slice(bytes).expect("JSON"));
     }

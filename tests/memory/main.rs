@@ -5,7 +5,7 @@ mod support;
 
 mod todo;
 
-use gosling::mcp::client::{Call, Client, Listener, Options};
+use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use gosling::sys::cancel::Cancel;
 use serde_json::value::{RawValue, to_raw_value};
@@ -430,7 +430,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 #[derive(Default)]
 struct Heard(Arc<Mutex<Vec<String>>>);
 
-impl Listener for Heard {
+impl NotificationHandler for Heard {
     fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
         lock(&self.0).push(method.to_owned());
     }
@@ -462,6 +462,6 @@ fn on_stdio(server: &Live) -> (Client, Arc<Mutex<Vec<String>>>) {
 
 fn ask(client: &Client, tool: &str, arguments: Value) -> Option<bool> {
     let arguments = to_raw_value(&arguments).unwrap();
-    let result = client.call_tool(tool, &arguments, Call::default(), &Cancel::new());
+    let result = client.call_tool(tool, &arguments, CallOptions::default(), &Cancel::new());
     result.unwrap().is_error
 }

@@ -2,7 +2,7 @@
 
 use super::http_peer::{PATIENCE, Peer, Seen, Then, accepted, answer, json};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
-use gosling::mcp::transport::{Receiver, Stream, Transport, TransportError};
+use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use std::net::TcpStream;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
@@ -69,7 +69,7 @@ impl Log {
     }
 }
 
-impl Receiver for Log {
+impl MessageHandler for Log {
     fn message(&self, bytes: &[u8], _: Stream) {
         self.add(Entry::Message(String::from_utf8(bytes.to_vec()).unwrap()));
     }

@@ -3,7 +3,7 @@
 
 use crate::http::EventStream;
 use crate::mcp::jsonrpc;
-use crate::mcp::server::Sink;
+use crate::mcp::server::ReplySink;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::collections::VecDeque;
@@ -74,7 +74,7 @@ impl FromStr for EventId {
 
 impl Stream {
     /// The way in. The stream ends when the last clone of it is dropped.
-    pub(super) fn sink(self: &Arc<Self>) -> Sink {
+    pub(super) fn sink(self: &Arc<Self>) -> ReplySink {
         let end = End(self.clone());
         Arc::new(move |message| end.take(message))
     }

@@ -17,14 +17,16 @@ use std::time::{Duration, Instant};
 const MAX_ALIVE: usize = 2 * MAX_CALLS;
 
 /// How long a cancellation is kept for a call that it has overtaken, and how many of them.
-const EARLY: (Duration, usize) = (Duration::from_secs(10), 64);
+const EARLY_CANCELLATION_LIFETIME: Duration = Duration::from_secs(10);
+/// The most early cancellations that are kept.
+const MAX_EARLY_CANCELLATIONS: usize = 64;
 /// How many calls that have ended are remembered, so that their late cancellations are not kept.
-const ENDED: usize = 256;
+const MAX_ENDED: usize = 256;
 
 pub(super) struct Calls {
     root: Cancel,
     state: Mutex<State>,
-    one_less: Condvar,
+    call_ended: Condvar,
 }
 
 #[derive(Default)]
@@ -35,7 +37,7 @@ struct State {
     threads: Vec<JoinHandle<()>>,
     /// What was cancelled before it came. Over HTTP each message may have a connection of its own, so that
     /// one can overtake the other.
-    early: VecDeque<(Id, Instant)>,
+    early_cancellations: VecDeque<(Id, Instant)>,
     ended: VecDeque<Id>,
 }
 
@@ -46,7 +48,7 @@ struct Running {
 }
 
 /// One call at work, until it is dropped.
-pub(super) struct Ticket {
+pub(super) struct CallGuard {
     calls: Arc<Calls>,
     id: Id,
     serial: u64,
@@ -58,7 +60,7 @@ impl Calls {
         Calls {
             root: cancel.child(),
             state: Mutex::default(),
-            one_less: Condvar::new(),
+            call_ended: Condvar::new(),
         }
     }
 
@@ -74,15 +76,15 @@ impl Calls {
     /// Takes on a call; none if it was cancelled before it came.
     ///
     /// # Errors
-    /// -32600 for an id that is taken, -32603 when too many calls run already.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<Ticket>, ErrorObject> {
+    /// -32600 for an id that is id_in_use, -32603 when too many calls run already.
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
-        if state.was_cancelled(id) {
+        if state.take_early_cancellation(id) {
             return Ok(None);
         }
         if state.running.contains_key(id) {
-            return Err(taken(id));
+            return Err(id_in_use(id));
         }
         if state.running.len() >= MAX_CALLS || state.alive >= MAX_ALIVE {
             let text = format!(
@@ -99,7 +101,7 @@ impl Calls {
             cancel: cancel.clone(),
         };
         state.running.insert(id.clone(), running);
-        Ok(Some(Ticket {
+        Ok(Some(CallGuard {
             calls: self.clone(),
             id: id.clone(),
             serial,
@@ -114,7 +116,7 @@ impl Calls {
             let mut state = lock(&self.state);
             let running = state.end(id);
             if running.is_none() && may_come {
-                state.keep_cancelled(id);
+                state.keep_early_cancellation(id);
             }
             running
         };
@@ -123,7 +125,7 @@ impl Calls {
         }
     }
 
-    /// Runs the work of one ticket on a thread of its own.
+    /// Runs the work of one guard on a thread of its own.
     pub(super) fn spawn(
         &self,
         name: String,
@@ -144,10 +146,10 @@ impl Calls {
         self.root.cancel();
     }
 
-    /// Waits for the calls that run, but not longer than `patience`.
-    pub(super) fn settle(&self, patience: Duration) {
+    /// Waits for the calls that run, but not longer than `timeout`.
+    pub(super) fn settle(&self, timeout: Duration) {
         let busy = |state: &mut State| state.alive > 0;
-        let waited = (self.one_less).wait_timeout_while(lock(&self.state), patience, busy);
+        let waited = (self.call_ended).wait_timeout_while(lock(&self.state), timeout, busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -156,7 +158,7 @@ impl Calls {
     pub(super) fn close(&self, grace: Duration) -> bool {
         self.cancel_all();
         let (mut state, timeout) = self
-            .one_less
+            .call_ended
             .wait_timeout_while(lock(&self.state), grace, |state| state.alive > 0)
             .unwrap_or_else(PoisonError::into_inner);
         let threads = std::mem::take(&mut state.threads);
@@ -176,31 +178,36 @@ impl State {
     /// Frees the id of a call that runs.
     fn end(&mut self, id: &Id) -> Option<Running> {
         let (id, running) = self.running.remove_entry(id)?;
-        if self.ended.len() == ENDED {
+        if self.ended.len() == MAX_ENDED {
             self.ended.pop_front();
         }
         self.ended.push_back(id);
         Some(running)
     }
 
-    fn keep_cancelled(&mut self, id: &Id) {
+    fn keep_early_cancellation(&mut self, id: &Id) {
         if self.ended.contains(id) {
             return;
         }
-        if self.early.len() == EARLY.1 {
-            self.early.pop_front();
+        if self.early_cancellations.len() == MAX_EARLY_CANCELLATIONS {
+            self.early_cancellations.pop_front();
         }
-        self.early.push_back((id.clone(), Instant::now()));
+        self.early_cancellations
+            .push_back((id.clone(), Instant::now()));
     }
 
-    fn was_cancelled(&mut self, id: &Id) -> bool {
-        self.early.retain(|(_, since)| since.elapsed() < EARLY.0);
-        let found = self.early.iter().position(|(early, _)| early == id);
-        found.is_some_and(|at| self.early.remove(at).is_some())
+    fn take_early_cancellation(&mut self, id: &Id) -> bool {
+        self.early_cancellations
+            .retain(|(_, since)| since.elapsed() < EARLY_CANCELLATION_LIFETIME);
+        let found = self
+            .early_cancellations
+            .iter()
+            .position(|(early_cancellations, _)| early_cancellations == id);
+        found.is_some_and(|at| self.early_cancellations.remove(at).is_some())
     }
 }
 
-impl Ticket {
+impl CallGuard {
     /// Frees the id. Says whether the call is still to be answered: not when it was cancelled.
     pub(super) fn finish(&self) -> bool {
         let mut state = lock(&self.calls.state);
@@ -215,16 +222,16 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         self.finish();
         lock(&self.calls.state).alive -= 1;
-        self.calls.one_less.notify_all();
+        self.calls.call_ended.notify_all();
     }
 }
 
 /// The error for a request whose id is in use.
-pub(super) fn taken(id: &Id) -> ErrorObject {
+pub(super) fn id_in_use(id: &Id) -> ErrorObject {
     let text =
         format!("A request with the id {id} is still running; draw a new id for each request");
     ErrorObject::new(INVALID_REQUEST, text)
@@ -256,15 +263,15 @@ mod tests {
     #[test]
     fn a_cancellation_that_has_overtaken_its_call_counts_and_one_that_is_late_does_not() {
         let calls = calls();
-        let [early, late] = [1, 2].map(Id::Number);
+        let [early_cancellations, late] = [1, 2].map(Id::Number);
         let ordered = Id::Number(3);
         calls.cancel(&ordered, false);
         assert!(calls.begin(&ordered).unwrap().is_some());
-        calls.cancel(&early, true);
-        assert!(calls.begin(&early).unwrap().is_none());
-        assert!(!calls.is_busy() && !calls.is_running(&early));
+        calls.cancel(&early_cancellations, true);
+        assert!(calls.begin(&early_cancellations).unwrap().is_none());
+        assert!(!calls.is_busy() && !calls.is_running(&early_cancellations));
         // Once is enough.
-        assert!(calls.begin(&early).unwrap().is_some());
+        assert!(calls.begin(&early_cancellations).unwrap().is_some());
         drop(calls.begin(&late).unwrap());
         calls.cancel(&late, true);
         assert!(calls.begin(&late).unwrap().is_some());
@@ -273,16 +280,19 @@ mod tests {
             drop(calls.begin(&Id::Number(10_000 + id)).unwrap());
         }
         let state = lock(&calls.state);
-        assert_eq!((state.early.len(), state.ended.len()), (EARLY.1, ENDED));
+        assert_eq!(
+            (state.early_cancellations.len(), state.ended.len()),
+            (MAX_EARLY_CANCELLATIONS, MAX_ENDED)
+        );
     }
 
     #[test]
     fn calls_that_are_cancelled_but_do_not_end_are_bounded_too() {
         let calls = calls();
         let mut stubborn = Vec::new();
-        while let Ok(Some(ticket)) = calls.begin(&Id::Number(stubborn.len() as i64)) {
-            calls.cancel(&ticket.id, false);
-            stubborn.push(ticket);
+        while let Ok(Some(guard)) = calls.begin(&Id::Number(stubborn.len() as i64)) {
+            calls.cancel(&guard.id, false);
+            stubborn.push(guard);
         }
         assert_eq!(stubborn.len(), MAX_ALIVE);
         assert!(!calls.close(Duration::ZERO));

@@ -2,8 +2,8 @@
 //! MCP 2025-11-25, basic and basic/lifecycle.
 
 use super::calls::{self, Calls};
-use super::page::Page;
-use super::reply::{Exchange, Outlet, Sink};
+use super::pagination::Page;
+use super::reply::{PendingReply, ReplySink, ReplyTarget};
 use super::resource::not_found;
 use super::{Context, Level, ResourceTemplate, Server, raw, reason};
 use crate::mcp::jsonrpc::{
@@ -79,24 +79,24 @@ impl Connection {
 
     /// Takes one message or batch, without framing. Whatever belongs to it, answers and
     /// notifications alike, goes to `reply`: now, or later from the thread of a call.
-    pub fn receive(&self, message: &[u8], reply: &Sink) {
+    pub fn receive(&self, message: &[u8], reply: &ReplySink) {
         self.receive_parsed(jsonrpc::parse(message, self.takes_batches()), reply);
     }
 
     /// As [`receive`](Self::receive), where it was looked already what the message is.
-    pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &Sink) {
+    pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &ReplySink) {
         match message {
-            Ok(Payload::One(message)) => self.dispatch(message, &Outlet::alone(reply)),
+            Ok(Payload::One(message)) => self.dispatch(message, &ReplyTarget::alone(reply)),
             Ok(Payload::Batch(parts)) => {
-                let outlet = Outlet::batch(reply);
+                let target = ReplyTarget::batch(reply);
                 for part in parts {
                     match part {
-                        Ok(message) => self.dispatch(message, &outlet),
-                        Err(malformed) => refuse(malformed, &outlet),
+                        Ok(message) => self.dispatch(message, &target),
+                        Err(malformed) => refuse(malformed, &target),
                     }
                 }
             }
-            Err(malformed) => refuse(malformed, &Outlet::alone(reply)),
+            Err(malformed) => refuse(malformed, &ReplyTarget::alone(reply)),
         }
     }
 
@@ -115,9 +115,9 @@ impl Connection {
         self.calls.is_busy()
     }
 
-    /// Waits until all that was asked is answered, but not longer than `patience`.
-    pub fn settle(&self, patience: Duration) {
-        self.calls.settle(patience);
+    /// Waits until all that was asked is answered, but not longer than `timeout`.
+    pub fn settle(&self, timeout: Duration) {
+        self.calls.settle(timeout);
     }
 
     /// Ends the connection: cancels the running calls, which are not answered any more, and waits
@@ -126,11 +126,11 @@ impl Connection {
         self.calls.close(grace)
     }
 
-    fn dispatch(&self, message: Message, outlet: &Outlet) {
+    fn dispatch(&self, message: Message, target: &ReplyTarget) {
         match message {
             Message::Request { id, method, params } => {
-                let outlet = outlet.clone();
-                self.request(Exchange { id, outlet }, &method, params.as_deref());
+                let target = target.clone();
+                self.request(PendingReply { id, target }, &method, params.as_deref());
             }
             Message::Notification { method, params } => self.notified(&method, params.as_deref()),
             // This server asks its clients nothing, so no response can belong to a request.
@@ -151,29 +151,29 @@ impl Connection {
         }
     }
 
-    fn request(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
-        let method = match self.admit(&exchange.id, name) {
+    fn request(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
+        let method = match self.admit(&pending.id, name) {
             Ok(method) => method,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
         let server = &self.server;
         match method {
-            Method::Ping => exchange.answer(Ok(Empty {})),
-            Method::Initialize => exchange.answer(self.initialize(name, params)),
-            Method::SetLevel => exchange.answer(self.set_level(name, params)),
+            Method::Ping => pending.answer(Ok(Empty {})),
+            Method::Initialize => pending.answer(self.initialize(name, params)),
+            Method::SetLevel => pending.answer(self.set_level(name, params)),
             Method::ListTools => {
                 let tools = server.tools.iter().map(|tool| &tool.wire);
-                exchange.answer(self.list("tools", tools, name, params));
+                pending.answer(self.list("tools", tools, name, params));
             }
-            Method::ListResources => self.list_resources(exchange, name, params),
+            Method::ListResources => self.list_resources(pending, name, params),
             Method::ListTemplates => {
                 let templates = server.templates.iter().map(|template| &template.wire);
-                exchange.answer(self.list("resourceTemplates", templates, name, params));
+                pending.answer(self.list("resourceTemplates", templates, name, params));
             }
-            Method::ListPrompts => self.list_prompts(exchange, name, params),
-            Method::CallTool => self.call_tool(exchange, name, params),
-            Method::ReadResource => self.read_resource(exchange, name, params),
-            Method::GetPrompt => self.get_prompt(exchange, name, params),
+            Method::ListPrompts => self.list_prompts(pending, name, params),
+            Method::CallTool => self.call_tool(pending, name, params),
+            Method::ReadResource => self.read_resource(pending, name, params),
+            Method::GetPrompt => self.get_prompt(pending, name, params),
         }
     }
 
@@ -188,7 +188,7 @@ impl Connection {
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
         if self.calls.is_running(id) {
-            return Err(calls::taken(id));
+            return Err(calls::id_in_use(id));
         }
         Ok(method)
     }
@@ -270,14 +270,14 @@ impl Connection {
     fn list_found<T: Serialize>(
         &self,
         kind: &'static str,
-        exchange: Exchange,
+        pending: PendingReply,
         name: &str,
         params: Option<&RawValue>,
         find: impl FnOnce(&Context) -> Vec<T> + Send + 'static,
     ) {
         let List { cursor, meta } = match read(name, params) {
             Ok(list) => list,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
         let size = self.server.page_size;
         let list = move |context: &Context| {
@@ -285,28 +285,28 @@ impl Connection {
             let page = Page::cut(kind, all.iter(), size, cursor.as_deref())?;
             Ok(Produced::Page(raw(&page)))
         };
-        self.run(exchange, name, meta, false, Box::new(list));
+        self.run(pending, name, meta, false, Box::new(list));
     }
 
-    fn list_resources(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+    fn list_resources(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
         let fixed = self.server.resources.iter().map(|resource| &resource.wire);
         let Some(live) = self.server.live_resources.clone() else {
-            return exchange.answer(self.list("resources", fixed, name, params));
+            return pending.answer(self.list("resources", fixed, name, params));
         };
         let mut all: Vec<_> = fixed.cloned().collect();
-        self.list_found("resources", exchange, name, params, move |context| {
+        self.list_found("resources", pending, name, params, move |context| {
             all.extend(live(context));
             all
         });
     }
 
-    fn list_prompts(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+    fn list_prompts(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
         let fixed = self.server.prompts.iter().map(|prompt| &prompt.wire);
         let Some(live) = self.server.live_prompts.clone() else {
-            return exchange.answer(self.list("prompts", fixed, name, params));
+            return pending.answer(self.list("prompts", fixed, name, params));
         };
         let mut all: Vec<_> = fixed.cloned().collect();
-        self.list_found("prompts", exchange, name, params, move |context| {
+        self.list_found("prompts", pending, name, params, move |context| {
             let live: Vec<_> = live(context).into_iter().map(|it| it.wire).collect();
             all.retain(|fixed| live.iter().all(|it| it.name != fixed.name));
             all.extend(live);
@@ -314,7 +314,7 @@ impl Connection {
         });
     }
 
-    fn call_tool(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+    fn call_tool(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct CallTool {
             name: String,
@@ -324,7 +324,7 @@ impl Connection {
         }
         let call: CallTool = match read(name, params) {
             Ok(call) => call,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
         let Some(tool) = self
             .server
@@ -333,7 +333,7 @@ impl Connection {
             .find(|tool| tool.wire.name == call.name)
         else {
             let text = format!("Unknown tool: {}", call.name);
-            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+            return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         };
         let arguments = call.arguments;
         if arguments
@@ -341,11 +341,11 @@ impl Connection {
             .is_some_and(|arguments| !begins_with(arguments.get(), '{'))
         {
             let text = "`arguments` must be an object";
-            return exchange.refuse(ErrorObject::new(INVALID_PARAMS, text));
+            return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         }
         let (tool, refusing) = (tool.clone(), self.refusing);
         self.run(
-            exchange,
+            pending,
             &call.name,
             call.meta,
             tool.quick,
@@ -356,7 +356,7 @@ impl Connection {
         );
     }
 
-    fn read_resource(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+    fn read_resource(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct ReadResource {
             uri: String,
@@ -365,30 +365,30 @@ impl Connection {
         }
         let ReadResource { uri, meta } = match read(name, params) {
             Ok(read) => read,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
         if let Some(resource) = self.server.resources.iter().find(|r| r.wire.uri == uri) {
             let resource = resource.clone();
             let quick = resource.quick;
             let read = move |context: &Context| resource.read(context).map(Produced::Resource);
-            return self.run(exchange, &uri, meta, quick, Box::new(read));
+            return self.run(pending, &uri, meta, quick, Box::new(read));
         }
         let matching =
             |template: &Arc<ResourceTemplate>| Some((template.clone(), template.variables(&uri)?));
         match self.server.templates.iter().find_map(matching) {
-            None => exchange.refuse(not_found(&uri)),
+            None => pending.refuse(not_found(&uri)),
             Some((template, variables)) => {
                 let label = template.wire.name.clone();
                 let quick = template.quick;
                 let read = move |context: &Context| {
                     (template.read(&uri, variables, context)).map(Produced::Resource)
                 };
-                self.run(exchange, &label, meta, quick, Box::new(read));
+                self.run(pending, &label, meta, quick, Box::new(read));
             }
         }
     }
 
-    fn get_prompt(&self, exchange: Exchange, name: &str, params: Option<&RawValue>) {
+    fn get_prompt(&self, pending: PendingReply, name: &str, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct GetPrompt {
             name: String,
@@ -398,7 +398,7 @@ impl Connection {
         }
         let get: GetPrompt = match read(name, params) {
             Ok(get) => get,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
         let fixed = self.server.prompts.iter().find(|p| p.wire.name == get.name);
         let fixed = fixed.cloned();
@@ -406,7 +406,7 @@ impl Connection {
         let unknown = format!("Unknown prompt: {}", get.name);
         let unknown = ErrorObject::new(INVALID_PARAMS, unknown);
         if fixed.is_none() && live.is_none() {
-            return exchange.refuse(unknown);
+            return pending.refuse(unknown);
         }
         let quick = live.is_none() && fixed.as_ref().is_some_and(|prompt| prompt.quick);
         let label = get.name.clone();
@@ -417,48 +417,48 @@ impl Connection {
             let arguments = get.arguments.unwrap_or_default();
             prompt.get(arguments, context).map(Produced::Prompt)
         };
-        self.run(exchange, &label, get.meta, quick, Box::new(work));
+        self.run(pending, &label, get.meta, quick, Box::new(work));
     }
 
     /// Runs a handler, here if it is quick, else on a thread of its own, and answers with what
     /// comes of it unless the request was cancelled meanwhile.
     fn run(
         &self,
-        exchange: Exchange,
+        pending: PendingReply,
         label: &str,
         meta: Option<RawJson>,
         quick: bool,
         handler: Handler,
     ) {
-        let ticket = match self.calls.begin(&exchange.id) {
-            Ok(Some(ticket)) => ticket,
+        let guard = match self.calls.begin(&pending.id) {
+            Ok(Some(guard)) => guard,
             Ok(None) => return,
-            Err(error) => return exchange.refuse(error),
+            Err(error) => return pending.refuse(error),
         };
-        let sink = exchange.outlet.sink();
+        let sink = pending.target.sink();
         let level = self.level.clone();
-        let context = Context::new(sink, &ticket.cancel, meta.as_deref(), label, level);
-        let spare = (!quick).then(|| exchange.clone());
+        let context = Context::new(sink, &guard.cancel, meta.as_deref(), label, level);
+        let spare = (!quick).then(|| pending.clone());
         let work = move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| handler(&context)))
-                .unwrap_or_else(|_| Err(broke_off(context.logger())));
+                .unwrap_or_else(|_| Err(handler_panicked(context.logger())));
             drop(context);
-            if ticket.finish() {
-                exchange.answer(outcome);
+            if guard.finish() {
+                pending.answer(outcome);
             } else {
                 // The rest of its batch does not wait for it any longer.
-                drop(exchange);
+                drop(pending);
             }
-            // Last: whoever waits for the ticket may then join this thread.
-            drop(ticket);
+            // Last: whoever waits for the guard may then join this thread.
+            drop(guard);
         };
-        let Some(exchange) = spare else {
+        let Some(pending) = spare else {
             return work();
         };
         let name = format!("mcp {} {label}", self.server.name());
         if let Err(e) = self.calls.spawn(name, work) {
             let text = format!("No thread could be started for `{label}`: {e}; try again later");
-            exchange.refuse(ErrorObject::new(INTERNAL_ERROR, text));
+            pending.refuse(ErrorObject::new(INTERNAL_ERROR, text));
         }
     }
 }
@@ -492,7 +492,7 @@ struct List {
     meta: Option<RawJson>,
 }
 
-fn refuse(malformed: Malformed, outlet: &Outlet) {
+fn refuse(malformed: Malformed, target: &ReplyTarget) {
     let (id, code, text) = match malformed {
         Malformed::NotJson(reason) => (None, PARSE_ERROR, format!("Not JSON: {reason}")),
         Malformed::NotMessage { id, reason, .. } => (
@@ -511,16 +511,20 @@ fn refuse(malformed: Malformed, outlet: &Outlet) {
             (None, INVALID_REQUEST, text)
         }
     };
-    outlet.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
+    target.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
 }
 
 /// Reads what a method takes. Unknown members are ignored.
 fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorObject> {
     crate::json::from_str(params.map_or("{}", RawValue::get))
-        .map_err(|e| misfit(method, params, &e))
+        .map_err(|e| argument_error(method, params, &e))
 }
 
-fn misfit(method: &str, params: Option<&RawValue>, error: &serde_json::Error) -> ErrorObject {
+fn argument_error(
+    method: &str,
+    params: Option<&RawValue>,
+    error: &serde_json::Error,
+) -> ErrorObject {
     let what = match params.is_none_or(|params| begins_with(params.get(), '{')) {
         true => reason(error),
         false => "not an object".to_owned(),
@@ -529,7 +533,7 @@ fn misfit(method: &str, params: Option<&RawValue>, error: &serde_json::Error) ->
     ErrorObject::new(INVALID_PARAMS, text)
 }
 
-fn broke_off(label: &str) -> ErrorObject {
+fn handler_panicked(label: &str) -> ErrorObject {
     let text = format!("`{label}` broke off; this is a fault of the server, which goes on");
     ErrorObject::new(INTERNAL_ERROR, text)
 }

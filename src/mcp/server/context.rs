@@ -1,6 +1,6 @@
 //! What a handler knows about the request that it works for, and can say to the client meanwhile.
 
-use super::reply::Sink;
+use super::reply::ReplySink;
 use crate::mcp::jsonrpc;
 use crate::mcp::types::Progress;
 use crate::sys::cancel::Cancel;
@@ -36,7 +36,7 @@ pub enum Level {
 
 /// The request that a handler works for.
 pub struct Context {
-    sink: Sink,
+    sink: ReplySink,
     cancel: Cancel,
     meta: Map<String, Value>,
     logger: String,
@@ -46,7 +46,7 @@ pub struct Context {
 impl Context {
     /// `level` is what the client wants to hear; `None` if logging was not declared.
     pub(super) fn new(
-        sink: &Sink,
+        sink: &ReplySink,
         cancel: &Cancel,
         meta: Option<&RawValue>,
         logger: &str,

@@ -1,46 +1,46 @@
 //! A server in the client's own process, as the client's transport. There is no thread, no queue and no
 //! framing between the two: what the client sends is dispatched by the thread that sends it.
 
-use super::reply::Sink;
+use super::reply::ReplySink;
 use super::{Connection, GRACE, Server};
-use crate::mcp::transport::{Receiver, Stream, Transport, TransportError};
+use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex};
 
-type Slot = Mutex<Option<Arc<dyn Receiver>>>;
+type Slot = Mutex<Option<Arc<dyn MessageHandler>>>;
 
 /// The transport. Closing it ends the server's running calls and lets go of the server.
 pub struct InProcess {
     /// Until it is closed.
     connection: Mutex<Option<Arc<Connection>>>,
-    receiver: Arc<Slot>,
-    sink: Sink,
+    handler: Arc<Slot>,
+    sink: ReplySink,
 }
 
 impl InProcess {
     /// A connection to a server of its own.
     pub fn new(server: impl Into<Arc<Server>>) -> Self {
-        let receiver = Arc::new(Slot::default());
-        let listening = Arc::downgrade(&receiver);
-        let sink: Sink = Arc::new(move |message: Vec<u8>| {
-            let receiver = listening.upgrade().and_then(|slot| lock(&slot).clone());
-            if let Some(receiver) = receiver {
-                receiver.message(&message, Stream::Shared);
+        let handler = Arc::new(Slot::default());
+        let listening = Arc::downgrade(&handler);
+        let sink: ReplySink = Arc::new(move |message: Vec<u8>| {
+            let handler = listening.upgrade().and_then(|slot| lock(&slot).clone());
+            if let Some(handler) = handler {
+                handler.message(&message, Stream::Shared);
             }
         });
         let connection = Connection::new(server, &Cancel::new()).refusing();
         InProcess {
             connection: Mutex::new(Some(Arc::new(connection))),
-            receiver,
+            handler,
             sink,
         }
     }
 }
 
 impl Transport for InProcess {
-    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
-        *lock(&self.receiver) = Some(receiver);
+    fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
+        *lock(&self.handler) = Some(handler);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl Transport for InProcess {
 
     fn close(&self) {
         let connection = lock(&self.connection).take();
-        lock(&self.receiver).take();
+        lock(&self.handler).take();
         if let Some(connection) = connection {
             connection.close(GRACE);
         }

@@ -7,27 +7,27 @@ use std::sync::{Arc, Mutex};
 
 /// Takes one message, without framing, on its way to the client. It is called from any thread. Once
 /// every clone that was handed out for a message is dropped, nothing more comes for that message.
-pub type Sink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
+pub type ReplySink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
 
 /// The way back for the answers to one received message.
 #[derive(Clone)]
-pub(super) struct Outlet {
-    sink: Sink,
+pub(super) struct ReplyTarget {
+    sink: ReplySink,
     batch: Option<Arc<Batch>>,
 }
 
-impl Outlet {
+impl ReplyTarget {
     /// Each answer leaves on its own.
-    pub(super) fn alone(sink: &Sink) -> Self {
-        Outlet {
+    pub(super) fn alone(sink: &ReplySink) -> Self {
+        ReplyTarget {
             sink: sink.clone(),
             batch: None,
         }
     }
 
-    /// The answers leave as one array when the last clone of this outlet is dropped.
-    pub(super) fn batch(sink: &Sink) -> Self {
-        Outlet {
+    /// The answers leave as one array when the last clone of this target is dropped.
+    pub(super) fn batch(sink: &ReplySink) -> Self {
+        ReplyTarget {
             sink: sink.clone(),
             batch: Some(Arc::new(Batch {
                 sink: sink.clone(),
@@ -37,7 +37,7 @@ impl Outlet {
     }
 
     /// For notifications, which never wait for a batch.
-    pub(super) fn sink(&self) -> &Sink {
+    pub(super) fn sink(&self) -> &ReplySink {
         &self.sink
     }
 
@@ -57,7 +57,7 @@ impl Outlet {
 
 /// MCP 2025-03-26, basic, batching.
 struct Batch {
-    sink: Sink,
+    sink: ReplySink,
     array: Mutex<Vec<u8>>,
 }
 
@@ -73,14 +73,14 @@ impl Drop for Batch {
 
 /// A request that waits for its answer. Dropped without one, it stays unanswered.
 #[derive(Clone)]
-pub(super) struct Exchange {
+pub(super) struct PendingReply {
     pub(super) id: Id,
-    pub(super) outlet: Outlet,
+    pub(super) target: ReplyTarget,
 }
 
-impl Exchange {
+impl PendingReply {
     pub(super) fn answer(self, outcome: Result<impl Serialize, ErrorObject>) {
-        self.outlet.answer(Some(&self.id), outcome);
+        self.target.answer(Some(&self.id), outcome);
     }
 
     pub(super) fn refuse(self, error: ErrorObject) {

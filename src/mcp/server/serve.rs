@@ -1,6 +1,6 @@
 //! The loops that carry a connection over stdio and over memory.
 
-use super::reply::{Outlet, Sink};
+use super::reply::{ReplySink, ReplyTarget};
 use super::{Connection, GRACE, MAX_LINE, Server};
 use crate::mcp::jsonrpc::{ErrorObject, PARSE_ERROR};
 use crate::mcp::transport::memory;
@@ -14,14 +14,14 @@ use std::thread;
 use std::time::Duration;
 
 /// How long calls go on after the last line of input: `printf REQUESTS | server` is to be answered, too.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const INPUT_END_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long calls may take to end once nothing is written to their client any more.
-const LET_GO: Duration = Duration::from_secs(1);
+const OUTPUT_LOST_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the process may take to end once its client is gone: the [`GRACE`] of its calls, and what it
 /// takes to end the processes that they have left behind.
-const LAST_MOMENT: Duration = Duration::from_secs(5);
+const PROCESS_END_TIMEOUT: Duration = Duration::from_secs(5);
 /// A buffer that had to grow for one long line is not kept at that size.
-const KEPT_BUFFER: usize = 64 << 10;
+const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 /// Serves one client: each line of `input` is a message, and so is each line of `output`, which is
 /// flushed at once. Returns when `input` ends or `output` breaks. Calls that still run when `input` has
@@ -61,7 +61,7 @@ pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> Exi
 /// no thread is to be had nobody looks at the clock, and everything ends in its own time.
 fn end_process_soon() {
     let end = || {
-        thread::sleep(LAST_MOMENT);
+        thread::sleep(PROCESS_END_TIMEOUT);
         std::process::exit(0);
     };
     let _ = sys::spawn("mcp client gone".to_owned(), None, end);
@@ -72,7 +72,7 @@ fn end_process_soon() {
 pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
     let connection = Connection::new(server, &Cancel::new());
     let outbox = end.outbox();
-    let sink: Sink = Arc::new(move |message| outbox.send(&message));
+    let sink: ReplySink = Arc::new(move |message| outbox.send(&message));
     while let Some(message) = end.recv() {
         connection.receive(&message, &sink);
     }
@@ -92,15 +92,15 @@ where
         gone: gone.clone(),
     });
     let lines = output.clone();
-    let sink: Sink = Arc::new(move |message| lines.send(message));
+    let sink: ReplySink = Arc::new(move |message| lines.send(message));
     let ended = receive_lines(&connection, input, &sink, gone);
     if ended.is_ok() && !gone.is_cancelled() {
-        connection.settle(LAST_WORDS);
+        connection.settle(INPUT_END_TIMEOUT);
     }
     if !connection.close(GRACE) && !gone.is_cancelled() {
         // It may be the client that a call waits for, because it does not read.
         gone.cancel();
-        connection.close(LET_GO);
+        connection.close(OUTPUT_LOST_TIMEOUT);
     }
     match lock(&output.failure).take() {
         Some(failure) if failure.kind() != ErrorKind::BrokenPipe => Err(failure),
@@ -111,13 +111,13 @@ where
 fn receive_lines(
     connection: &Connection,
     mut input: impl BufRead,
-    sink: &Sink,
+    sink: &ReplySink,
     gone: &Cancel,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     while !gone.is_cancelled() {
         line.clear();
-        line.shrink_to(KEPT_BUFFER);
+        line.shrink_to(MAX_KEPT_BUFFER);
         let read = (&mut input)
             .take(MAX_LINE as u64)
             .read_until(b'\n', &mut line)?;
@@ -125,7 +125,7 @@ fn receive_lines(
             line = Vec::new();
             let text = format!("The line has more than {MAX_LINE} bytes and is skipped");
             let refused = Err::<(), _>(ErrorObject::new(PARSE_ERROR, text));
-            Outlet::alone(sink).answer(None, refused);
+            ReplyTarget::alone(sink).answer(None, refused);
             input.skip_until(b'\n')?;
         } else if read == 0 {
             break;

@@ -123,7 +123,7 @@ impl Tool {
                 Ok(CallToolResult::text(text).failed())
             }
             Err(error) => {
-                let why = self.misfit(arguments, &error);
+                let why = self.argument_error(arguments, &error);
                 Ok(CallToolResult::text(format!("The arguments do not fit: {why}.")).failed())
             }
         }
@@ -131,7 +131,7 @@ impl Tool {
 
     /// What is wrong with arguments that cannot be read: by the schema, which knows their names, where it
     /// sees that.
-    fn misfit(&self, arguments: &str, error: &serde_json::Error) -> String {
+    fn argument_error(&self, arguments: &str, error: &serde_json::Error) -> String {
         let schema: Value = crate::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> = crate::json::from_str(arguments).unwrap_or_default();
         let wrong = schema::mismatches(&schema, &arguments);

@@ -2,14 +2,14 @@
 //! with a stream of events. MCP 2025-11-25, basic/transports; older versions speak the same.
 //!
 //! Each request has a thread of its own, and so its own connection; whoever no longer waits
-//! [`forget`](Transport::forget)s it, which shuts down that connection and no other. What needs no
+//! [`abandon`](Transport::abandon)s it, which shuts down that connection and no other. What needs no
 //! answer (notifications, and responses to the server) goes out one after the other from one
 //! thread that lives while there is something to send. Across these the order is kept where it
 //! matters:
 //! - what needs no answer is sent after all earlier requests have been written, so that a
 //!   `notifications/cancelled` finds the request that it cancels;
 //! - requests wait until the server has accepted `notifications/initialized` and then answered the GET for
-//!   its own stream, if that takes no longer than two seconds: what a tool asks for is lost with many servers
+//!   its own stream, if that takes no longer than two seconds: what a tool asks for is broken_stream with many servers
 //!   if it comes before that stream. So they do when that stream broke, where nothing says how long to stay
 //!   away: the next request brings it back first.
 //!
@@ -29,12 +29,12 @@
 //! except for loopback addresses, and so are the authorities that certify servers (`SSL_CERT_FILE`, instead
 //! of those of the web).
 
-pub mod challenge;
-mod events;
+pub mod auth_challenge;
+mod event_stream;
 mod exchange;
 mod status;
 
-use super::{Receiver, Transport, TransportError};
+use super::{MessageHandler, Transport, TransportError};
 use crate::outbound::sse::Decoder;
 use crate::outbound::{Addresses, Line, Place, Target};
 use crate::sys;
@@ -49,24 +49,24 @@ use ureq::http::Method;
 use ureq::http::header::HeaderValue;
 
 /// How many lines are kept for reuse.
-const IDLE_LINES: usize = 4;
+const MAX_IDLE_CONNECTIONS: usize = 4;
 /// How many messages that need no answer may wait.
-const QUEUE: usize = 1024;
+const MAX_ONE_WAY_QUEUE: usize = 1024;
 /// How long sending one of them may take.
-const NOTICE: Duration = Duration::from_secs(10);
+const ONE_WAY_TIMEOUT: Duration = Duration::from_secs(10);
 /// What they are in the log.
-const NOTICES: &str = "a message that needs no answer";
-/// How long requests wait for the answer to the GET that opens the server's own stream.
-const OWN_STREAM: Duration = Duration::from_secs(2);
+const ONE_WAY_LABEL: &str = "a message that needs no answer";
+/// How long requests wait for the answer to the GET that is_initialized the server's own stream.
+const STANDALONE_STREAM_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long closing waits for what needs no answer and was sent before: it may say what is cancelled.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the server may take to end the session.
-const FAREWELL: Duration = Duration::from_secs(1);
+const END_SESSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
-/// after five seconds, and a request that meets the closing one may be lost.
-const IDLE: Duration = Duration::from_secs(4);
+/// after five seconds, and a request that meets the closing one may be broken_stream.
+const MAX_IDLE_TIME: Duration = Duration::from_secs(4);
 /// How long closing may take in all.
-const CLOSE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What a connection to a Streamable HTTP server needs.
 ///
@@ -111,12 +111,12 @@ struct Shared {
     name: String,
     target: Target,
     limit: usize,
-    receiver: Mutex<Option<Arc<dyn Receiver>>>,
+    handler: Mutex<Option<Arc<dyn MessageHandler>>>,
     session: Mutex<Session>,
-    work: Mutex<Work>,
+    state: Mutex<State>,
     /// It was said that a message that needs no answer was refused.
-    noted: AtomicBool,
-    /// Something that a thread may wait for in `work` is different.
+    refusal_logged: AtomicBool,
+    /// Something that a thread may wait for in `state` is different.
     changed: Condvar,
 }
 
@@ -128,45 +128,45 @@ struct Session {
 }
 
 #[derive(Default)]
-struct Work {
+struct State {
     closed: bool,
     idle: Vec<Line>,
     running: Vec<Arc<Exchange>>,
     threads: Vec<JoinHandle<()>>,
-    notices: VecDeque<Notice>,
+    one_way_queue: VecDeque<OneWayMessage>,
     /// Of the thread that sends them.
-    notifying: Option<Arc<Exchange>>,
+    one_way_sender: Option<Arc<Exchange>>,
     listening: bool,
-    /// The server's own stream broke and is to be opened again after a pause, which a request may cut short.
-    between: bool,
+    /// The server's own stream broke and is to be initialized_sent again after a pause, which a request may cut short.
+    reopening: bool,
     /// How far the server's own stream had come when it was given up because the server was not there.
-    lost: Option<Decoder>,
+    broken_stream: Option<Decoder>,
     /// Answers may come on the server's own stream.
-    aside: bool,
-    opening: Opening,
+    standalone_answers: bool,
+    startup: Startup,
 }
 
-/// How far the life cycle's opening has come: MCP basic/lifecycle, initialization.
+/// How far the life cycle's startup has come: MCP basic/lifecycle, initialization.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Opening {
-    /// Nothing has to wait: no version is agreed on yet, or the opening is over.
+enum Startup {
+    /// Nothing has to wait: no version is agreed on yet, or the startup is over.
     #[default]
-    Open,
+    Ready,
     /// A version is agreed on: what is sent next says that this client is ready.
-    Agreed,
+    Negotiated,
     /// That is under way, and requests wait for it.
-    Announced,
+    SendingInitialized,
     /// The server knows. Until it has also answered whether it offers a stream of its own, or until this
     /// time, requests wait: many servers drop what they would have asked or said on it before.
-    Listening(Instant),
+    OpeningStream(Instant),
 }
 
 /// A message that needs no answer.
-struct Notice {
+struct OneWayMessage {
     message: Vec<u8>,
     /// The requests that it must not overtake.
     after: Vec<Arc<Exchange>>,
-    opens: bool,
+    is_initialized: bool,
 }
 
 impl HttpTransport {
@@ -181,7 +181,7 @@ impl HttpTransport {
             offline: options.offline,
             connect_timeout: options.connect_timeout,
             silence: None,
-            idle: IDLE,
+            idle: MAX_IDLE_TIME,
         };
         let target = Target::new(&place, Addresses::default()).map_err(TransportError::Config)?;
         let shared = Shared {
@@ -189,10 +189,10 @@ impl HttpTransport {
             // A thread's name may not contain NUL.
             name: options.name.replace('\0', ""),
             limit: options.max_message,
-            receiver: Mutex::default(),
+            handler: Mutex::default(),
             session: Mutex::default(),
-            work: Mutex::default(),
-            noted: AtomicBool::new(false),
+            state: Mutex::default(),
+            refusal_logged: AtomicBool::new(false),
             changed: Condvar::new(),
         };
         Ok(HttpTransport {
@@ -207,41 +207,44 @@ impl HttpTransport {
 }
 
 impl Transport for HttpTransport {
-    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
-        *lock(&self.shared.receiver) = Some(receiver);
+    fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
+        *lock(&self.shared.handler) = Some(handler);
         Ok(())
     }
 
     fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError> {
-        let mut work = lock(&self.shared.work);
-        if work.closed {
+        let mut state = lock(&self.shared.state);
+        if state.closed {
             return Err(TransportError::Closed);
         }
         let Some(id) = request else {
-            return self.shared.enqueue(&mut work, message);
+            return self.shared.enqueue(&mut state, message);
         };
-        if std::mem::take(&mut work.between) {
-            work.opening = Opening::Listening(Instant::now() + OWN_STREAM);
+        if std::mem::take(&mut state.reopening) {
+            state.startup = Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT);
             self.shared.changed.notify_all();
         }
-        let waits = matches!(work.opening, Opening::Announced | Opening::Listening(_));
-        (self.shared).spawn(&mut work, "post", request, move |shared, exchange| {
+        let waits = matches!(
+            state.startup,
+            Startup::SendingInitialized | Startup::OpeningStream(_)
+        );
+        (self.shared).spawn(&mut state, "post", request, move |shared, exchange| {
             if waits {
-                shared.wait_opened(exchange);
+                shared.wait_until_ready(exchange);
             }
             shared.request(exchange, id, &message);
         })?;
         Ok(())
     }
 
-    fn forget(&self, request: i64) {
-        self.shared.forget(request);
+    fn abandon(&self, request: i64) {
+        self.shared.abandon(request);
     }
 
     fn negotiated(&self, version: &str) {
         // A version that no header can carry is none that the client knows.
         lock(&self.shared.session).version = HeaderValue::from_str(version).ok();
-        lock(&self.shared.work).opening = Opening::Agreed;
+        lock(&self.shared.state).startup = Startup::Negotiated;
     }
 
     /// Ends what is under way, tells the server, and waits for the threads. Whoever is still
@@ -262,18 +265,18 @@ impl Shared {
     /// Runs `job` in a thread that owns a line to the server while it lasts.
     fn spawn(
         self: &Arc<Self>,
-        work: &mut Work,
+        state: &mut State,
         role: &str,
         request: Option<i64>,
         job: impl FnOnce(&Arc<Shared>, &Exchange) + Send + 'static,
     ) -> Result<Arc<Exchange>, TransportError> {
-        work.threads.retain(|thread| !thread.is_finished());
-        let line = work.idle.pop().unwrap_or_else(|| self.target.line());
+        state.threads.retain(|thread| !thread.is_finished());
+        let line = state.idle.pop().unwrap_or_else(|| self.target.line());
         let exchange = Arc::new(Exchange::new(request, line));
         let (shared, running) = (self.clone(), exchange.clone());
         let name = format!("mcp {} {role}", self.name);
         let thread = sys::spawn(name, None, move || {
-            let running = Running {
+            let running = RunningExchange {
                 shared,
                 exchange: running,
             };
@@ -282,29 +285,29 @@ impl Shared {
             job(&running.shared, &running.exchange);
         })
         .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
-        work.running.push(exchange.clone());
-        work.threads.push(thread);
+        state.running.push(exchange.clone());
+        state.threads.push(thread);
         Ok(exchange)
     }
 
     fn request(self: &Arc<Self>, exchange: &Exchange, id: i64, message: &[u8]) {
-        let outcome = self.ask(exchange, id, message);
+        let outcome = self.post_request(exchange, id, message);
         let error = match outcome {
-            Ok(()) => return self.reached(),
-            _ if exchange.is_aborted() && lock(&self.work).closed => TransportError::Closed,
+            Ok(()) => return self.reopen_broken_stream(),
+            _ if exchange.is_aborted() && lock(&self.state).closed => TransportError::Closed,
             _ if exchange.is_aborted() => return,
             Err(error) => error,
         };
-        if let Some(receiver) = self.receiver() {
-            receiver.failed(id, error);
+        if let Some(handler) = self.handler() {
+            handler.failed(id, error);
         }
     }
 
-    /// Ends the exchange of this request, if there is one, without a word to the receiver.
-    fn forget(&self, request: i64) {
+    /// Ends the exchange of this request, if there is one, without a word to the handler.
+    fn abandon(&self, request: i64) {
         let exchange = {
-            let work = lock(&self.work);
-            let mut running = work.running.iter();
+            let state = lock(&self.state);
+            let mut running = state.running.iter();
             running.find(|e| e.request == Some(request)).cloned()
         };
         if let Some(exchange) = exchange {
@@ -313,121 +316,131 @@ impl Shared {
         }
     }
 
-    fn enqueue(self: &Arc<Self>, work: &mut Work, message: Vec<u8>) -> Result<(), TransportError> {
-        if work.notices.len() >= QUEUE {
-            let waiting = work.notices.iter().map(|notice| notice.message.len()).sum();
+    fn enqueue(
+        self: &Arc<Self>,
+        state: &mut State,
+        message: Vec<u8>,
+    ) -> Result<(), TransportError> {
+        if state.one_way_queue.len() >= MAX_ONE_WAY_QUEUE {
+            let waiting = state
+                .one_way_queue
+                .iter()
+                .map(|one_way| one_way.message.len())
+                .sum();
             return Err(TransportError::NotReading { waiting });
         }
-        if work.notifying.is_none() {
-            let notifying = self.spawn(work, "notify", None, |shared, exchange| {
-                shared.send_notices(exchange);
+        if state.one_way_sender.is_none() {
+            let one_way_sender = self.spawn(state, "notify", None, |shared, exchange| {
+                shared.send_one_way_messages(exchange);
             })?;
-            work.notifying = Some(notifying);
+            state.one_way_sender = Some(one_way_sender);
         }
-        let opens = work.opening == Opening::Agreed;
-        if opens {
-            work.opening = Opening::Announced;
+        let is_initialized = state.startup == Startup::Negotiated;
+        if is_initialized {
+            state.startup = Startup::SendingInitialized;
         }
         let unwritten = |e: &&Arc<Exchange>| e.request.is_some() && !e.line.wire.written();
-        let after = work.running.iter().filter(unwritten).cloned().collect();
-        work.notices.push_back(Notice {
+        let after = state.running.iter().filter(unwritten).cloned().collect();
+        state.one_way_queue.push_back(OneWayMessage {
             message,
             after,
-            opens,
+            is_initialized,
         });
         Ok(())
     }
 
-    fn send_notices(self: &Arc<Self>, exchange: &Exchange) {
-        while let Some(notice) = self.next_notice() {
-            let deadline = Instant::now() + NOTICE;
-            for earlier in &notice.after {
+    fn send_one_way_messages(self: &Arc<Self>, exchange: &Exchange) {
+        while let Some(one_way) = self.next_one_way_message() {
+            let deadline = Instant::now() + ONE_WAY_TIMEOUT;
+            for earlier in &one_way.after {
                 earlier.line.wire.wait_written(deadline);
             }
-            let response = self.post(exchange, &notice.message, Some(NOTICE)).ok();
-            if notice.opens {
+            let response = self
+                .post(exchange, &one_way.message, Some(ONE_WAY_TIMEOUT))
+                .ok();
+            if one_way.is_initialized {
                 let accepted = response.as_ref().is_some_and(|r| r.status().is_success());
-                self.opened(accepted);
+                self.initialized_sent(accepted);
             }
             if let Some(response) = response {
-                self.note_refusal(exchange, NOTICES, response);
+                self.log_refusal(exchange, ONE_WAY_LABEL, response);
             }
         }
     }
 
-    fn next_notice(&self) -> Option<Notice> {
-        let mut work = lock(&self.work);
-        let notice = work.notices.pop_front();
-        if notice.is_none() {
-            work.notifying = None;
+    fn next_one_way_message(&self) -> Option<OneWayMessage> {
+        let mut state = lock(&self.state);
+        let one_way = state.one_way_queue.pop_front();
+        if one_way.is_none() {
+            state.one_way_sender = None;
             self.changed.notify_all();
         }
-        notice
+        one_way
     }
 
     /// The server knows that this client is ready, or will not know it.
-    fn opened(self: &Arc<Self>, accepted: bool) {
-        let mut work = lock(&self.work);
+    fn initialized_sent(self: &Arc<Self>, accepted: bool) {
+        let mut state = lock(&self.state);
         if accepted {
-            self.open_stream(&mut work, None);
+            self.open_stream(&mut state, None);
         }
-        if work.opening == Opening::Announced {
-            work.opening = match accepted && work.listening {
-                true => Opening::Listening(Instant::now() + OWN_STREAM),
-                false => Opening::Open,
+        if state.startup == Startup::SendingInitialized {
+            state.startup = match accepted && state.listening {
+                true => Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT),
+                false => Startup::Ready,
             };
         }
         self.changed.notify_all();
     }
 
     /// The server has answered whether it offers a stream of its own.
-    fn heard(&self) {
-        let mut work = lock(&self.work);
-        if let Opening::Listening(_) = work.opening {
-            work.opening = Opening::Open;
+    fn stream_answered(&self) {
+        let mut state = lock(&self.state);
+        if let Startup::OpeningStream(_) = state.startup {
+            state.startup = Startup::Ready;
             self.changed.notify_all();
         }
     }
 
-    /// Opens the server's own stream, or again what was `lost` of it.
-    fn open_stream(self: &Arc<Self>, work: &mut Work, lost: Option<Decoder>) {
-        if work.closed || work.listening {
+    /// Opens the server's own stream, or again what was `broken_stream` of it.
+    fn open_stream(self: &Arc<Self>, state: &mut State, broken_stream: Option<Decoder>) {
+        if state.closed || state.listening {
             return;
         }
         // Without a thread there is no stream, as with a server that does not offer one.
-        let spawned = self.spawn(work, "events", None, |shared, exchange| {
-            let lost = shared.listen(exchange, lost);
-            shared.expect_aside(false);
-            let mut work = lock(&shared.work);
-            work.listening = false;
-            work.lost = lost;
+        let spawned = self.spawn(state, "events", None, |shared, exchange| {
+            let broken_stream = shared.follow_standalone_stream(exchange, broken_stream);
+            shared.expect_standalone_answers(false);
+            let mut state = lock(&shared.state);
+            state.listening = false;
+            state.broken_stream = broken_stream;
         });
-        work.listening = spawned.is_ok();
-        work.aside = work.listening;
+        state.listening = spawned.is_ok();
+        state.standalone_answers = state.listening;
     }
 
-    /// The server answers: if its own stream was lost because it could not be reached, it can be now.
-    fn reached(self: &Arc<Self>) {
-        let mut work = lock(&self.work);
-        if let Some(lost) = work.lost.take() {
-            self.open_stream(&mut work, Some(lost));
+    /// The server answers: if its own stream was broken_stream because it could not be reopen_broken_stream, it can be now.
+    fn reopen_broken_stream(self: &Arc<Self>) {
+        let mut state = lock(&self.state);
+        if let Some(broken_stream) = state.broken_stream.take() {
+            self.open_stream(&mut state, Some(broken_stream));
         }
     }
 
-    fn wait_opened(&self, exchange: &Exchange) {
-        let mut work = lock(&self.work);
+    fn wait_until_ready(&self, exchange: &Exchange) {
+        let mut state = lock(&self.state);
         while !exchange.is_aborted() {
-            work = match work.opening {
-                Opening::Open | Opening::Agreed => return,
-                Opening::Announced => {
-                    (self.changed.wait(work)).unwrap_or_else(PoisonError::into_inner)
+            state = match state.startup {
+                Startup::Ready | Startup::Negotiated => return,
+                Startup::SendingInitialized => {
+                    (self.changed.wait(state)).unwrap_or_else(PoisonError::into_inner)
                 }
-                Opening::Listening(until) => {
+                Startup::OpeningStream(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return;
                     }
-                    (self.changed.wait_timeout(work, left))
+                    (self.changed.wait_timeout(state, left))
                         .unwrap_or_else(PoisonError::into_inner)
                         .0
                 }
@@ -435,36 +448,37 @@ impl Shared {
         }
     }
 
-    /// Wakes those who wait on `changed` for something that is not guarded by `work`.
+    /// Wakes those who wait on `changed` for something that is not guarded by `state`.
     fn wake(&self) {
         // Whoever looked before the change is waiting once the lock is free.
-        drop(lock(&self.work));
+        drop(lock(&self.state));
         self.changed.notify_all();
     }
 
-    fn receiver(&self) -> Option<Arc<dyn Receiver>> {
-        lock(&self.receiver).clone()
+    fn handler(&self) -> Option<Arc<dyn MessageHandler>> {
+        lock(&self.handler).clone()
     }
 
     fn close(&self) {
-        let deadline = Instant::now() + CLOSE;
-        let (running, notifying, threads) = {
-            let mut work = lock(&self.work);
-            if std::mem::replace(&mut work.closed, true) {
+        let deadline = Instant::now() + CLOSE_TIMEOUT;
+        let (running, one_way_sender, threads) = {
+            let mut state = lock(&self.state);
+            if std::mem::replace(&mut state.closed, true) {
                 return;
             }
-            let threads = std::mem::take(&mut work.threads);
-            (work.running.clone(), work.notifying.clone(), threads)
+            let threads = std::mem::take(&mut state.threads);
+            (state.running.clone(), state.one_way_sender.clone(), threads)
         };
         let notifies = |exchange: &&Arc<Exchange>| {
-            (notifying.as_ref()).is_some_and(|notifying| Arc::ptr_eq(notifying, exchange))
+            (one_way_sender.as_ref())
+                .is_some_and(|one_way_sender| Arc::ptr_eq(one_way_sender, exchange))
         };
         (running.iter().filter(|exchange| !notifies(exchange)))
             .for_each(|exchange| exchange.abort());
         self.wake();
-        let line = self.wait_notified();
-        if let Some(notifying) = notifying {
-            notifying.abort();
+        let line = self.flush_one_way_queue();
+        if let Some(one_way_sender) = one_way_sender {
+            one_way_sender.abort();
             self.wake();
         }
         self.end_session(line);
@@ -477,21 +491,21 @@ impl Shared {
             }
         }
         // Dropped after the lock is released: it may own this transport.
-        let _receiver = lock(&self.receiver).take();
+        let _receiver = lock(&self.handler).take();
     }
 
     /// Lets what needs no answer be sent, for a moment: a server that has no session to end does not know
     /// otherwise that nobody waits any more. What cannot be sent by then never is. Gives a line to end the
     /// session with.
-    fn wait_notified(&self) -> Option<Line> {
-        let (mut work, _) = (self.changed)
-            .wait_timeout_while(lock(&self.work), LAST_WORDS, |work| {
-                work.notifying.is_some()
+    fn flush_one_way_queue(&self) -> Option<Line> {
+        let (mut state, _) = (self.changed)
+            .wait_timeout_while(lock(&self.state), FLUSH_TIMEOUT, |state| {
+                state.one_way_sender.is_some()
             })
             .unwrap_or_else(PoisonError::into_inner);
-        work.notices.clear();
-        let line = work.idle.pop();
-        work.idle.clear();
+        state.one_way_queue.clear();
+        let line = state.idle.pop();
+        state.idle.clear();
         line
     }
 
@@ -502,22 +516,29 @@ impl Shared {
         }
         let exchange = Exchange::new(None, line.unwrap_or_else(|| self.target.line()));
         // A server that does not let clients end sessions answers 405; there is nothing to do.
-        let ended = self.run(&exchange, Method::DELETE, &[], (), Some(FAREWELL), || true);
+        let ended = self.run(
+            &exchange,
+            Method::DELETE,
+            &[],
+            (),
+            Some(END_SESSION_TIMEOUT),
+            || true,
+        );
         if let Ok(response) = ended {
-            self.note_refusal(&exchange, "the end of the session", response);
+            self.log_refusal(&exchange, "the end of the session", response);
         }
     }
 
-    /// Waits for all threads but this one, which may be one of them: a receiver may close.
+    /// Waits for all threads but this one, which may be one of them: a handler may close.
     fn wait_ended(&self, deadline: Instant) -> bool {
         let this = thread::current().id();
-        let mut work = lock(&self.work);
-        while work.running.iter().any(|e| e.thread.get() != Some(&this)) {
+        let mut state = lock(&self.state);
+        while state.running.iter().any(|e| e.thread.get() != Some(&this)) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            work = (self.changed.wait_timeout(work, left))
+            state = (self.changed.wait_timeout(state, left))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
@@ -526,21 +547,21 @@ impl Shared {
 }
 
 /// Takes an exchange off the list however its thread ends.
-struct Running {
+struct RunningExchange {
     shared: Arc<Shared>,
     exchange: Arc<Exchange>,
 }
 
-impl Drop for Running {
+impl Drop for RunningExchange {
     fn drop(&mut self) {
         let line = &self.exchange.line;
         line.wire.end();
-        let mut work = lock(&self.shared.work);
-        work.running.retain(|e| !Arc::ptr_eq(e, &self.exchange));
-        if !work.closed && !self.exchange.is_aborted() && work.idle.len() < IDLE_LINES {
-            work.idle.push(line.clone());
+        let mut state = lock(&self.shared.state);
+        state.running.retain(|e| !Arc::ptr_eq(e, &self.exchange));
+        if !state.closed && !self.exchange.is_aborted() && state.idle.len() < MAX_IDLE_CONNECTIONS {
+            state.idle.push(line.clone());
         }
-        drop(work);
+        drop(state);
         self.shared.changed.notify_all();
     }
 }

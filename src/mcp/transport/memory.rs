@@ -1,7 +1,7 @@
 //! Both ends of a connection inside one process: for builtin servers, and for tests of the
 //! protocol that need neither a subprocess nor a clock.
 
-use super::{Receiver, Stream, Transport, TransportError};
+use super::{MessageHandler, Stream, Transport, TransportError};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 const QUEUE: usize = 1024;
 
 /// The client's end.
-pub struct Memory {
+pub struct MemoryTransport {
     to_server: Mutex<Option<Sender<Vec<u8>>>>,
     shared: Arc<Shared>,
 }
@@ -29,14 +29,14 @@ pub struct Outbox {
 
 #[derive(Default)]
 struct Shared {
-    receiver: Mutex<Option<Arc<dyn Receiver>>>,
+    handler: Mutex<Option<Arc<dyn MessageHandler>>>,
 }
 
 /// A connection: the client's end and the server's.
-pub fn pair() -> (Memory, ServerEnd) {
+pub fn pair() -> (MemoryTransport, ServerEnd) {
     let (sender, inbox) = bounded(QUEUE);
     let shared = Arc::new(Shared::default());
-    let memory = Memory {
+    let memory = MemoryTransport {
         to_server: Mutex::new(Some(sender)),
         shared: shared.clone(),
     };
@@ -44,9 +44,9 @@ pub fn pair() -> (Memory, ServerEnd) {
     (memory, ServerEnd { inbox, outbox })
 }
 
-impl Transport for Memory {
-    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
-        *lock(&self.shared.receiver) = Some(receiver);
+impl Transport for MemoryTransport {
+    fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
+        *lock(&self.shared.handler) = Some(handler);
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl Transport for Memory {
 
     fn close(&self) {
         lock(&self.to_server).take();
-        lock(&self.shared.receiver).take();
+        lock(&self.shared.handler).take();
     }
 }
 
@@ -81,9 +81,9 @@ impl ServerEnd {
 
 impl Drop for ServerEnd {
     fn drop(&mut self) {
-        let receiver = lock(&self.outbox.shared.receiver).take();
-        if let Some(receiver) = receiver {
-            receiver.closed(TransportError::Closed);
+        let handler = lock(&self.outbox.shared.handler).take();
+        if let Some(handler) = handler {
+            handler.closed(TransportError::Closed);
         }
     }
 }
@@ -91,9 +91,9 @@ impl Drop for ServerEnd {
 impl Outbox {
     /// Sends one message to the client; lost, as on any connection, when the client has closed it.
     pub fn send(&self, message: &[u8]) {
-        let receiver = lock(&self.shared.receiver).clone();
-        if let Some(receiver) = receiver {
-            receiver.message(message, Stream::Shared);
+        let handler = lock(&self.shared.handler).clone();
+        if let Some(handler) = handler {
+            handler.message(message, Stream::Shared);
         }
     }
 }

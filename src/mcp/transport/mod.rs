@@ -1,13 +1,13 @@
 //! How messages travel. A transport moves bytes and knows nothing of methods.
 //!
-//! The client hands it messages with [`Transport::send`]; what comes back goes to a [`Receiver`],
+//! The client hands it messages with [`Transport::send`]; what comes back goes to a [`MessageHandler`],
 //! called from whichever thread read it, so that an answer reaches its caller without a hop.
 
 pub mod http;
 pub mod memory;
 pub mod stdio;
 
-use http::challenge::Denied;
+use http::auth_challenge::Denied;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// When the connection is unusable from the start.
-    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError>;
+    fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError>;
 
     /// Hands over one message (without any framing) and returns without waiting for an answer.
     /// `request` is its id when it is a request: a transport that carries each exchange on its
@@ -30,16 +30,16 @@ pub trait Transport: Send + Sync {
 
     /// The caller is about to wait until `done`: a transport may use its thread meanwhile to read
     /// what the server sends, for a short while. `done` is cheap and may be asked at any time.
-    fn lend(&self, _done: &dyn Fn() -> bool) {}
+    fn read_while_waiting(&self, _done: &dyn Fn() -> bool) {}
 
     /// Whether a request that failed because the connection ended may have reached the server. To be
     /// asked once for each.
-    fn reached(&self, _request: i64) -> bool {
+    fn may_have_been_sent(&self, _request: i64) -> bool {
         true
     }
 
     /// The request is no longer waited for: what it alone holds may be freed.
-    fn forget(&self, _request: i64) {}
+    fn abandon(&self, _request: i64) {}
 
     /// `initialize` has been answered: this version from now on. Called before
     /// `notifications/initialized` is sent.
@@ -56,13 +56,13 @@ pub enum Stream {
     /// On the only one that there is.
     Shared,
     /// On the one that answers this request of ours.
-    Of(i64),
+    Request(i64),
     /// On one that belongs to no request.
-    Aside,
+    Standalone,
 }
 
 /// What a transport tells the protocol.
-pub trait Receiver: Send + Sync {
+pub trait MessageHandler: Send + Sync {
     /// The bytes of one message or batch, without framing.
     fn message(&self, bytes: &[u8], stream: Stream);
 
@@ -108,7 +108,7 @@ pub enum TransportError {
         detail: String,
     },
     /// HTTP: the server had too many requests (429) and did nothing about this one.
-    Busy {
+    TooManyRequests {
         /// How long it wants to be left alone, if it says so.
         after: Option<Duration>,
         /// What the server said about it, shortened.
@@ -117,7 +117,7 @@ pub enum TransportError {
     /// HTTP: the server does not let this client in (401, 403).
     Denied(Box<Denied>),
     /// HTTP: the server no longer knows the session. It did nothing, and takes the message in a new one.
-    Forgotten {
+    SessionExpired {
         /// For example 404.
         code: u16,
         /// What the server said about it, shortened.
@@ -130,7 +130,7 @@ pub enum TransportError {
     /// The message certainly did not reach the server, so it may be sent again.
     Unreachable(String),
     /// HTTP: the request reached the server, and no answer came back. Other requests may go on.
-    Broken(String),
+    ResponseLost(String),
     /// Anything else that went wrong between the two ends.
     Io(String),
 }
@@ -159,11 +159,11 @@ impl fmt::Display for TransportError {
                 )
             }
             TransportError::Status { code, detail }
-            | TransportError::Forgotten { code, detail } => match detail.as_str() {
+            | TransportError::SessionExpired { code, detail } => match detail.as_str() {
                 "" => write!(f, "the server answered HTTP {code}"),
                 detail => write!(f, "the server answered HTTP {code}: {detail}"),
             },
-            TransportError::Busy { after, detail } => {
+            TransportError::TooManyRequests { after, detail } => {
                 f.write_str(
                     "the server answered HTTP 429: it has had too many requests; try again ",
                 )?;
@@ -180,7 +180,7 @@ impl fmt::Display for TransportError {
             TransportError::Config(what)
             | TransportError::Unreachable(what)
             | TransportError::Refused(what)
-            | TransportError::Broken(what)
+            | TransportError::ResponseLost(what)
             | TransportError::Io(what) => f.write_str(what),
         }
     }

@@ -8,30 +8,30 @@
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-mod incoming;
-mod lines;
-mod outgoing;
-mod stderr;
+mod line_splitter;
+mod stderr_reader;
+mod stdin_writer;
+mod stdout_reader;
 
-use super::{Receiver, Transport, TransportError};
+use super::{MessageHandler, Transport, TransportError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::{PipeReader, PipeWriter};
 use crate::sys::process::{Command, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use crossbeam_channel::{Receiver as Inbox, bounded};
-use incoming::{Incoming, Over};
-use outgoing::Outgoing;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use stderr::Keeper;
+use stderr_reader::StderrReader;
+use stdin_writer::StdinWriter;
+use stdout_reader::{EndOfInput, StdoutReader};
 
 /// The largest line that a server may send, in bytes, unless told otherwise.
 pub const MAX_LINE: usize = 64 << 20;
 /// How long stderr may take to end after stdout has.
-const STDERR_ENDS: Duration = Duration::from_millis(250);
+const STDERR_END_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// How to run one server.
 pub struct StdioOptions {
@@ -48,13 +48,13 @@ pub struct StdioOptions {
 /// The transport over a child's pipes.
 pub struct StdioTransport {
     process: Arc<Process>,
-    outgoing: Arc<Outgoing>,
-    /// From the start to the end: it holds the receiver, which holds this.
-    incoming: Mutex<Option<Arc<Incoming>>>,
+    stdin_writer: Arc<StdinWriter>,
+    /// From the start to the end: it holds the handler, which holds this.
+    stdout_reader: Mutex<Option<Arc<StdoutReader>>>,
     stdout: PipeReader,
     stderr: PipeReader,
     options: Arc<StdioOptions>,
-    tail: Arc<stderr::Tail>,
+    tail: Arc<stderr_reader::Tail>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     grace: Mutex<Grace>,
 }
@@ -70,8 +70,8 @@ impl StdioTransport {
         let stdin = PipeWriter::new(pipes.stdin)?;
         Ok(StdioTransport {
             process: process.clone(),
-            outgoing: Arc::new(Outgoing::new(stdin, process)),
-            incoming: Mutex::default(),
+            stdin_writer: Arc::new(StdinWriter::new(stdin, process)),
+            stdout_reader: Mutex::default(),
             stdout: PipeReader::new(pipes.stdout),
             stderr: PipeReader::new(pipes.stderr),
             options: Arc::new(options),
@@ -101,46 +101,46 @@ impl StdioTransport {
 }
 
 impl Transport for StdioTransport {
-    fn start(&self, receiver: Arc<dyn Receiver>) -> Result<(), TransportError> {
+    fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError> {
         let max_line = self.options.max_line;
-        let incoming = Incoming::new(self.stdout.clone(), receiver.clone(), max_line);
-        let incoming = Arc::new(incoming);
-        *lock(&self.incoming) = Some(incoming.clone());
-        let keeper = Keeper {
+        let stdout_reader = StdoutReader::new(self.stdout.clone(), handler.clone(), max_line);
+        let stdout_reader = Arc::new(stdout_reader);
+        *lock(&self.stdout_reader) = Some(stdout_reader.clone());
+        let stderr_reader = StderrReader {
             stderr: self.stderr.clone(),
             exit: self.process.watch(),
-            incoming: incoming.clone(),
+            stdout_reader: stdout_reader.clone(),
             tail: self.tail.clone(),
             options: self.options.clone(),
         };
         let (ended, stderr_end) = bounded(0);
-        self.thread("stderr", move || keeper.run(ended))?;
-        let end = End {
+        self.thread("stderr", move || stderr_reader.run(ended))?;
+        let end = ExitReport {
             process: self.process.clone(),
-            outgoing: self.outgoing.clone(),
+            stdin_writer: self.stdin_writer.clone(),
             tail: self.tail.clone(),
             stderr_end,
             options: self.options.clone(),
         };
         self.thread("reader", move || {
-            let over = incoming.read_all();
-            receiver.closed(end.explain(over));
+            let over = stdout_reader.read_all();
+            handler.closed(end.explain(over));
         })
     }
 
-    fn lend(&self, done: &dyn Fn() -> bool) {
-        let incoming = lock(&self.incoming).clone();
-        if let Some(incoming) = incoming {
-            incoming.lend(done);
+    fn read_while_waiting(&self, done: &dyn Fn() -> bool) {
+        let stdout_reader = lock(&self.stdout_reader).clone();
+        if let Some(stdout_reader) = stdout_reader {
+            stdout_reader.read_while_waiting(done);
         }
     }
 
     fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError> {
-        Outgoing::send(&self.outgoing, message, request, &self.options.name)
+        StdinWriter::send(&self.stdin_writer, message, request, &self.options.name)
     }
 
-    fn reached(&self, request: i64) -> bool {
-        self.outgoing.reached(request)
+    fn may_have_been_sent(&self, request: i64) -> bool {
+        self.stdin_writer.may_have_been_sent(request)
     }
 
     fn negotiated(&self, _version: &str) {
@@ -148,11 +148,12 @@ impl Transport for StdioTransport {
     }
 
     fn close(&self) {
-        self.outgoing.close();
+        self.stdin_writer.close();
         let grace = *lock(&self.grace);
         self.process.end(grace);
-        let incoming = lock(&self.incoming).take();
-        let certain = incoming.is_none_or(|incoming| incoming.end()) & self.stderr.stop();
+        let stdout_reader = lock(&self.stdout_reader).take();
+        let certain =
+            stdout_reader.is_none_or(|stdout_reader| stdout_reader.end()) & self.stderr.stop();
         for thread in std::mem::take(&mut *lock(&self.threads)) {
             // The last reference may be dropped by the reader itself.
             let own = thread.thread().id() == thread::current().id();
@@ -170,30 +171,30 @@ impl Drop for StdioTransport {
 }
 
 /// What the reader thread does once there is nothing more to read.
-struct End {
+struct ExitReport {
     process: Arc<Process>,
-    outgoing: Arc<Outgoing>,
-    tail: Arc<stderr::Tail>,
+    stdin_writer: Arc<StdinWriter>,
+    tail: Arc<stderr_reader::Tail>,
     stderr_end: Inbox<()>,
     options: Arc<StdioOptions>,
 }
 
-impl End {
+impl ExitReport {
     /// A server without output is of no use: it is ended, should it still run, and its last words
     /// are gathered. One that was told to end has nothing to explain.
-    fn explain(&self, over: Over) -> TransportError {
-        if !self.outgoing.gone() {
+    fn explain(&self, over: EndOfInput) -> TransportError {
+        if !self.stdin_writer.closed_by_server() {
             return TransportError::Closed;
         }
         self.process.end(Grace::SHORT);
         if let Some(error) = over {
             return error;
         }
-        let _ = self.stderr_end.recv_timeout(STDERR_ENDS);
+        let _ = self.stderr_end.recv_timeout(STDERR_END_TIMEOUT);
         let status = self.process.own_status();
         TransportError::Exited {
             status: status.map_or(String::new(), |status| status.to_string()),
-            stderr: stderr::last_words(&self.tail, &self.options.secrets),
+            stderr: stderr_reader::stderr_excerpt(&self.tail, &self.options.secrets),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One request to the server and what comes back, read where it comes in.
 
-use super::challenge::{CHALLENGES, Challenge, Denied, challenges};
-use super::status::{advice, bounded, may_follow, says_forgotten};
-use super::{NOTICES, Shared, lock};
+use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
+use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
+use super::{ONE_WAY_LABEL, Shared, lock};
 use crate::mcp::transport::{Stream, TransportError};
 use crate::outbound::said::{shown, words};
 use crate::outbound::sse::Decoder;
@@ -22,15 +22,15 @@ use ureq::{AsSendBody, Body, Error};
 
 /// How long a server may take to end an answer whose content is not waited for any more. A
 /// connection that is read to its end can be used again.
-const LEFTOVER: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most that is read of a body nobody asked for, or that explains an error.
-const EXPLANATION: u64 = 64 * 1024;
+const MAX_SHORT_BODY: u64 = 64 * 1024;
 const CHUNK: usize = 16 * 1024;
 /// The most that may come before a body: any number of interim answers, and a head.
-const HEADS: usize = 256 * 1024;
+const MAX_HEAD: usize = 256 * 1024;
 const MAX_SESSION_ID: usize = 4096;
 /// So many redirects one after the other are followed.
-const REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -79,7 +79,7 @@ enum Content {
 
 impl Shared {
     /// Sends a request and delivers everything up to its answer.
-    pub(super) fn ask(
+    pub(super) fn post_request(
         &self,
         exchange: &Exchange,
         id: i64,
@@ -92,10 +92,10 @@ impl Shared {
         self.learn_session(&head.headers)?;
         match self.content(&head)? {
             Content::Json => self.read_answer(exchange, id, body),
-            Content::Events => self.follow(exchange, id, body),
+            Content::Events => self.follow_answer_stream(exchange, id, body),
             Content::Nothing => {
-                explanation(exchange, body);
-                self.wait_aside(exchange);
+                read_short_body(exchange, body);
+                self.wait_standalone_answer(exchange);
                 Err(TransportError::Io(format!(
                     "{} took the request (HTTP {}) and gave no answer to it",
                     self.target.origin,
@@ -122,7 +122,7 @@ impl Shared {
                 HeaderValue::from_static("application/json"),
             ),
         ];
-        let repeatable = || may_be_repeated(message);
+        let repeatable = || is_repeatable(message);
         self.run(
             exchange,
             Method::POST,
@@ -146,7 +146,7 @@ impl Shared {
     ) -> Result<Response<Body>, TransportError> {
         let end = deadline.map(|deadline| Instant::now() + deadline);
         let mut uri = self.target.uri().clone();
-        for _ in 0..REDIRECTS {
+        for _ in 0..MAX_REDIRECTS {
             let request = || {
                 let all = headers.iter().cloned().chain(self.session_headers());
                 self.target.request(method.clone(), &uri, all, body)
@@ -159,11 +159,11 @@ impl Shared {
                 return Ok(response);
             };
             // Read to its end, so that the connection can be used again.
-            explanation(exchange, response.into_body());
+            read_short_body(exchange, response.into_body());
             uri = next;
         }
         Err(TransportError::Io(format!(
-            "{} redirects from one path to another, {REDIRECTS} times in a row; set the uri to where \
+            "{} redirects from one path to another, {MAX_REDIRECTS} times in a row; set the uri to where \
              the server is",
             self.target.origin
         )))
@@ -194,7 +194,7 @@ impl Shared {
                     .build();
             }
             wire.begin();
-            wire.allow(HEADS);
+            wire.allow(MAX_HEAD);
             match agent.run(request) {
                 Ok(response) => {
                     wire.allow_all();
@@ -276,12 +276,12 @@ impl Shared {
             return Err(TransportError::TooLarge { limit: self.limit });
         }
         let wrong = |what| {
-            let (origin, words) = (&self.target.origin, self.words(&bytes));
+            let (origin, words) = (&self.target.origin, self.excerpt(&bytes));
             TransportError::Io(format!("{origin} answered with {what}: {words}"))
         };
-        match answers(&bytes) {
+        match answered_ids(&bytes) {
             // Where nothing says how long it is, this is what a connection that broke looks like.
-            None if is_torn(&bytes) => Err(TransportError::Broken(format!(
+            None if is_truncated_json(&bytes) => Err(TransportError::ResponseLost(format!(
                 "{} ended its answer in the middle",
                 self.target.origin
             ))),
@@ -317,8 +317,8 @@ impl Shared {
                 if exchange.is_aborted() {
                     return;
                 }
-                // What is no message is the receiver's to judge, too.
-                answered |= self.deliver(data, awaited, &answers(data).unwrap_or_default());
+                // What is no message is the handler's to judge, too.
+                answered |= self.deliver(data, awaited, &answered_ids(data).unwrap_or_default());
             });
             match fits {
                 Err(_) if answered => return Ok(true),
@@ -326,7 +326,10 @@ impl Shared {
                 Ok(()) => {}
             }
             if answered && !before {
-                exchange.line.wire.read_until(Instant::now() + LEFTOVER);
+                exchange
+                    .line
+                    .wire
+                    .read_until(Instant::now() + DRAIN_TIMEOUT);
             }
         }
     }
@@ -342,13 +345,13 @@ impl Shared {
         let status = head.status;
         let body = match is_compressed(&head.headers) {
             true => Vec::new(),
-            false => explanation(exchange, body),
+            false => read_short_body(exchange, body),
         };
         let has_session = lock(&self.session).id.is_some();
-        let forgotten = has_session
+        let expired = has_session
             && match status {
                 StatusCode::NOT_FOUND | StatusCode::GONE => true,
-                StatusCode::BAD_REQUEST => says_forgotten(&body),
+                StatusCode::BAD_REQUEST => reports_unknown_session(&body),
                 _ => false,
             };
         let refuses = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
@@ -357,8 +360,8 @@ impl Shared {
         let busy = status == StatusCode::TOO_MANY_REQUESTS;
         let may_answer = !status.is_redirection() && !busy && (!refuses || challenges.is_empty());
         if may_answer
-            && !forgotten
-            && let Some(answered) = answers(&body)
+            && !expired
+            && let Some(answered) = answered_ids(&body)
             && answered.contains(&id)
         {
             self.deliver(&body, Some(id), &answered);
@@ -368,28 +371,28 @@ impl Shared {
             return Err(self.denied(status, challenges, &body));
         }
         if busy {
-            return Err(TransportError::Busy {
-                after: bounded(retry_after(&head.headers, SystemTime::now())),
-                detail: self.words(&body),
+            return Err(TransportError::TooManyRequests {
+                after: clamp_retry_after(retry_after(&head.headers, SystemTime::now())),
+                detail: self.excerpt(&body),
             });
         }
         let hint = match status {
-            _ if forgotten => "the server forgot the session".to_owned(),
+            _ if expired => "the server forgot the session".to_owned(),
             _ if status.is_redirection() => format!(
                 "it redirects to {}, which is not followed; set the uri to where the server is",
                 self.target.redirect(&head.headers)
             ),
             _ => advice(status).to_owned(),
         };
-        let words = self.words(&body);
+        let words = self.excerpt(&body);
         let detail = match (hint.as_str(), words.as_str()) {
             ("", _) => words,
             (_, "") => hint,
             _ => format!("{hint}: {words}"),
         };
         let (code, detail) = (status.as_u16(), shown(&detail));
-        Err(match forgotten {
-            true => TransportError::Forgotten { code, detail },
+        Err(match expired {
+            true => TransportError::SessionExpired { code, detail },
             false => TransportError::Status { code, detail },
         })
     }
@@ -404,19 +407,19 @@ impl Shared {
             code: status.as_u16(),
             challenges,
             authorized: self.target.authorizes(),
-            detail: self.words(body),
+            detail: self.excerpt(body),
         }))
     }
 
     /// Ends an exchange that nobody waits for. That the server does not let this client in is said in
     /// the log, of messages that need no answer only once.
-    pub(super) fn note_refusal(&self, exchange: &Exchange, what: &str, response: Response<Body>) {
+    pub(super) fn log_refusal(&self, exchange: &Exchange, what: &str, response: Response<Body>) {
         let (head, body) = response.into_parts();
-        let body = explanation(exchange, body);
+        let body = read_short_body(exchange, body);
         let name = &self.name;
         match head.status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                if what == NOTICES && self.noted.swap(true, Ordering::SeqCst) {
+                if what == ONE_WAY_LABEL && self.refusal_logged.swap(true, Ordering::SeqCst) {
                     return;
                 }
                 let error = self.denied(head.status, self.challenges(&head.headers), &body);
@@ -433,11 +436,11 @@ impl Shared {
         for value in headers
             .get_all(header::WWW_AUTHENTICATE)
             .iter()
-            .take(CHALLENGES)
+            .take(MAX_CHALLENGES)
         {
             all.extend(challenges(&String::from_utf8_lossy(value.as_bytes())));
         }
-        all.truncate(CHALLENGES);
+        all.truncate(MAX_CHALLENGES);
         for challenge in &mut all {
             challenge.scheme = self.target.redact(&challenge.scheme);
             for (name, value) in &mut challenge.parameters {
@@ -455,16 +458,16 @@ impl Shared {
         let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
         match written {
             _ if refused => TransportError::Refused(format!("cannot reach {origin}{way}: {cause}")),
-            true if lost => {
-                TransportError::Broken(format!("the answer of {origin}{way} was lost: {cause}"))
-            }
+            true if lost => TransportError::ResponseLost(format!(
+                "the answer of {origin}{way} was lost: {cause}"
+            )),
             true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
             false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
         }
     }
 
     /// What the server says in a body, without what it may have repeated of our headers.
-    pub(super) fn words(&self, body: &[u8]) -> String {
+    pub(super) fn excerpt(&self, body: &[u8]) -> String {
         words(
             self.target
                 .redact(&String::from_utf8_lossy(body))
@@ -476,22 +479,25 @@ impl Shared {
     /// those that are answered by it. An answer to another, which may come on any stream, ends that
     /// one's exchange: it has nothing more to bring.
     fn deliver(&self, message: &[u8], request: Option<i64>, answered: &[i64]) -> bool {
-        if let Some(receiver) = self.receiver() {
-            receiver.message(message, request.map_or(Stream::Aside, Stream::Of));
+        if let Some(handler) = self.handler() {
+            handler.message(message, request.map_or(Stream::Standalone, Stream::Request));
         }
         for id in answered.iter().filter(|id| Some(**id) != request) {
-            self.forget(*id);
+            self.abandon(*id);
         }
         request.is_some_and(|id| answered.contains(&id))
     }
 }
 
 /// Reads what explains an error, or what nobody asked for, up to bounds of size and time.
-pub(super) fn explanation(exchange: &Exchange, body: Body) -> Vec<u8> {
-    exchange.line.wire.read_until(Instant::now() + LEFTOVER);
+pub(super) fn read_short_body(exchange: &Exchange, body: Body) -> Vec<u8> {
+    exchange
+        .line
+        .wire
+        .read_until(Instant::now() + DRAIN_TIMEOUT);
     let mut bytes = Vec::new();
     // What came before a failure is all there is to show.
-    let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
+    let _ = (body.into_reader().take(MAX_SHORT_BODY)).read_to_end(&mut bytes);
     bytes
 }
 
@@ -501,13 +507,13 @@ pub(super) fn is_compressed(headers: &HeaderMap) -> bool {
 }
 
 /// Whether this is the beginning of JSON, and no more.
-fn is_torn(bytes: &[u8]) -> bool {
+fn is_truncated_json(bytes: &[u8]) -> bool {
     crate::json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
 }
 
 /// Calling a tool twice may do its work twice; every other message of a client only asks, or says
 /// what it said before.
-fn may_be_repeated(message: &[u8]) -> bool {
+fn is_repeatable(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Call<'a> {
         #[serde(borrow, default)]
@@ -518,7 +524,7 @@ fn may_be_repeated(message: &[u8]) -> bool {
 }
 
 /// The requests that a message or batch answers; none if it is not JSON-RPC.
-fn answers(bytes: &[u8]) -> Option<Vec<i64>> {
+fn answered_ids(bytes: &[u8]) -> Option<Vec<i64>> {
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(borrow, default)]
@@ -568,7 +574,7 @@ mod tests {
             ("7", None),
             ("", None),
         ] {
-            assert_eq!(answers(text.as_bytes()).as_deref(), expected, "{text}");
+            assert_eq!(answered_ids(text.as_bytes()).as_deref(), expected, "{text}");
         }
     }
 
@@ -580,7 +586,7 @@ mod tests {
             (r#"{"jsonrpc":"2.0","id":1,"method":"tools\/call"}"#, false),
             ("?", false),
         ] {
-            assert_eq!(may_be_repeated(text.as_bytes()), expected, "{text}");
+            assert_eq!(is_repeatable(text.as_bytes()), expected, "{text}");
         }
     }
 }

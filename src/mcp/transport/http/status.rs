@@ -5,7 +5,7 @@ use std::time::Duration;
 use ureq::http::StatusCode;
 
 /// A server cannot ask to be left alone for longer.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// What a status that is no success says to the user; nothing if the number says all that is known.
 pub(super) fn advice(status: StatusCode) -> &'static str {
@@ -43,13 +43,13 @@ pub(super) fn advice(status: StatusCode) -> &'static str {
 }
 
 /// Whether the request may have failed on the way, so that another try may find it well.
-pub(super) fn is_passing(status: StatusCode) -> bool {
+pub(super) fn is_temporary(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
 /// Whether the server still takes the connection before this one for open: common ones give a stream to one
 /// connection at a time, and may learn late that the other broke.
-pub(super) fn is_held(status: StatusCode) -> bool {
+pub(super) fn is_conflict(status: StatusCode) -> bool {
     status == StatusCode::CONFLICT
 }
 
@@ -69,13 +69,13 @@ pub(super) fn may_follow(status: StatusCode, is_get: bool) -> bool {
 }
 
 /// The wait that a server asks for, as far as it counts.
-pub(super) fn bounded(after: Option<Duration>) -> Option<Duration> {
-    after.map(|after| after.min(LONGEST))
+pub(super) fn clamp_retry_after(after: Option<Duration>) -> Option<Duration> {
+    after.map(|after| after.min(MAX_RETRY_AFTER))
 }
 
 /// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of
 /// with 404, above all those that were started again.
-pub(super) fn says_forgotten(body: &[u8]) -> bool {
+pub(super) fn reports_unknown_session(body: &[u8]) -> bool {
     const UNKNOWN: [&str; 8] = [
         "not found",
         "no valid",
@@ -106,7 +106,7 @@ mod tests {
             ("invalid JSON", false),
             ("", false),
         ] {
-            assert_eq!(says_forgotten(text.as_bytes()), expected, "{text}");
+            assert_eq!(reports_unknown_session(text.as_bytes()), expected, "{text}");
         }
     }
 
@@ -146,8 +146,8 @@ mod tests {
     #[test]
     fn nobody_waits_longer_than_a_day() {
         let seconds = |n| Some(Duration::from_secs(n));
-        assert_eq!(bounded(seconds(u64::MAX)), seconds(86_400));
-        assert_eq!(bounded(seconds(7)), seconds(7));
-        assert_eq!(bounded(None), None);
+        assert_eq!(clamp_retry_after(seconds(u64::MAX)), seconds(86_400));
+        assert_eq!(clamp_retry_after(seconds(7)), seconds(7));
+        assert_eq!(clamp_retry_after(None), None);
     }
 }

@@ -1,6 +1,6 @@
 //! The lines of a server's output, for the fuzzer.
 
-use super::lines::Lines;
+use super::line_splitter::LineSplitter;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
@@ -22,7 +22,7 @@ impl Read for Pieces<'_> {
 pub(crate) fn lines(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, bool) {
     let pieces = pieces.iter().copied().filter(|piece| !piece.is_empty());
     let (mut from, mut lines) = (Pieces(pieces.collect()), Vec::new());
-    let mut reader = Lines::new(limit);
+    let mut reader = LineSplitter::new(limit);
     loop {
         // How much of a long line is held when it is refused depends on the pieces.
         let taken = reader.read(&mut from, |line| {

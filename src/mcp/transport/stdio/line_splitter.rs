@@ -11,16 +11,16 @@ const LARGE_READ: usize = 64 << 10;
 const LARGE_BUFFER: usize = 256 << 10;
 
 /// Splits what is read into lines, in one buffer that is only as large as the longest of them.
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     buffer: Vec<u8>,
     /// How much of the buffer is known to hold no line end.
     searched: usize,
     limit: usize,
 }
 
-impl Lines {
+impl LineSplitter {
     pub(super) fn new(limit: usize) -> Self {
-        Lines {
+        LineSplitter {
             buffer: Vec::new(),
             searched: 0,
             limit,
@@ -91,7 +91,7 @@ mod tests {
         }
         let (mut from, mut lines, mut out) = (
             Chunks(chunks.iter().copied().collect()),
-            Lines::new(limit),
+            LineSplitter::new(limit),
             Vec::new(),
         );
         loop {
@@ -146,7 +146,7 @@ mod tests {
         }
         let read = |pieces: Vec<&[u8]>, limit: usize| {
             let (mut from, mut lines, mut out) =
-                (Pieces(pieces.into()), Lines::new(limit), Vec::new());
+                (Pieces(pieces.into()), LineSplitter::new(limit), Vec::new());
             loop {
                 let end = lines.read(&mut from, |line| out.push(line.to_vec()));
                 assert!(

@@ -1,7 +1,7 @@
 //! The hand-over of the line splitter in every order of the thread and the callers.
 
 use super::*;
-use crate::mcp::pending::{Outcome, Patience, Pending};
+use crate::mcp::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
 use crate::sys::cancel::Cancel;
 use crate::sys::sync::{advance, check};
 use loom::thread;
@@ -56,9 +56,9 @@ impl Read for &Pipe {
 }
 
 /// Completes the request whose id is the line.
-struct Desk(Pending);
+struct Callers(PendingRequests);
 
-impl Receiver for Desk {
+impl MessageHandler for Callers {
     fn message(&self, line: &[u8], _: Stream) {
         let id = std::str::from_utf8(line).unwrap().parse().unwrap();
         let answer = RawValue::from_string("{}".into()).unwrap();
@@ -74,24 +74,27 @@ impl Receiver for Desk {
     fn closed(&self, _: TransportError) {}
 }
 
-const PATIENCE: Patience = Patience {
-    quiet: Duration::from_secs(100),
+const TIMEOUTS: RequestTimeouts = RequestTimeouts {
+    idle: Duration::from_secs(100),
     total: Duration::from_secs(100),
 };
 
 /// So many callers, each of whom asks once and reads for itself as long as something is there. The
 /// server answers at once, or, if it is `slow`, whenever it likes.
 fn callers_get_their_answers(count: usize, slow: bool) {
-    let (pipe, desk) = (Pipe::default(), Arc::new(Desk(Pending::default())));
-    let incoming = Arc::new(Incoming::new(pipe.clone(), desk.clone(), 100));
+    let (pipe, callers) = (
+        Pipe::default(),
+        Arc::new(Callers(PendingRequests::default())),
+    );
+    let stdout_reader = Arc::new(StdoutReader::new(pipe.clone(), callers.clone(), 100));
     let reader = {
-        let incoming = incoming.clone();
-        thread::spawn(move || incoming.read_all())
+        let stdout_reader = stdout_reader.clone();
+        thread::spawn(move || stdout_reader.read_all())
     };
     let call = {
-        let (incoming, desk) = (incoming.clone(), desk.clone());
+        let (stdout_reader, callers) = (stdout_reader.clone(), callers.clone());
         move || {
-            let (id, slot) = desk.0.register(PATIENCE).unwrap();
+            let (id, slot) = callers.0.register(TIMEOUTS).unwrap();
             let server = {
                 let pipe = pipe.clone();
                 move || pipe.write(&format!("{id}\n"))
@@ -103,8 +106,8 @@ fn callers_get_their_answers(count: usize, slow: bool) {
                     None
                 }
             };
-            incoming.lend(&|| slot.is_finished());
-            let outcome = desk.0.wait(id, &slot, &Cancel::new());
+            stdout_reader.read_while_waiting(&|| slot.is_finished());
+            let outcome = callers.0.wait(id, &slot, &Cancel::new());
             assert!(matches!(outcome, Outcome::Answer(_)), "{outcome:?}");
             if let Some(server) = server {
                 server.join().unwrap();
@@ -116,14 +119,14 @@ fn callers_get_their_answers(count: usize, slow: bool) {
     for other in others {
         other.join().unwrap();
     }
-    incoming.end();
+    stdout_reader.end();
     // It may hold back, for no longer than that.
-    let held = lock(&incoming.desk);
-    advance(LEASE);
+    let held = lock(&stdout_reader.state);
+    advance(HOLD_BACK);
     drop(held);
-    incoming.changed.expire();
+    stdout_reader.changed.expire();
     assert_eq!(reader.join().unwrap(), None);
-    assert!(desk.0.is_empty());
+    assert!(callers.0.is_empty());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The extensions that are part of Goose's own agent, which its clients expect to see listed.
 //!
-//! Gosling has `todo`, as a builtin extension, and of later releases `developer`, and none of the others.
+//! Gosling has `todo`, as a builtin extension, and of retry releases `developer`, and none of the others.
 //! They are shown, switched off and saying so, where the configuration does not hold them; a configuration
 //! that does is shown as it is. Nothing is written.
 

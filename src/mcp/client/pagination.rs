@@ -110,7 +110,7 @@ impl Client {
             cursor: Option<&'a str>,
         }
         let wrong = |reason| Error::Protocol { method, reason };
-        let after = self.inner.options.patience.total;
+        let after = self.inner.options.timeouts.total;
         let (begin, mut size) = (Instant::now(), 0);
         let (mut seen, mut cursor) = (HashSet::new(), None::<String>);
         for _ in 0..MAX_PAGES {

@@ -4,15 +4,15 @@
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_peer.rs"]
 mod http_peer;
+#[path = "support/relay.rs"]
+mod relay;
 mod support;
-#[path = "support/way.rs"]
-mod way;
 
 use http_peer::{Peer, Seen, Then};
+use relay::{Relay, authority};
 use serde_json::json;
 use std::net::TcpStream;
 use support::server::{Extension, Live, Server};
-use way::{Way, authority};
 
 /// Answers as an MCP server does.
 fn behaves(seen: &Seen, stream: &mut TcpStream) -> Then {
@@ -47,7 +47,7 @@ fn works(server: &Live, uri: &str) {
 #[test]
 fn an_authority_of_ones_own_is_believed_when_it_is_named() {
     let peer = Peer::new(behaves);
-    let tls = Way::tls(&peer.url);
+    let tls = Relay::tls(&peer.url);
     let uri = format!("https://localhost:{}/mcp", tls.address.port());
     let why = with(&[]).refuses(at(&uri));
     assert!(
@@ -85,7 +85,7 @@ fn a_file_of_authorities_that_cannot_be_used_is_an_error_that_names_it() {
 #[test]
 fn a_proxy_leads_to_what_only_it_can_find() {
     let peer = Peer::new(behaves);
-    let proxy = Way::proxy(&peer.url, None);
+    let proxy = Relay::proxy(&peer.url, None);
     let address = format!("http://{}", proxy.address);
     works(
         &with(&[("HTTP_PROXY", &address)]),
@@ -133,8 +133,8 @@ fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     // Of user:hunter2hunter2.
     const ENCODED: &str = "dXNlcjpodW50ZXIyaHVudGVyMg==";
     let peer = Peer::new(behaves);
-    let tls = Way::tls(&peer.url);
-    let proxy = Way::proxy(&tls.address.to_string(), Some(ENCODED));
+    let tls = Relay::tls(&peer.url);
+    let proxy = Relay::proxy(&tls.address.to_string(), Some(ENCODED));
     let port = proxy.address.port();
     let uri = "https://mcp.example.test/mcp";
     let right = format!("http://user:{PASSWORD}@127.0.0.1:{port}");

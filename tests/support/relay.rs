@@ -23,16 +23,16 @@ pub fn authority() -> String {
 }
 
 /// Something that listens and passes on what comes.
-pub struct Way {
+pub struct Relay {
     pub address: SocketAddr,
     /// The heads of the requests that a proxy got.
     pub heads: Arc<Mutex<Vec<String>>>,
     stopped: Arc<AtomicBool>,
 }
 
-impl Way {
+impl Relay {
     /// Takes TLS connections to where the plain ones go.
-    pub fn tls(to: &str) -> Way {
+    pub fn tls(to: &str) -> Relay {
         let to = to.trim_start_matches("http://").to_owned();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let chain = CertificateDer::pem_slice_iter(CERTIFICATE);
@@ -45,7 +45,7 @@ impl Way {
                 PrivateKeyDer::from_pem_slice(KEY).unwrap(),
             );
         let config = Arc::new(config.unwrap());
-        Way::listen(move |stream, _| {
+        Relay::listen(move |stream, _| {
             let connection = ServerConnection::new(config.clone()).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
             let mut near = StreamOwned::new(connection, stream);
@@ -62,9 +62,9 @@ impl Way {
 
     /// A proxy that lets those in who have `credentials`, in base64, if it wants any. All names lead to
     /// the same place.
-    pub fn proxy(to: &str, credentials: Option<&'static str>) -> Way {
+    pub fn proxy(to: &str, credentials: Option<&'static str>) -> Relay {
         let to = to.trim_start_matches("http://").to_owned();
-        Way::listen(move |mut stream, heads| {
+        Relay::listen(move |mut stream, heads| {
             let mut head = Vec::new();
             let mut byte = [0];
             while !head.ends_with(b"\r\n\r\n") {
@@ -92,9 +92,9 @@ impl Way {
 
     fn listen(
         serve: impl Fn(TcpStream, &Mutex<Vec<String>>) + Clone + Send + Sync + 'static,
-    ) -> Way {
+    ) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let way = Way {
+        let way = Relay {
             address: listener.local_addr().unwrap(),
             heads: Arc::default(),
             stopped: Arc::default(),
@@ -113,7 +113,7 @@ impl Way {
     }
 }
 
-impl Drop for Way {
+impl Drop for Relay {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);

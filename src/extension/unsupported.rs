@@ -1,6 +1,6 @@
 //! What Goose brings along and gosling does not: what to tell people whose configuration has it.
 
-use super::{ExtensionConfig, platform};
+use super::{ExtensionConfig, platform_extensions};
 use crate::builtin;
 use crate::sys::lock;
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ const BUILTINS: [(&str, &str); 3] = [
     ("tutorial", ""),
 ];
 
-/// The same of the parts of Goose's own agent, up to its later releases.
+/// The same of the parts of Goose's own agent, up to its retry releases.
 const PLATFORM: [(&str, &str); 9] = [
     ("analyze", "; `developer` has a tool of that name"),
     ("apps", ""),
@@ -43,10 +43,10 @@ const PLATFORM: [(&str, &str); 9] = [
 
 /// Why there is no builtin extension with this key, which gosling does not have.
 pub(super) fn builtin(key: &str) -> String {
-    match instead(&BUILTINS, key) {
-        Some(instead) => format!(
+    match alternative(&BUILTINS, key) {
+        Some(alternative) => format!(
             "gosling does not ship this extension of Goose; disable it, or, where Goose is installed, \
-             have it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{instead}"
+             have it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
         ),
         None => {
             let known = builtin::NAMES.join(", ");
@@ -57,35 +57,35 @@ pub(super) fn builtin(key: &str) -> String {
 
 /// Why there is no platform extension with this key, which gosling does not have.
 pub(super) fn platform(key: &str) -> String {
-    match instead(&PLATFORM, key) {
-        Some(instead) => {
+    match alternative(&PLATFORM, key) {
+        Some(alternative) => {
             format!(
-                "this is a part of Goose's own agent that gosling does not have; disable it{instead}"
+                "this is a part of Goose's own agent that gosling does not have; disable it{alternative}"
             )
         }
         None => {
-            let known = platform::OURS.join(", ");
+            let known = platform_extensions::OURS.join(", ");
             format!("there is no platform extension of this name, only {known}")
         }
     }
 }
 
-fn instead(missing: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
+fn alternative(missing: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
     let found = missing.iter().find(|(name, _)| *name == key);
-    found.map(|(_, instead)| *instead)
+    found.map(|(_, alternative)| *alternative)
 }
 
 /// Whether a failure of this extension is news for the log. What Goose's clients enable for everybody
 /// would be in it with every session otherwise, so it is news once.
-pub(crate) fn is_news(config: &ExtensionConfig) -> bool {
-    static SAID: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
+pub(crate) fn is_first_report(config: &ExtensionConfig) -> bool {
+    static REPORTED: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
     let key = config.key();
     let missing = match config {
-        ExtensionConfig::Builtin(_) => instead(&BUILTINS, &key),
-        ExtensionConfig::Platform(_) => instead(&PLATFORM, &key),
+        ExtensionConfig::Builtin(_) => alternative(&BUILTINS, &key),
+        ExtensionConfig::Platform(_) => alternative(&PLATFORM, &key),
         _ => None,
     };
-    missing.is_none() || lock(&SAID).insert((config.kind(), key))
+    missing.is_none() || lock(&REPORTED).insert((config.kind(), key))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
             assert!(!builtin::NAMES.contains(&key), "{key}");
         }
         for (key, _) in PLATFORM {
-            assert!(!platform::is_ours(key), "{key}");
+            assert!(!platform_extensions::is_ours(key), "{key}");
         }
     }
 
@@ -115,8 +115,8 @@ mod tests {
             ("builtin", "developer", true),
         ] {
             let config = config(kind, name);
-            assert!(is_news(&config), "{kind} {name}");
-            assert_eq!(is_news(&config), again, "{kind} {name}");
+            assert!(is_first_report(&config), "{kind} {name}");
+            assert_eq!(is_first_report(&config), again, "{kind} {name}");
         }
     }
 }

@@ -13,20 +13,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 /// Hears that a resource may have changed. Called in a thread that has other things to do.
-pub type Updated = Arc<dyn Fn() + Send + Sync>;
+pub type OnResourceUpdated = Arc<dyn Fn() + Send + Sync>;
 
 /// How many resources of one extension may be subscribed to.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
-/// The wishes of a session for one extension.
+/// The subscriptions of a session for one extension.
 #[derive(Default)]
-pub(super) struct Wishes {
-    subscriptions: Mutex<BTreeMap<String, Updated>>,
+pub(super) struct Subscriptions {
+    subscriptions: Mutex<BTreeMap<String, OnResourceUpdated>>,
 }
 
-impl Wishes {
+impl Subscriptions {
     /// Remembers a subscription; false when there are too many.
-    pub(super) fn subscribe(&self, uri: &str, updated: Updated) -> bool {
+    pub(super) fn subscribe(&self, uri: &str, updated: OnResourceUpdated) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
         let fits = subscriptions.len() < MAX_SUBSCRIPTIONS || subscriptions.contains_key(uri);
         if fits {
@@ -41,7 +41,7 @@ impl Wishes {
     }
 
     /// Tells a new connection. A server that refuses is still of use, so that is only logged.
-    pub(super) fn express(
+    pub(super) fn apply(
         &self,
         name: &str,
         client: &Client,
@@ -72,7 +72,7 @@ impl Wishes {
     }
 
     /// The server says that a resource, or something below it, has changed.
-    pub(super) fn updated(&self, params: Option<&RawValue>) {
+    pub(super) fn notify_updated(&self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Params {
             uri: String,
@@ -91,7 +91,7 @@ impl Wishes {
     }
 
     /// There is a new connection, and nobody knows what changed while there was none.
-    pub(super) fn renewed(&self) {
+    pub(super) fn notify_all(&self) {
         let all: Vec<_> = lock(&self.subscriptions).values().cloned().collect();
         all.iter().for_each(|updated| updated());
     }
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn an_update_reaches_the_resource_and_what_holds_it() {
-        let wishes = Wishes::default();
+        let subscriptions = Subscriptions::default();
         let counts: Vec<_> = ["a://x", "a://x/y", "a://xx", "a://"]
             .map(|uri| {
                 let count = Arc::new(AtomicUsize::new(0));
@@ -121,33 +121,36 @@ mod tests {
                 let updated = Arc::new(move || {
                     counted.fetch_add(1, Ordering::SeqCst);
                 });
-                assert!(wishes.subscribe(uri, updated));
+                assert!(subscriptions.subscribe(uri, updated));
                 count
             })
             .into();
         let told = |params: &str| {
             let params = RawValue::from_string(params.to_owned()).unwrap();
-            wishes.updated(Some(&params));
+            subscriptions.notify_updated(Some(&params));
             let seen: Vec<_> = counts.iter().map(|n| n.swap(0, Ordering::SeqCst)).collect();
             seen
         };
         assert_eq!(told(r#"{"uri": "a://x/y"}"#), [1, 1, 0, 1]);
         assert_eq!(told(r#"{"uri": "a://xx"}"#), [0, 0, 1, 1]);
         assert_eq!(told(r#"{"uri": 5}"#), [0; 4]);
-        wishes.updated(None);
-        wishes.renewed();
+        subscriptions.notify_updated(None);
+        subscriptions.notify_all();
         assert!(counts.iter().all(|n| n.load(Ordering::SeqCst) == 1));
-        assert!(wishes.unsubscribe("a://x") && !wishes.unsubscribe("a://x"));
+        assert!(subscriptions.unsubscribe("a://x") && !subscriptions.unsubscribe("a://x"));
     }
 
     #[test]
     fn subscriptions_are_bounded() {
-        let wishes = Wishes::default();
-        let nothing: Updated = Arc::new(|| {});
+        let subscriptions = Subscriptions::default();
+        let nothing: OnResourceUpdated = Arc::new(|| {});
         for n in 0..MAX_SUBSCRIPTIONS {
-            assert!(wishes.subscribe(&format!("a://{n}"), nothing.clone()));
+            assert!(subscriptions.subscribe(&format!("a://{n}"), nothing.clone()));
         }
-        assert!(!wishes.subscribe("a://one-more", nothing.clone()));
-        assert!(wishes.subscribe("a://0", nothing), "it is there already");
+        assert!(!subscriptions.subscribe("a://one-more", nothing.clone()));
+        assert!(
+            subscriptions.subscribe("a://0", nothing),
+            "it is there already"
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! The tools with which a model reads the resources of the session's servers.
 
-use super::{Manager, Of};
+use super::{ExtensionItem, Manager};
 use crate::mcp::types::{CallToolResult, Content, ResourceContents, Tool};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -118,13 +118,20 @@ fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallTool
         text.push_str(&format!("{extension}: {uri} ({name}{rest})\n"));
         text.len() < MAX_TEXT
     };
-    let whole = resources.items.iter().all(|Of { extension, item }| {
-        let rest = [&item.mime_type, &item.description];
-        line(extension, &item.uri, &item.name, rest)
-    }) && templates.items.iter().all(|Of { extension, item }| {
-        let rest = [&item.mime_type, &item.description];
-        line(extension, &item.uri_template, &item.name, rest)
-    });
+    let whole = resources
+        .items
+        .iter()
+        .all(|ExtensionItem { extension, item }| {
+            let rest = [&item.mime_type, &item.description];
+            line(extension, &item.uri, &item.name, rest)
+        })
+        && templates
+            .items
+            .iter()
+            .all(|ExtensionItem { extension, item }| {
+                let rest = [&item.mime_type, &item.description];
+                line(extension, &item.uri_template, &item.name, rest)
+            });
     if !whole {
         text.push_str("There are more; name an extension to see less of the others.\n");
     }

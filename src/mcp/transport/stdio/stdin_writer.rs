@@ -13,12 +13,12 @@ use std::time::Duration;
 /// How much may wait for a server that does not read, in bytes.
 const MAX_BACKLOG: usize = 64 << 20;
 /// How long the writer thread holds on to a pipe before it looks whether it is still wanted.
-const WRITER_LOOKS: Duration = Duration::from_millis(50);
+const WRITER_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// What an empty backlog keeps, in bytes.
-const KEPT: usize = 4 << 10;
+const MIN_BACKLOG_CAPACITY: usize = 4 << 10;
 
 /// What waits to be written, and the pipe.
-pub(super) struct Outgoing {
+pub(super) struct StdinWriter {
     process: Arc<Process>,
     state: Mutex<State>,
 }
@@ -27,9 +27,9 @@ struct State {
     pipe: Pipe,
     backlog: VecDeque<u8>,
     /// A writer thread is at work on the backlog.
-    draining: bool,
+    writer_running: bool,
     /// How many bytes were handed over, and how many of them written.
-    taken: u64,
+    accepted: u64,
     written: u64,
     /// Requests of which no byte was written, and where they begin.
     unsent: VecDeque<(i64, u64)>,
@@ -38,20 +38,20 @@ struct State {
 enum Pipe {
     Open(PipeWriter),
     /// The server does not listen any more. The reader of its output tells everybody who waits.
-    Gone,
+    ServerClosed,
     /// This end closed it.
     Closed,
 }
 
-impl Outgoing {
+impl StdinWriter {
     pub(super) fn new(pipe: PipeWriter, process: Arc<Process>) -> Self {
-        Outgoing {
+        StdinWriter {
             process,
             state: Mutex::new(State {
                 pipe: Pipe::Open(pipe),
                 backlog: VecDeque::new(),
-                draining: false,
-                taken: 0,
+                writer_running: false,
+                accepted: 0,
                 written: 0,
                 unsent: VecDeque::new(),
             }),
@@ -76,36 +76,36 @@ impl Outgoing {
             _ => 0,
         };
         if let (0, Some(id)) = (written, request) {
-            let begin = state.taken;
+            let begin = state.accepted;
             state.unsent.push_back((id, begin));
         }
         match state.pipe {
             Pipe::Open(_) => {}
-            Pipe::Gone => return Ok(()),
+            Pipe::ServerClosed => return Ok(()),
             Pipe::Closed => return Err(TransportError::Closed),
         }
-        state.taken += line.len() as u64;
+        state.accepted += line.len() as u64;
         state.written += written as u64;
         state.backlog.extend(&line[written..]);
-        if !state.backlog.is_empty() && !state.draining {
+        if !state.backlog.is_empty() && !state.writer_running {
             let drained = this.clone();
             let name = format!("mcp {name} writer");
-            sys::spawn(name, Some(SMALL_STACK), move || drained.drain())
+            sys::spawn(name, Some(SMALL_STACK), move || drained.write_backlog())
                 .map_err(|e| TransportError::Io(format!("no thread to write with: {e}")))?;
-            state.draining = true;
+            state.writer_running = true;
         }
         Ok(())
     }
 
     /// Whether any of this request may have been written.
-    pub(super) fn reached(&self, request: i64) -> bool {
+    pub(super) fn may_have_been_sent(&self, request: i64) -> bool {
         let mut state = lock(&self.state);
         let place = state.unsent.iter().position(|(id, _)| *id == request);
         place.and_then(|place| state.unsent.remove(place)).is_none()
     }
 
     /// The writer thread's work: until nothing waits any more or the pipe is closed.
-    fn drain(&self) {
+    fn write_backlog(&self) {
         loop {
             let room = {
                 let mut state = lock(&self.state);
@@ -119,7 +119,7 @@ impl Outgoing {
                 let Pipe::Open(pipe) = pipe else { return };
                 let Ok(wrote) = pipe.write_some(backlog.as_slices().0) else {
                     drop(state);
-                    return self.give_up();
+                    return self.end_server();
                 };
                 backlog.drain(..wrote);
                 *written += wrote as u64;
@@ -127,31 +127,31 @@ impl Outgoing {
                     unsent.pop_front();
                 }
                 if backlog.is_empty() {
-                    backlog.shrink_to(KEPT);
-                    state.draining = false;
+                    backlog.shrink_to(MIN_BACKLOG_CAPACITY);
+                    state.writer_running = false;
                     return;
                 }
                 pipe.room()
             };
-            room.wait(WRITER_LOOKS);
+            room.wait(WRITER_POLL_INTERVAL);
         }
     }
 
     /// A server that takes no input is of no use, should it still run. What it has said by then is
     /// read to its end, and the reader of stdout finds out why.
-    fn give_up(&self) {
-        self.gone();
+    fn end_server(&self) {
+        self.closed_by_server();
         self.process.end(Grace::SHORT);
     }
 
     /// The server is at its end: what is sent from now on gets no answer, and the reason comes from
     /// the reader. False if we had closed the pipe, so that its end is no surprise.
-    pub(super) fn gone(&self) -> bool {
+    pub(super) fn closed_by_server(&self) -> bool {
         let mut state = lock(&self.state);
         if let Pipe::Closed = state.pipe {
             return false;
         }
-        state.end(Pipe::Gone);
+        state.end(Pipe::ServerClosed);
         true
     }
 
@@ -190,15 +190,15 @@ mod tests {
     fn what_comes_after_the_end_has_reached_nobody() {
         let (process, pipes) = Process::spawn(Command::new("cat"), None, &Cancel::new()).unwrap();
         let pipe = PipeWriter::new(pipes.stdin).unwrap();
-        let outgoing = Arc::new(Outgoing::new(pipe, Arc::new(process)));
-        let send = |id| Outgoing::send(&outgoing, b"{}".to_vec(), Some(id), "cat");
+        let stdin_writer = Arc::new(StdinWriter::new(pipe, Arc::new(process)));
+        let send = |id| StdinWriter::send(&stdin_writer, b"{}".to_vec(), Some(id), "cat");
         send(1).unwrap();
-        outgoing.gone();
+        stdin_writer.closed_by_server();
         send(2).unwrap();
-        outgoing.close();
+        stdin_writer.close();
         assert!(matches!(send(3), Err(TransportError::Closed)));
         assert_eq!(
-            [1, 2, 3].map(|id| outgoing.reached(id)),
+            [1, 2, 3].map(|id| stdin_writer.may_have_been_sent(id)),
             [true, false, false]
         );
     }

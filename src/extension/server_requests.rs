@@ -1,6 +1,6 @@
 //! What the servers of a session may ask of it: an answer of its model, or of its user.
 
-use crate::mcp::client::Handler;
+use crate::mcp::client::RequestHandler;
 use crate::mcp::jsonrpc::ErrorObject;
 use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult};
 use crate::sys::cancel::Cancel;
@@ -19,7 +19,7 @@ pub struct Origin<'a> {
 /// Answers the requests of servers. Each call has a thread of its own, at most eight for each
 /// extension, and may take minutes: no deadline of a running call to that server passes meanwhile. It
 /// must return soon after `cancel` has fired.
-pub trait Callbacks: Send + Sync {
+pub trait ServerRequestHandler: Send + Sync {
     /// Asks the session's model: `sampling/createMessage`.
     ///
     /// # Errors
@@ -47,12 +47,12 @@ pub trait Callbacks: Send + Sync {
 }
 
 /// The callbacks as one extension's client knows them.
-pub(super) struct Answering {
+pub(super) struct SessionRequests {
     pub(super) extension: String,
-    pub(super) callbacks: Arc<dyn Callbacks>,
+    pub(super) callbacks: Arc<dyn ServerRequestHandler>,
 }
 
-impl Answering {
+impl SessionRequests {
     fn from<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
         Origin {
             extension: &self.extension,
@@ -61,7 +61,7 @@ impl Answering {
     }
 }
 
-impl Handler for Answering {
+impl RequestHandler for SessionRequests {
     fn sample(
         &self,
         caller: Option<&str>,

@@ -5,7 +5,7 @@ use crate::text::printable;
 use std::fmt;
 
 /// How many challenges are read, and how many parameters of each.
-pub(super) const CHALLENGES: usize = 8;
+pub(super) const MAX_CHALLENGES: usize = 8;
 const PARAMETERS: usize = 16;
 /// How many characters of one value are kept, and how many are shown where it is not an address.
 const VALUE: usize = 2_000;
@@ -81,7 +81,7 @@ pub fn challenges(header: &str) -> Vec<Challenge> {
             }
             continue;
         }
-        if all.len() == CHALLENGES {
+        if all.len() == MAX_CHALLENGES {
             return all;
         }
         all.push(Challenge {
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        assert_eq!(challenges(&"a,".repeat(50_000)).len(), CHALLENGES);
+        assert_eq!(challenges(&"a,".repeat(50_000)).len(), MAX_CHALLENGES);
         let many: String = (0..5_000).map(|n| format!("p{n}=1,")).collect();
         let read = challenges(&format!("Bearer {many}"));
         assert_eq!(read[0].parameters.len(), PARAMETERS);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often a waiter asks a token that has a probe whether anybody still waits.
-const PROBE_EVERY: Duration = Duration::from_millis(250);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What came of a request.
 #[derive(Debug)]
@@ -32,9 +32,9 @@ pub enum Outcome {
 
 /// How long one request may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct RequestTimeouts {
     /// Without a sign of life.
-    pub quiet: Duration,
+    pub idle: Duration,
     /// In all, however much progress is reported (MCP basic/lifecycle, timeouts).
     pub total: Duration,
 }
@@ -43,15 +43,15 @@ pub struct Patience {
 ///
 /// It is called in the thread that reads the connection, which may be the caller's own, so it must not
 /// block; and never once the call has returned.
-pub type Observer = Arc<dyn Fn(&str, Option<&RawValue>) + Send + Sync>;
+pub type CallObserver = Arc<dyn Fn(&str, Option<&RawValue>) + Send + Sync>;
 
 /// Whom a call belongs to. One without observer and label costs no more than one uncontended lock.
 #[derive(Clone, Default)]
-pub struct Call<'a> {
+pub struct CallOptions<'a> {
     /// Gets `notifications/progress` of this call, and `notifications/message` as far as they can be
     /// told to belong to it: those that come on its own stream, or, where all calls share one, while no
     /// other call has been running longer.
-    pub observer: Option<Observer>,
+    pub observer: Option<CallObserver>,
     /// What the caller calls it, for example the id of a tool request: the server's own requests that
     /// come in this call carry it.
     pub label: Option<&'a str>,
@@ -59,7 +59,7 @@ pub struct Call<'a> {
 
 /// The table of requests under way on one connection.
 #[derive(Default)]
-pub struct Pending {
+pub struct PendingRequests {
     table: Mutex<Table>,
 }
 
@@ -69,23 +69,23 @@ struct Table {
     /// In the order in which they came.
     slots: BTreeMap<i64, Arc<Slot>>,
     /// How many want the clock to stand still, and since when somebody does.
-    holders: usize,
-    held: Option<Instant>,
+    pauses: usize,
+    paused_since: Option<Instant>,
     /// Set once nothing can be answered any more.
-    over: Option<Over>,
+    over: Option<EndReason>,
 }
 
 #[derive(Clone, Debug)]
-enum Over {
+enum EndReason {
     Failed(TransportError),
     Broken(String),
 }
 
-impl From<Over> for Outcome {
-    fn from(over: Over) -> Self {
+impl From<EndReason> for Outcome {
+    fn from(over: EndReason) -> Self {
         match over {
-            Over::Failed(error) => Outcome::Failed(error),
-            Over::Broken(reason) => Outcome::Broken(reason),
+            EndReason::Failed(error) => Outcome::Failed(error),
+            EndReason::Broken(reason) => Outcome::Broken(reason),
         }
     }
 }
@@ -94,13 +94,13 @@ impl From<Over> for Outcome {
 pub struct Slot {
     state: Mutex<State>,
     changed: Condvar,
-    call: Option<Followed>,
+    call: Option<CallInfo>,
 }
 
 /// What is kept of a [`Call`] while it runs.
 #[derive(Default)]
-struct Followed {
-    observer: Mutex<Option<Observer>>,
+struct CallInfo {
+    observer: Mutex<Option<CallObserver>>,
     label: Option<String>,
 }
 
@@ -110,36 +110,36 @@ struct State {
     settled: bool,
     /// The caller sleeps: telling it costs a system call, which one that reads for itself is spared.
     asleep: bool,
-    quiet: Duration,
+    idle: Duration,
     deadline: Instant,
     last_deadline: Instant,
     /// Since when the clock stands still.
-    held: Option<Instant>,
+    paused_since: Option<Instant>,
     /// However long it stands still.
     end: Instant,
 }
 
 impl State {
     fn now(&self) -> Instant {
-        self.held.unwrap_or_else(Clock::now)
+        self.paused_since.unwrap_or_else(Clock::now)
     }
 
     /// Until when to wait, if nothing happens.
     fn until(&self) -> Instant {
-        match self.held {
+        match self.paused_since {
             Some(_) => self.end,
             None => self.deadline.min(self.end),
         }
     }
 }
 
-impl Pending {
+impl PendingRequests {
     /// Draws an id and makes a slot for its answer.
     ///
     /// # Errors
     /// The reason why the connection is over, if it is.
-    pub fn register(&self, patience: Patience) -> Result<(i64, Arc<Slot>), Outcome> {
-        self.enter(patience, None)
+    pub fn register(&self, timeouts: RequestTimeouts) -> Result<(i64, Arc<Slot>), Outcome> {
+        self.insert(timeouts, None)
     }
 
     /// As [`register`](Self::register), for the call of a tool.
@@ -148,24 +148,24 @@ impl Pending {
     /// As there.
     pub fn register_call(
         &self,
-        patience: Patience,
-        call: Call<'_>,
+        timeouts: RequestTimeouts,
+        call: CallOptions<'_>,
     ) -> Result<(i64, Arc<Slot>), Outcome> {
-        let followed = Followed {
+        let followed = CallInfo {
             observer: Mutex::new(call.observer),
             label: call.label.map(str::to_owned),
         };
-        self.enter(patience, Some(followed))
+        self.insert(timeouts, Some(followed))
     }
 
-    fn enter(
+    fn insert(
         &self,
-        patience: Patience,
-        call: Option<Followed>,
+        timeouts: RequestTimeouts,
+        call: Option<CallInfo>,
     ) -> Result<(i64, Arc<Slot>), Outcome> {
         let now = Clock::now();
         let bounded = |duration| TimeLimit::new(duration).get();
-        let (quiet, total) = (bounded(patience.quiet), bounded(patience.total));
+        let (idle, total) = (bounded(timeouts.idle), bounded(timeouts.total));
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
             return Err(over.clone().into());
@@ -176,10 +176,10 @@ impl Pending {
                 outcome: None,
                 settled: false,
                 asleep: false,
-                quiet,
-                deadline: now + quiet.min(total),
+                idle,
+                deadline: now + idle.min(total),
                 last_deadline: now + total,
-                held: table.held.map(|_| now),
+                paused_since: table.paused_since.map(|_| now),
                 end: now + total + total,
             }),
             changed: Condvar::new(),
@@ -203,38 +203,38 @@ impl Pending {
             return false;
         };
         let mut state = lock(&slot.state);
-        state.deadline = (state.now() + state.quiet).min(state.last_deadline);
+        state.deadline = (state.now() + state.idle).min(state.last_deadline);
         true
     }
 
     /// Stops the clock of all requests, those to come included, until as many
-    /// [`go_on`](Self::go_on)s have come: the server waits for us. A request never waits longer than
-    /// twice its total patience, so that a server cannot hold it for ever.
-    pub fn stand_still(&self) {
+    /// [`resume_deadlines`](Self::resume_deadlines)s have come: the server waits for us. A request never waits longer than
+    /// twice its total timeouts, so that a server cannot hold it for ever.
+    pub fn pause_deadlines(&self) {
         let mut table = lock(&self.table);
         let now = Clock::now();
-        table.holders += 1;
-        if table.held.is_none() {
-            table.held = Some(now);
+        table.pauses += 1;
+        if table.paused_since.is_none() {
+            table.paused_since = Some(now);
             for slot in table.slots.values() {
-                lock(&slot.state).held = Some(now);
+                lock(&slot.state).paused_since = Some(now);
             }
         }
     }
 
-    /// Ends one [`stand_still`](Self::stand_still).
-    pub fn go_on(&self) {
+    /// Ends one [`pause_deadlines`](Self::pause_deadlines).
+    pub fn resume_deadlines(&self) {
         let mut table = lock(&self.table);
-        // Not before the lock is held: what passes until then is part of the standstill.
+        // Not before the lock is paused_since: what passes until then is part of the standstill.
         let now = Clock::now();
-        table.holders = table.holders.saturating_sub(1);
-        if table.holders > 0 {
+        table.pauses = table.pauses.saturating_sub(1);
+        if table.pauses > 0 {
             return;
         }
-        table.held = None;
+        table.paused_since = None;
         for slot in table.slots.values() {
             let mut state = lock(&slot.state);
-            if let Some(since) = state.held.take() {
+            if let Some(since) = state.paused_since.take() {
                 let stood = now.saturating_duration_since(since);
                 state.deadline += stood;
                 state.last_deadline += stood;
@@ -276,15 +276,15 @@ impl Pending {
 
     /// The connection failed: everybody gets the reason, now and later.
     pub fn fail(&self, error: TransportError) {
-        self.end(Over::Failed(error));
+        self.end(EndReason::Failed(error));
     }
 
     /// The server broke the protocol in a way that cannot be mended.
-    pub fn break_off(&self, reason: String) {
-        self.end(Over::Broken(reason));
+    pub fn fail_protocol(&self, reason: String) {
+        self.end(EndReason::Broken(reason));
     }
 
-    fn end(&self, over: Over) {
+    fn end(&self, over: EndReason) {
         let slots = {
             let mut table = lock(&self.table);
             let over = table.over.get_or_insert(over).clone();
@@ -313,12 +313,12 @@ impl Pending {
     /// Why the connection failed, if it has.
     pub fn failure(&self) -> Option<TransportError> {
         match &lock(&self.table).over {
-            Some(Over::Failed(error)) => Some(error.clone()),
+            Some(EndReason::Failed(error)) => Some(error.clone()),
             _ => None,
         }
     }
 
-    fn forget(&self, id: i64) {
+    fn remove(&self, id: i64) {
         lock(&self.table).slots.remove(&id);
     }
 
@@ -337,7 +337,7 @@ impl Pending {
             let _observer = lock(&call.observer).take();
         }
         if matches!(outcome, Outcome::TimedOut | Outcome::Cancelled) {
-            self.forget(id);
+            self.remove(id);
         }
         outcome
     }
@@ -378,7 +378,7 @@ impl Slot {
                 return Outcome::TimedOut;
             }
             if cancel.has_probe() {
-                pause = pause.min(PROBE_EVERY);
+                pause = pause.min(PROBE_INTERVAL);
             }
             state.asleep = true;
             let (back, timeout) = self
@@ -398,7 +398,7 @@ impl Slot {
 }
 
 #[cfg(all(test, model))]
-mod models;
+mod loom_tests;
 
 #[cfg(test)]
 mod tests {
@@ -406,8 +406,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
-    const LONG: Patience = Patience {
-        quiet: Duration::from_secs(60),
+    const LONG: RequestTimeouts = RequestTimeouts {
+        idle: Duration::from_secs(60),
         total: Duration::from_secs(60),
     };
 
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn answers_reach_their_own_callers_in_any_order() {
-        let pending = Arc::new(Pending::default());
+        let pending = Arc::new(PendingRequests::default());
         let calls: Vec<_> = (0..50)
             .map(|_| {
                 let (id, slot) = pending.register(LONG).unwrap();
@@ -442,7 +442,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_nobody_waits_for_is_told_apart() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         assert!(!pending.complete(1, answer("1")));
         let (id, slot) = pending.register(LONG).unwrap();
         assert!(pending.complete(id, answer("1")));
@@ -455,9 +455,9 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_while_the_caller_leaves_is_one_that_nobody_waits_for() {
-        let slot_of = |patience| Pending::default().register(patience).unwrap().1;
-        let at_once = Patience {
-            quiet: Duration::ZERO,
+        let slot_of = |timeouts| PendingRequests::default().register(timeouts).unwrap().1;
+        let at_once = RequestTimeouts {
+            idle: Duration::ZERO,
             total: Duration::ZERO,
         };
         let slot = slot_of(at_once);
@@ -471,12 +471,12 @@ mod tests {
 
     #[test]
     fn a_deadline_frees_the_slot_and_progress_moves_it_but_not_past_the_total() {
-        let pending = Pending::default();
-        let patience = Patience {
-            quiet: Duration::from_millis(30),
+        let pending = PendingRequests::default();
+        let timeouts = RequestTimeouts {
+            idle: Duration::from_millis(30),
             total: Duration::from_millis(80),
         };
-        let (id, slot) = pending.register(patience).unwrap();
+        let (id, slot) = pending.register(timeouts).unwrap();
         let begin = Instant::now();
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -493,15 +493,15 @@ mod tests {
 
     #[test]
     fn a_clock_that_stands_still_adds_nothing_to_the_wait() {
-        let pending = Pending::default();
-        let patience = Patience {
-            quiet: Duration::from_millis(60),
+        let pending = PendingRequests::default();
+        let timeouts = RequestTimeouts {
+            idle: Duration::from_millis(60),
             total: Duration::from_millis(500),
         };
-        let before = pending.register(patience).unwrap();
-        pending.stand_still();
-        pending.stand_still();
-        let meanwhile = pending.register(patience).unwrap();
+        let before = pending.register(timeouts).unwrap();
+        pending.pause_deadlines();
+        pending.pause_deadlines();
+        let meanwhile = pending.register(timeouts).unwrap();
         let begin = Instant::now();
         thread::scope(|scope| {
             for (id, slot) in [&before, &meanwhile] {
@@ -509,11 +509,11 @@ mod tests {
                 scope.spawn(move || assert!(matches!(wait(), Outcome::TimedOut)));
             }
             thread::sleep(Duration::from_millis(100));
-            pending.go_on();
+            pending.resume_deadlines();
             assert_eq!(pending.len(), 2);
             thread::sleep(Duration::from_millis(100));
             assert_eq!(pending.len(), 2);
-            pending.go_on();
+            pending.resume_deadlines();
         });
         assert!(begin.elapsed() >= Duration::from_millis(250));
         assert!(begin.elapsed() < Duration::from_millis(900));
@@ -521,13 +521,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_never_goes_on_holds_nobody_for_ever() {
-        let pending = Pending::default();
-        let patience = Patience {
-            quiet: Duration::from_millis(20),
+        let pending = PendingRequests::default();
+        let timeouts = RequestTimeouts {
+            idle: Duration::from_millis(20),
             total: Duration::from_millis(40),
         };
-        pending.stand_still();
-        let (id, slot) = pending.register(patience).unwrap();
+        pending.pause_deadlines();
+        let (id, slot) = pending.register(timeouts).unwrap();
         let begin = Instant::now();
         let outcome = pending.wait(id, &slot, &Cancel::new());
         assert!(matches!(outcome, Outcome::TimedOut));
@@ -536,18 +536,18 @@ mod tests {
 
     #[test]
     fn patience_without_end_is_no_overflow() {
-        let endless = Patience {
-            quiet: Duration::MAX,
+        let endless = RequestTimeouts {
+            idle: Duration::MAX,
             total: Duration::MAX,
         };
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         let (id, _) = pending.register(endless).unwrap();
         assert!(pending.extend(id));
     }
 
     #[test]
     fn cancelling_one_request_leaves_its_neighbour_alone() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         let (one, two) = (
             pending.register(LONG).unwrap(),
             pending.register(LONG).unwrap(),
@@ -563,7 +563,7 @@ mod tests {
 
     #[test]
     fn a_probe_ends_a_wait_that_nobody_wants_any_more() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         let (id, slot) = pending.register(LONG).unwrap();
         let gone = Arc::new(AtomicBool::new(false));
         let asked = gone.clone();
@@ -577,9 +577,9 @@ mod tests {
 
     #[test]
     fn the_end_of_the_connection_reaches_those_who_wait_and_those_who_come_late() {
-        let pending = Pending::default();
+        let pending = PendingRequests::default();
         let (id, slot) = pending.register(LONG).unwrap();
-        pending.break_off("a batch".into());
+        pending.fail_protocol("a batch".into());
         pending.fail(TransportError::Closed);
         assert!(
             matches!(pending.wait(id, &slot, &Cancel::new()), Outcome::Broken(r) if r == "a batch")

@@ -1,7 +1,7 @@
 //! What a server complains about: the end is kept for errors, the first lines are logged.
 
 use super::StdioOptions;
-use super::incoming::Incoming;
+use super::stdout_reader::StdoutReader;
 use crate::sys::lock;
 use crate::sys::pipe::PipeReader;
 use crate::sys::process::ExitWatch;
@@ -12,28 +12,28 @@ use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 /// How much is kept, in bytes.
-const TAIL: usize = 8 << 10;
+const MAX_TAIL: usize = 8 << 10;
 /// How much of a line is kept until its end comes, in bytes.
-const LINE: usize = 8 << 10;
+const MAX_LINE_KEPT: usize = 8 << 10;
 /// How much of it goes into an error, in characters.
-const QUOTED: usize = 2_000;
+const MAX_EXCERPT: usize = 2_000;
 /// How many lines are logged; the rest is only kept.
-const LOGGED: usize = 5;
+const MAX_LOGGED_LINES: usize = 5;
 
 /// The end of what a server wrote.
 pub(super) type Tail = Mutex<VecDeque<u8>>;
 
 /// The stderr thread: reads as fast as the server writes. It also has the time to see the server
 /// exit, which stdout does not show while a descendant of the server holds it open.
-pub(super) struct Keeper {
+pub(super) struct StderrReader {
     pub(super) stderr: PipeReader,
     pub(super) exit: ExitWatch,
-    pub(super) incoming: Arc<Incoming>,
+    pub(super) stdout_reader: Arc<StdoutReader>,
     pub(super) tail: Arc<Tail>,
     pub(super) options: Arc<StdioOptions>,
 }
 
-impl Keeper {
+impl StderrReader {
     /// Reads to the end of stderr, then drops `ended`, and stays until the server has exited, unless
     /// it was told to stop.
     pub(super) fn run(self, ended: Sender<()>) {
@@ -42,7 +42,7 @@ impl Keeper {
         loop {
             if !exited && self.exit.wait(Some(&self.stderr)) {
                 exited = true;
-                self.incoming.end_soon();
+                self.stdout_reader.end_soon();
             }
             match (&self.stderr).read(&mut buffer) {
                 Ok(0) | Err(_) => break,
@@ -55,20 +55,20 @@ impl Keeper {
         first.end(|line, cut| self.log(line, cut));
         drop(ended);
         if !exited && !self.stderr.is_stopped() && self.exit.wait(None) {
-            self.incoming.end_soon();
+            self.stdout_reader.end_soon();
         }
     }
 
     fn keep(&self, bytes: &[u8]) {
         let mut tail = lock(&self.tail);
         tail.extend(bytes);
-        let excess = tail.len().saturating_sub(TAIL);
+        let excess = tail.len().saturating_sub(MAX_TAIL);
         tail.drain(..excess);
     }
 
     fn log(&self, line: &[u8], cut: Cut) {
         let line = redact_excerpt(line.trim_ascii_end(), cut, &self.options.secrets);
-        let (name, line) = (&self.options.name, printable(&line, QUOTED));
+        let (name, line) = (&self.options.name, printable(&line, MAX_EXCERPT));
         log::info!("server wrote to stderr extension={name:?} text={line:?}");
     }
 }
@@ -88,15 +88,15 @@ struct FirstLines {
 impl FirstLines {
     fn read(&mut self, bytes: &[u8], mut log: impl FnMut(&[u8], Cut)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.count == LOGGED {
+            if self.count == MAX_LOGGED_LINES {
                 return;
             }
             if !self.skips {
-                let room = LINE - self.line.len();
+                let room = MAX_LINE_KEPT - self.line.len();
                 self.line.extend(&piece[..piece.len().min(room)]);
             }
             let ends = piece.ends_with(b"\n");
-            if ends || self.line.len() == LINE {
+            if ends || self.line.len() == MAX_LINE_KEPT {
                 self.log(!ends, &mut log);
             }
             self.skips = !ends && (self.skips || self.line.is_empty());
@@ -119,16 +119,16 @@ impl FirstLines {
 }
 
 /// The end of stderr, fit for an error.
-pub(super) fn last_words(tail: &Tail, secrets: &[String]) -> String {
+pub(super) fn stderr_excerpt(tail: &Tail, secrets: &[String]) -> String {
     let bytes: Vec<u8> = lock(tail).iter().copied().collect();
     let cut = Cut {
-        before: bytes.len() == TAIL,
+        before: bytes.len() == MAX_TAIL,
         behind: true,
     };
     let text = redact_excerpt(&bytes, cut, secrets);
-    let skipped = text.chars().count().saturating_sub(QUOTED);
+    let skipped = text.chars().count().saturating_sub(MAX_EXCERPT);
     let text: String = text.chars().skip(skipped).collect();
-    let lines = text.trim().lines().map(|line| printable(line, QUOTED));
+    let lines = text.trim().lines().map(|line| printable(line, MAX_EXCERPT));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -140,7 +140,7 @@ mod tests {
     fn last_words_are_the_end_without_secrets_and_escapes() {
         let tail = Mutex::new(b"token=hunter2\n\x1b[31mboom\n".iter().copied().collect());
         assert_eq!(
-            last_words(&tail, &["hunter2".into()]),
+            stderr_excerpt(&tail, &["hunter2".into()]),
             "token=[secret]\n\\u{1b}[31mboom"
         );
     }
@@ -173,9 +173,16 @@ mod tests {
 
     #[test]
     fn of_a_line_without_end_the_beginning_is_logged_once() {
-        let long = vec![b'x'; 3 * LINE + 7];
-        let beginning = format!("{}~", "x".repeat(LINE));
-        for size in [1, 7, LINE - 1, LINE, LINE + 1, long.len()] {
+        let long = vec![b'x'; 3 * MAX_LINE_KEPT + 7];
+        let beginning = format!("{}~", "x".repeat(MAX_LINE_KEPT));
+        for size in [
+            1,
+            7,
+            MAX_LINE_KEPT - 1,
+            MAX_LINE_KEPT,
+            MAX_LINE_KEPT + 1,
+            long.len(),
+        ] {
             let writes: Vec<&[u8]> = long.chunks(size).chain([&b"\nnext\n"[..]]).collect();
             assert_eq!(
                 logged(&writes),

@@ -2,9 +2,9 @@
 //! GET that stays open, and that of a request's answer. Both are resumed with a GET that names the
 //! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
-use super::exchange::{Exchange, LAST_EVENT_ID, explanation, is_compressed};
-use super::status::{is_failure, is_held, is_passing};
-use super::{OWN_STREAM, Opening, Shared, Work, lock};
+use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
+use super::status::{is_conflict, is_failure, is_temporary};
+use super::{STANDALONE_STREAM_TIMEOUT, Shared, Startup, State, lock};
 use crate::mcp::transport::TransportError;
 use crate::outbound::said::shown;
 use crate::outbound::sse::Decoder;
@@ -17,44 +17,48 @@ use ureq::http::{Method, Response, StatusCode};
 
 /// After so many attempts in a row that failed, or connections of the server's own stream that brought
 /// nothing and ended soon, the stream is given up.
-const ATTEMPTS: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 /// After so many such connections in a row an answer is given up. It is more, because a server that
 /// ends them while it works, so as not to hold them open, means the client to come back.
-const EMPTY: u32 = 20;
-/// A stream that stayed open for so long was not in vain: whoever is between ends idle ones.
-const LASTING: Duration = Duration::from_secs(5);
+const MAX_EMPTY: u32 = 20;
+/// A stream that stayed open for so long was not in vain: whoever is reopening ends idle ones.
+const USEFUL_DURATION: Duration = Duration::from_secs(5);
 /// How long an answer may take on the server's own stream once the one that it was to come on has ended.
 /// It is not the call's own time: most servers whose stream ends so have failed.
-const ASIDE: Duration = Duration::from_secs(15);
+const STANDALONE_ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 /// The first wait, if the server names none; it doubles with each failure in a row.
-const WAIT: Duration = Duration::from_secs(1);
+const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Doubled waits end here.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_DELAY: Duration = Duration::from_secs(60);
 /// A server may ask for less or more than this, but does not get it.
-const SHORTEST_ASKED: Duration = Duration::from_millis(100);
-const LONGEST_ASKED: Duration = Duration::from_secs(3600);
+const MIN_REQUESTED_DELAY: Duration = Duration::from_millis(100);
+const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3600);
 
 impl Shared {
     /// Listens until the server does not offer the stream (any more) or the transport closes. A server
     /// need not offer it, and what the client waits for comes elsewhere: only that it lets nobody in is
     /// said, in the log.
     ///
-    /// `lost` is what an earlier call gave back: how far the stream had come when the server could not
+    /// `broken` is what an earlier call gave back: how far the stream had come when the server could not
     /// be reached any more. It comes back if that is so again.
-    pub(super) fn listen(&self, exchange: &Exchange, lost: Option<Decoder>) -> Option<Decoder> {
-        let mut offered = lost.is_some();
-        let mut decoder = lost.unwrap_or_else(|| Decoder::new(self.limit));
+    pub(super) fn follow_standalone_stream(
+        &self,
+        exchange: &Exchange,
+        broken: Option<Decoder>,
+    ) -> Option<Decoder> {
+        let mut offered = broken.is_some();
+        let mut decoder = broken.unwrap_or_else(|| Decoder::new(self.limit));
         let (mut empty, mut failed) = (0, 0);
-        while empty.max(failed) < ATTEMPTS && !exchange.is_aborted() {
+        while empty.max(failed) < MAX_FAILURES && !exchange.is_aborted() {
             let mut asked = None;
-            let answer = self.open(exchange, &decoder);
-            self.heard();
+            let answer = self.connect_stream(exchange, &decoder);
+            self.stream_answered();
             match answer {
                 Ok(response) if is_stream(&response) => {
                     offered = true;
                     failed = 0;
-                    self.expect_aside(true);
-                    let before = Place::of(&decoder);
+                    self.expect_standalone_answers(true);
+                    let before = StreamPosition::of(&decoder);
                     let body = response.into_body();
                     if let Err(TransportError::TooLarge { .. }) =
                         self.read_events(exchange, body, None, &mut decoder)
@@ -62,7 +66,7 @@ impl Shared {
                         return None;
                     }
                     decoder.reconnected();
-                    empty = match before.left_behind(&decoder) {
+                    empty = match before.advanced(&decoder) {
                         true => 0,
                         false => empty + 1,
                     };
@@ -70,22 +74,22 @@ impl Shared {
                 Ok(response) => {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
-                    self.note_refusal(exchange, "the server's own event stream", response);
+                    self.log_refusal(exchange, "the server's own event stream", response);
                     // Servers that know of no such stream say all sorts of things at first, and some say 400
                     // where others say 409.
                     let refused_anew = is_failure(status) || status == StatusCode::BAD_REQUEST;
-                    if !(is_passing(status) || is_held(status) || offered && refused_anew) {
+                    if !(is_temporary(status) || is_conflict(status) || offered && refused_anew) {
                         return None;
                     }
                     failed += 1;
                 }
                 Err(_) => failed += 1,
             }
-            if failed >= ATTEMPTS {
+            if failed >= MAX_FAILURES {
                 break;
             }
             // What it was to bring comes once it is resumed, if it can be.
-            self.expect_aside(failed == 0 && last_id(&decoder).is_some());
+            self.expect_standalone_answers(failed == 0 && last_id(&decoder).is_some());
             // A server that ends the stream again and again does not mean to be asked for it each time.
             let was_of_use = empty == 0;
             let loses = match failed {
@@ -93,28 +97,32 @@ impl Shared {
                 _ => offered,
             };
             let awaited = loses && asked.is_none() && decoder.retry().is_none();
-            self.rest(exchange, wait(decoder.retry(), failed, asked), awaited);
+            self.pause_before_reopening(
+                exchange,
+                reconnect_delay(decoder.retry(), failed, asked),
+                awaited,
+            );
         }
-        (offered && failed >= ATTEMPTS).then_some(decoder)
+        (offered && failed >= MAX_FAILURES).then_some(decoder)
     }
 
     /// Whether answers may come on the server's own stream, apart from those that have their own.
-    pub(super) fn expect_aside(&self, expected: bool) {
-        lock(&self.work).aside = expected;
+    pub(super) fn expect_standalone_answers(&self, expected: bool) {
+        lock(&self.state).standalone_answers = expected;
         self.changed.notify_all();
     }
 
     /// Waits a while for an answer that will not come on its own stream any more, if there is another on
     /// which it could. When it comes the exchange is aborted.
-    pub(super) fn wait_aside(&self, exchange: &Exchange) {
-        let until = Instant::now() + ASIDE;
-        let mut work = lock(&self.work);
-        while work.aside && !exchange.is_aborted() {
+    pub(super) fn wait_standalone_answer(&self, exchange: &Exchange) {
+        let until = Instant::now() + STANDALONE_ANSWER_TIMEOUT;
+        let mut state = lock(&self.state);
+        while state.standalone_answers && !exchange.is_aborted() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            work = (self.changed.wait_timeout(work, left))
+            state = (self.changed.wait_timeout(state, left))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
@@ -122,7 +130,7 @@ impl Shared {
 
     /// Delivers what the stream brings, the answer to this request included, over as many
     /// connections as it takes. How long it may take is up to whoever waits for the answer.
-    pub(super) fn follow(
+    pub(super) fn follow_answer_stream(
         &self,
         exchange: &Exchange,
         id: i64,
@@ -135,16 +143,16 @@ impl Shared {
         loop {
             let ended = match connection {
                 Ok(body) => {
-                    let before = Place::of(&decoder);
+                    let before = StreamPosition::of(&decoder);
                     let ended = match self.read_events(exchange, body, Some(id), &mut decoder) {
                         Ok(true) => return Ok(()),
-                        Ok(false) => self.unanswered(""),
+                        Ok(false) => self.no_answer(""),
                         Err(error @ TransportError::TooLarge { .. }) => return Err(error),
                         Err(error) => error,
                     };
                     decoder.reconnected();
                     failed = 0;
-                    empty = match before.left_behind(&decoder) {
+                    empty = match before.advanced(&decoder) {
                         true => 0,
                         false => empty + 1,
                     };
@@ -159,33 +167,36 @@ impl Shared {
                 return Err(TransportError::Closed);
             }
             if last_id(&decoder).is_none() {
-                self.wait_aside(exchange);
+                self.wait_standalone_answer(exchange);
                 return Err(ended);
             }
-            if failed >= ATTEMPTS || empty >= EMPTY {
+            if failed >= MAX_FAILURES || empty >= MAX_EMPTY {
                 return Err(ended);
             }
-            self.pause(exchange, wait(decoder.retry(), failed, asked.take()));
-            connection = match self.open(exchange, &decoder) {
+            self.pause(
+                exchange,
+                reconnect_delay(decoder.retry(), failed, asked.take()),
+            );
+            connection = match self.connect_stream(exchange, &decoder) {
                 Ok(response) if is_stream(&response) => Ok(response.into_body()),
                 Ok(response) => {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
                     let error = self.not_resumed(exchange, response);
-                    if !(is_passing(status) || is_held(status) || is_failure(status)) {
+                    if !(is_temporary(status) || is_conflict(status) || is_failure(status)) {
                         return Err(error);
                     }
                     Err(error)
                 }
-                Err(error) => Err(self.unanswered(&format!(", and {error}"))),
+                Err(error) => Err(self.no_answer(&format!(", and {error}"))),
             };
         }
     }
 
     /// It is never told as a status or as unreachable: the request itself did reach the server.
-    fn unanswered(&self, more: &str) -> TransportError {
+    fn no_answer(&self, more: &str) -> TransportError {
         let origin = &self.target.origin;
-        TransportError::Broken(format!(
+        TransportError::ResponseLost(format!(
             "{origin} ended its event stream without an answer{more}"
         ))
     }
@@ -197,16 +208,16 @@ impl Shared {
             true => shown(&kind),
             false => format!("HTTP {}", status.as_u16()),
         };
-        let body = explanation(exchange, response.into_body());
+        let body = read_short_body(exchange, response.into_body());
         let mut reason = format!(", and it does not let it be resumed ({answer})");
-        let words = self.words(&body);
+        let words = self.excerpt(&body);
         if !words.is_empty() {
             reason = format!("{reason}: {}", shown(&words));
         }
-        self.unanswered(&reason)
+        self.no_answer(&reason)
     }
 
-    fn open(
+    fn connect_stream(
         &self,
         exchange: &Exchange,
         decoder: &Decoder,
@@ -224,13 +235,13 @@ impl Shared {
         drop(self.pause_while(exchange, wait, |_| true));
     }
 
-    /// Waits before the server's own stream is opened again. If it is `awaited`, because it may bring what
-    /// is lost without it, a request ends the pause, and those that are sent wait for it a while.
-    fn rest(&self, exchange: &Exchange, wait: Duration, awaited: bool) {
-        lock(&self.work).between = awaited;
-        let mut work = self.pause_while(exchange, wait, |work| work.between || !awaited);
-        if std::mem::take(&mut work.between) && work.opening == Opening::Open {
-            work.opening = Opening::Listening(Instant::now() + OWN_STREAM);
+    /// Waits before the server's own stream is initialized_sent again. If it is `awaited`, because it may bring what
+    /// is broken without it, a request ends the pause, and those that are sent wait for it a while.
+    fn pause_before_reopening(&self, exchange: &Exchange, wait: Duration, awaited: bool) {
+        lock(&self.state).reopening = awaited;
+        let mut state = self.pause_while(exchange, wait, |state| state.reopening || !awaited);
+        if std::mem::take(&mut state.reopening) && state.startup == Startup::Ready {
+            state.startup = Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT);
         }
     }
 
@@ -239,26 +250,26 @@ impl Shared {
         &self,
         exchange: &Exchange,
         wait: Duration,
-        waits: impl Fn(&Work) -> bool,
-    ) -> MutexGuard<'_, Work> {
-        let waits = |work: &mut Work| waits(work) && !exchange.is_aborted();
+        waits: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'_, State> {
+        let waits = |state: &mut State| waits(state) && !exchange.is_aborted();
         (self.changed)
-            .wait_timeout_while(lock(&self.work), wait, waits)
+            .wait_timeout_while(lock(&self.state), wait, waits)
             .unwrap_or_else(PoisonError::into_inner)
             .0
     }
 }
 
 /// How far a stream had come when a connection began.
-struct Place {
+struct StreamPosition {
     begin: Instant,
     delivered: u64,
     last_id: Option<String>,
 }
 
-impl Place {
+impl StreamPosition {
     fn of(decoder: &Decoder) -> Self {
-        Place {
+        StreamPosition {
             begin: Instant::now(),
             delivered: decoder.delivered(),
             last_id: decoder.last_id().map(str::to_owned),
@@ -266,8 +277,8 @@ impl Place {
     }
 
     /// Whether the connection was of use. A priming event, which has no data, brings a stream on too.
-    fn left_behind(&self, decoder: &Decoder) -> bool {
-        self.begin.elapsed() >= LASTING
+    fn advanced(&self, decoder: &Decoder) -> bool {
+        self.begin.elapsed() >= USEFUL_DURATION
             || self.delivered != decoder.delivered()
             || self.last_id.as_deref() != decoder.last_id()
     }
@@ -280,10 +291,12 @@ fn last_id(decoder: &Decoder) -> Option<HeaderValue> {
 
 /// How long to wait before the next connection: what the stream asks for, longer and longer while
 /// connections fail, and not less than the last answer `asked` for.
-fn wait(retry: Option<Duration>, failed: u32, asked: Option<Duration>) -> Duration {
-    let first = retry.unwrap_or(WAIT).clamp(SHORTEST_ASKED, LONGEST_ASKED);
-    let wait = first.max((first * 2u32.pow(failed.min(ATTEMPTS))).min(LONGEST));
-    wait.max(asked.unwrap_or_default().min(LONGEST_ASKED))
+fn reconnect_delay(retry: Option<Duration>, failed: u32, asked: Option<Duration>) -> Duration {
+    let first = retry
+        .unwrap_or(FIRST_DELAY)
+        .clamp(MIN_REQUESTED_DELAY, MAX_REQUESTED_DELAY);
+    let wait = first.max((first * 2u32.pow(failed.min(MAX_FAILURES))).min(MAX_DELAY));
+    wait.max(asked.unwrap_or_default().min(MAX_REQUESTED_DELAY))
 }
 
 fn is_stream(response: &Response<Body>) -> bool {
@@ -307,14 +320,25 @@ mod tests {
             (Some(millis(0)), 0, millis(100)),
             (Some(millis(500)), 0, millis(500)),
             (Some(millis(500)), 2, millis(2000)),
-            (Some(millis(50_000)), 1, LONGEST),
+            (Some(millis(50_000)), 1, MAX_DELAY),
             (Some(millis(90_000)), 3, millis(90_000)),
-            (Some(Duration::from_millis(u64::MAX)), 9, LONGEST_ASKED),
+            (
+                Some(Duration::from_millis(u64::MAX)),
+                9,
+                MAX_REQUESTED_DELAY,
+            ),
         ] {
-            assert_eq!(wait(retry, failed, None), expected, "{retry:?} {failed}");
+            assert_eq!(
+                reconnect_delay(retry, failed, None),
+                expected,
+                "{retry:?} {failed}"
+            );
         }
-        assert_eq!(wait(None, 1, Some(millis(1))), millis(2000));
-        assert_eq!(wait(None, 1, Some(millis(9000))), millis(9000));
-        assert_eq!(wait(None, 1, Some(Duration::MAX)), LONGEST_ASKED);
+        assert_eq!(reconnect_delay(None, 1, Some(millis(1))), millis(2000));
+        assert_eq!(reconnect_delay(None, 1, Some(millis(9000))), millis(9000));
+        assert_eq!(
+            reconnect_delay(None, 1, Some(Duration::MAX)),
+            MAX_REQUESTED_DELAY
+        );
     }
 }

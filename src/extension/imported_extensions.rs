@@ -3,7 +3,7 @@
 //! one that does the same, and then it is the user's own entry that runs.
 
 use super::ExtensionConfig;
-use super::platform;
+use super::platform_extensions;
 use crate::conversation::SwitchedOff;
 use crate::text::printable;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ const LONGEST: usize = 1_000;
 
 /// The extensions of an import.
 #[derive(Debug, Default)]
-pub struct Divided {
+pub struct ImportedExtensions {
     /// Those that the user has too: the user's own entries.
     pub active: Vec<Value>,
     /// The others.
@@ -35,30 +35,30 @@ pub struct Divided {
 }
 
 /// Divides the extensions that an import asks for by whether `own` has one that does the same.
-pub fn divide(wanted: &[Value], own: &[ExtensionConfig]) -> Divided {
-    let mut divided = Divided::default();
+pub fn classify_imported(wanted: &[Value], own: &[ExtensionConfig]) -> ImportedExtensions {
+    let mut imported = ImportedExtensions::default();
     for value in wanted {
         let config = match ExtensionConfig::from_value(value.clone()) {
             Ok(config) => config,
             Err(reason) => {
                 let name = printable(value["name"].as_str().unwrap_or("?"), 100);
                 let reason = printable(&reason, 200);
-                divided
+                imported
                     .invalid
                     .push(format!("the extension \"{name}\": {reason}"));
                 continue;
             }
         };
         match own.iter().find_map(|own| narrowed(own, &config)) {
-            Some(own) => divided.active.push(own),
-            None => divided.switched_off.push(SwitchedOff {
+            Some(own) => imported.active.push(own),
+            None => imported.switched_off.push(SwitchedOff {
                 name: config.name().to_owned(),
                 effect: printable(&effect(&config), LONGEST),
                 config: config.to_value(),
             }),
         }
     }
-    divided
+    imported
 }
 
 /// The entry `own` with no more tools than `wanted` has; `None` if the two do not do the same, or no
@@ -136,7 +136,7 @@ fn effect(config: &ExtensionConfig) -> String {
         ExtensionConfig::Builtin(_) => {
             let _ = write!(text, "start the builtin server \"{name}\"");
         }
-        ExtensionConfig::Platform(_) if platform::is_ours(&config.key()) => {
+        ExtensionConfig::Platform(_) if platform_extensions::is_ours(&config.key()) => {
             let _ = write!(text, "start the builtin server \"{name}\"");
         }
         ExtensionConfig::Platform(_) => {
@@ -186,9 +186,9 @@ mod tests {
             "envs": {"A": "1", "B": "2"}, "timeout": 9, "description": "mine"});
         let wanted = json!({"bundled": true, "envs": {"B": "2", "A": "1"}, "args": ["a"],
             "cmd": "c", "name": "mytools", "type": "stdio"});
-        let divided = divide(&[wanted], &[config(&own)]);
-        assert_eq!(divided.active, [config(&own).to_value()]);
-        assert!(divided.switched_off.is_empty() && divided.invalid.is_empty());
+        let imported = classify_imported(&[wanted], &[config(&own)]);
+        assert_eq!(imported.active, [config(&own).to_value()]);
+        assert!(imported.switched_off.is_empty() && imported.invalid.is_empty());
     }
 
     #[test]
@@ -201,13 +201,13 @@ mod tests {
             (json!(["a", "b"]), json!(["b", "c"]), Some(json!(["b"]))),
             (json!(["a"]), json!(["b"]), None),
         ] {
-            let divided = divide(&[with(wanted)], &[config(&with(own))]);
-            let tools = divided
+            let imported = classify_imported(&[with(wanted)], &[config(&with(own))]);
+            let tools = imported
                 .active
                 .first()
                 .map(|it| it["available_tools"].clone());
             assert_eq!(tools, active);
-            assert_eq!(divided.switched_off.len(), usize::from(active.is_none()));
+            assert_eq!(imported.switched_off.len(), usize::from(active.is_none()));
         }
     }
 
@@ -246,11 +246,11 @@ mod tests {
                 "run a Python program of 2 lines with the packages p",
             ),
         ] {
-            let divided = divide(&[value], &[]);
-            assert_eq!(divided.switched_off[0].effect, said);
+            let imported = classify_imported(&[value], &[]);
+            assert_eq!(imported.switched_off[0].effect, said);
         }
-        let divided = divide(&[json!({"type": "stdio", "name": "x"}), json!(5)], &[]);
-        assert!(divided.invalid[0].contains("\"x\": missing field `cmd`"));
-        assert_eq!(divided.invalid.len(), 2);
+        let imported = classify_imported(&[json!({"type": "stdio", "name": "x"}), json!(5)], &[]);
+        assert!(imported.invalid[0].contains("\"x\": missing field `cmd`"));
+        assert_eq!(imported.invalid.len(), 2);
     }
 }

@@ -1,11 +1,11 @@
-//! What a server sends: answers find their slots, notifications the listener, requests their answer,
+//! What a server sends: answers find their slots, notifications the notification_handler, requests their answer,
 //! and everything else is counted, the first of each kind logged.
 
-use super::requests::Asked;
+use super::server_requests::ServerRequest;
 use super::{Counters, Inner, QUOTED};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, Malformed, Message, Payload, RawJson};
-use crate::mcp::pending::Outcome;
-use crate::mcp::transport::{Receiver, Stream, TransportError};
+use crate::mcp::pending_requests::Outcome;
+use crate::mcp::transport::{MessageHandler, Stream, TransportError};
 use crate::mcp::types::Progress;
 use crate::text::{Cut, printable, redact, redact_excerpt};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ const LOGGED: u64 = 5;
 const SEARCHED: usize = 16 << 10;
 
 impl Inner {
-    fn judge(&self, message: Message, stream: Stream) {
+    fn dispatch(&self, message: Message, stream: Stream) {
         match message {
             Message::Response { id, outcome } => {
                 let outcome = match outcome {
@@ -32,7 +32,7 @@ impl Inner {
                     _ => false,
                 };
                 if !known {
-                    self.note(&self.counters.unexpected, || {
+                    self.count_and_log(&self.counters.unexpected, || {
                         let id = id.map_or("none".to_owned(), |id| id.to_string());
                         format!(
                             "skipped an answer nobody waits for id={}",
@@ -59,18 +59,20 @@ impl Inner {
                 (request, request)
             }
             "notifications/message" => match stream {
-                Stream::Of(request) => (Some(request), Some(request)),
+                Stream::Request(request) => (Some(request), Some(request)),
                 Stream::Shared => (None, self.pending.oldest_call()),
-                Stream::Aside => (None, None),
+                Stream::Standalone => (None, None),
             },
             "notifications/cancelled" => {
-                if let Some(id) = withdrawn(params) {
+                if let Some(id) = cancelled_id(params) {
                     self.requests.withdraw(&id);
                 }
                 (None, None)
             }
             "notifications/elicitation/complete" => {
-                if let (Some(handler), Some(id)) = (&self.options.handler, completed(params)) {
+                if let (Some(handler), Some(id)) =
+                    (&self.options.request_handler, elicitation_id(params))
+                {
                     handler.elicitation_complete(&id);
                 }
                 (None, None)
@@ -78,7 +80,8 @@ impl Inner {
             _ => (None, None),
         };
         if !observed.is_some_and(|call| self.pending.observe(call, method, params)) {
-            self.listener.notification(method, params, request);
+            self.notification_handler
+                .notification(method, params, request);
         }
     }
 
@@ -105,11 +108,11 @@ impl Inner {
             return self.respond(id, Ok(&roots));
         }
         let certain = match stream {
-            Stream::Of(request) => Some(request),
-            Stream::Shared | Stream::Aside => None,
+            Stream::Request(request) => Some(request),
+            Stream::Shared | Stream::Standalone => None,
         };
-        let asked = self.options.handler.clone().and_then(|handler| {
-            let asked = Asked::read(method, params, &self.options.secrets)?;
+        let asked = self.options.request_handler.clone().and_then(|handler| {
+            let asked = ServerRequest::read(method, params, &self.options.secrets)?;
             Some((handler, asked))
         });
         let error = match (asked, self.this.upgrade()) {
@@ -126,7 +129,7 @@ impl Inner {
                 ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason)
             }
         };
-        self.note(&self.counters.refused, || {
+        self.count_and_log(&self.counters.refused, || {
             let (method, reason) = (printable(method, 64), &error.message);
             format!("refused a request of the server method={method:?} reason={reason:?}")
         });
@@ -140,7 +143,7 @@ impl Inner {
     }
 
     /// Only the first bad lines were logged as they came.
-    pub(super) fn say_what_was_odd(&self) {
+    pub(super) fn log_skipped(&self) {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         let Counters {
             malformed,
@@ -161,7 +164,7 @@ impl Inner {
 
     fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
         let secrets = &self.options.secrets;
-        self.note(&self.counters.malformed, || {
+        self.count_and_log(&self.counters.malformed, || {
             let head = &bytes[..bytes.len().min(SEARCHED)];
             let cut = Cut {
                 before: false,
@@ -174,7 +177,7 @@ impl Inner {
     }
 
     /// Counts what should not have come, and logs the first few.
-    fn note(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
+    fn count_and_log(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
         if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
             log::warn!("{} extension={:?}", what(), self.options.name);
         }
@@ -199,7 +202,7 @@ fn is_batch(reason: &Malformed, bytes: &[u8]) -> bool {
 }
 
 /// The id of the server's request that it withdraws.
-fn withdrawn(params: Option<&RawValue>) -> Option<Id> {
+fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
     #[derive(Deserialize)]
     struct Cancelled {
         #[serde(rename = "requestId")]
@@ -210,7 +213,7 @@ fn withdrawn(params: Option<&RawValue>) -> Option<Id> {
 }
 
 /// The id of the elicitation that is over.
-fn completed(params: Option<&RawValue>) -> Option<String> {
+fn elicitation_id(params: Option<&RawValue>) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Complete {
@@ -220,21 +223,22 @@ fn completed(params: Option<&RawValue>) -> Option<String> {
     Some(complete.elicitation_id)
 }
 
-impl Receiver for Inner {
+impl MessageHandler for Inner {
     fn message(&self, bytes: &[u8], stream: Stream) {
         match jsonrpc::parse(bytes, self.batches_allowed()) {
-            Ok(Payload::One(message)) => self.judge(message, stream),
+            Ok(Payload::One(message)) => self.dispatch(message, stream),
             Ok(Payload::Batch(parts)) => {
                 for part in parts {
                     match part {
-                        Ok(message) => self.judge(message, stream),
+                        Ok(message) => self.dispatch(message, stream),
                         Err(reason) => self.malformed(&reason, b"(in a batch)"),
                     }
                 }
             }
             // Answers may be in it, and what waits for them is not to wait in vain.
             Err(batch) if batch == Malformed::LongBatch || is_batch(&batch, bytes) => {
-                self.pending.break_off(format!("the server sent {batch}"));
+                self.pending
+                    .fail_protocol(format!("the server sent {batch}"));
                 self.requests.end();
             }
             Err(reason) => {

@@ -1,14 +1,14 @@
 //! The server of an active extension: its present connection, and how it gets another when that is lost.
 
 use super::config::ExtensionConfig;
-use super::connect::{Connection, Later, NotConnected, without_duplicates};
+use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
 use super::manager::Context;
-use super::recovery::{RESTARTS, Restarts, Verdict, WINDOW, back_off, judge};
+use super::retry_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
 use super::status::{self, Calls, ServerInfo, Status};
-use super::wishes::Wishes;
+use super::subscriptions::Subscriptions;
 use super::{Error, Phase};
 use crate::mcp;
-use crate::mcp::client::{Client, Observer};
+use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -19,24 +19,24 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits looks whether the caller is still there.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long the end of an extension waits for a recovery to give up.
-const GIVE_UP: Duration = Duration::from_secs(5);
-/// How long a listing that the server said has changed may take, recovery included.
-const LISTING: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long the end of an extension waits for a attempt to give up.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a listing that the server said has changed may take, attempt included.
+const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An MCP server that is connected again when it was lost.
-pub(super) struct Server {
+pub(super) struct Supervisor {
     config: ExtensionConfig,
     context: Arc<Context>,
     state: Mutex<State>,
-    /// A recovery is over.
-    settled: Condvar,
+    /// A attempt is over.
+    changed: Condvar,
     /// What the session wants on every connection.
-    pub(super) wishes: Arc<Wishes>,
+    pub(super) subscriptions: Arc<Subscriptions>,
     calls: Mutex<Calls>,
-    /// Cancelled by [`close`](Server::close).
-    ended: Cancel,
+    /// Cancelled by [`close`](Supervisor::close).
+    closed_token: Cancel,
 }
 
 struct State {
@@ -45,67 +45,67 @@ struct State {
     tools: Arc<Vec<Tool>>,
     /// Earlier connections that still answer what was asked on them.
     retired: Vec<Weak<Connection>>,
-    recovering: bool,
+    reconnecting: bool,
     /// Errands that are being run.
-    under_way: usize,
+    operations: usize,
     /// The connection was given back because nobody used it. The next one is no restart.
-    resting: bool,
+    suspended: bool,
     restarts: Restarts,
     /// How often it was connected again in all.
     restarted: u64,
     /// Why the last attempt to connect again failed.
     failure: Option<String>,
-    /// Why there was a recovery that no call has told yet.
-    untold: Option<String>,
+    /// Why there was a attempt that no call has told yet.
+    unreported_restart: Option<String>,
     closed: bool,
 }
 
 /// Something to be asked of the server.
-pub(super) struct Errand<'a> {
+pub(super) struct Operation<'a> {
     /// Doing it twice is as doing it once.
     pub(super) repeatable: bool,
-    /// Must be among the tools after a recovery.
+    /// Must be among the tools after a attempt.
     pub(super) tool: Option<&'a str>,
-    /// Hears that there was a recovery, should nobody have been told yet.
-    pub(super) observer: Option<Observer>,
+    /// Hears that there was a attempt, should nobody have been told yet.
+    pub(super) observer: Option<CallObserver>,
 }
 
-impl Errand<'_> {
+impl Operation<'_> {
     /// One that only asks.
-    pub(super) const QUESTION: Errand<'static> = Errand {
+    pub(super) const QUERY: Operation<'static> = Operation {
         repeatable: true,
         tool: None,
         observer: None,
     };
 }
 
-impl Server {
+impl Supervisor {
     pub(super) fn new(
         config: &ExtensionConfig,
         context: Arc<Context>,
         connection: Connection,
-        wishes: Arc<Wishes>,
+        subscriptions: Arc<Subscriptions>,
     ) -> Self {
-        Server {
+        Supervisor {
             config: config.clone(),
             context,
-            wishes,
+            subscriptions,
             calls: Mutex::default(),
             state: Mutex::new(State {
                 tools: connection.tools.clone(),
                 connection: Arc::new(connection),
                 retired: Vec::new(),
-                recovering: false,
-                under_way: 0,
-                resting: false,
+                reconnecting: false,
+                operations: 0,
+                suspended: false,
                 restarts: Restarts::default(),
                 restarted: 0,
                 failure: None,
-                untold: None,
+                unreported_restart: None,
                 closed: false,
             }),
-            settled: Condvar::new(),
-            ended: Cancel::new(),
+            changed: Condvar::new(),
+            closed_token: Cancel::new(),
         }
     }
 
@@ -117,35 +117,36 @@ impl Server {
     /// Whether it can be used as it is: connected, or given back until it is used.
     pub(super) fn is_up(&self) -> bool {
         let state = lock(&self.state);
-        let up = state.resting || state.connection.client.is_open();
+        let up = state.suspended || state.connection.client.is_open();
         up && state.failure.is_none()
     }
 
     fn present(&self) -> (Arc<Connection>, bool) {
         let state = lock(&self.state);
-        (state.connection.clone(), state.resting)
+        (state.connection.clone(), state.suspended)
     }
 
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
         lock(&self.state).tools.clone()
     }
 
-    /// Counts a call of a tool that has ended.
+    /// Counts a call of a tool that has closed_token.
     pub(super) fn record(&self, took: Duration, failed: bool) {
         lock(&self.calls).record(took, failed);
     }
 
     /// Closes the connection until it is needed, unless something is under way on it.
-    pub(super) fn rest(&self) {
+    pub(super) fn suspend(&self) {
         let connection = {
             let mut state = lock(&self.state);
-            let busy = state.under_way > 0 || state.recovering || state.closed || state.resting;
+            let busy =
+                state.operations > 0 || state.reconnecting || state.closed || state.suspended;
             // A server in this process costs nothing, and may have work for the user in hand.
             let inside = state.connection.place.is_none();
             if busy || inside || !state.connection.client.is_open() {
                 return;
             }
-            state.resting = true;
+            state.suspended = true;
             state.connection.clone()
         };
         connection.client.close();
@@ -155,13 +156,13 @@ impl Server {
         );
     }
 
-    /// Connects again after a [`rest`](Self::rest). What goes wrong is logged, and tried again by
+    /// Connects again after a [`suspend`](Self::suspend). What goes wrong is logged, and tried again by
     /// whoever needs the server.
-    pub(super) fn wake(&self, cancel: &Cancel) {
-        let (connection, resting) = self.present();
-        if resting {
+    pub(super) fn resume(&self, cancel: &Cancel) {
+        let (connection, suspended) = self.present();
+        if suspended {
             let end = Instant::now() + self.config.timeout();
-            let _ = self.recover(&connection, cancel, end);
+            let _ = self.reconnect(&connection, cancel, end);
         }
     }
 
@@ -179,8 +180,8 @@ impl Server {
             status.restarts = state.restarted;
             status.error = state.failure.clone();
             status.state = match () {
-                () if state.recovering => status::State::Starting,
-                () if state.resting && state.failure.is_none() => status::State::Idle,
+                () if state.reconnecting => status::State::Starting,
+                () if state.suspended && state.failure.is_none() => status::State::Idle,
                 () if state.connection.client.is_open() => status::State::Active,
                 () if state.failure.is_some() => status::State::Broken,
                 () => status::State::Lost,
@@ -210,17 +211,17 @@ impl Server {
 
     /// What the server lists, asked again only after it said that the list has changed, or was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
-        let (connection, resting) = self.present();
-        let open = !resting && connection.client.is_open();
+        let (connection, suspended) = self.present();
+        let open = !suspended && connection.client.is_open();
         if open && !connection.stale.swap(false, Ordering::SeqCst) {
             return self.known_tools();
         }
-        let (end, parent) = (Instant::now() + LISTING, cancel.clone());
+        let (end, parent) = (Instant::now() + LISTING_TIMEOUT, cancel.clone());
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let listed = match open {
-            false => self.recover(&connection, &cancel, end).map(|_| None),
+            false => self.reconnect(&connection, &cancel, end).map(|_| None),
             true => self
-                .ask(&Errand::QUESTION, &cancel, |client, cancel| {
+                .ask(&Operation::QUERY, &cancel, |client, cancel| {
                     client.list_tools(cancel)
                 })
                 .map(Some),
@@ -242,27 +243,27 @@ impl Server {
     /// Asks the server, on a new connection if the present one is lost.
     ///
     /// # Errors
-    /// When it cannot be connected again, the errand fails, or the server was lost before it answered and
-    /// the errand may not be repeated.
+    /// When it cannot be connected again, the operation fails, or the server was lost before it answered and
+    /// the operation may not be repeated.
     pub(super) fn ask<R>(
         &self,
-        errand: &Errand<'_>,
+        operation: &Operation<'_>,
         cancel: &Cancel,
         ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let name = self.config.name();
-        // Of the retries; a recovery has as long as a request, however late it begins.
+        // ExtensionItem the retries; a attempt has as long as a request, however late it begins.
         let again = || Instant::now() + self.config.timeout();
         let end = again();
-        let _busy = Busy::new(self);
-        let (mut connection, resting) = self.present();
+        let _in_use = InUse::new(self);
+        let (mut connection, suspended) = self.present();
         let (mut lost, mut refused) = (false, 0);
-        if resting || !connection.client.is_open() {
-            connection = self.recover(&connection, cancel, again())?;
-            self.still_has(errand.tool)?;
+        if suspended || !connection.client.is_open() {
+            connection = self.reconnect(&connection, cancel, again())?;
+            self.require_tool(operation.tool)?;
         }
         loop {
-            self.tell(errand.observer.as_ref());
+            self.report_restart(operation.observer.as_ref());
             let error = match ask(&connection.client, cancel) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -271,18 +272,18 @@ impl Server {
             if lock(&self.state).closed {
                 return Err(failed());
             }
-            match judge(&error, connection.client.is_open()) {
-                Verdict::Final => {
+            match classify_failure(&error, connection.client.is_open()) {
+                FailureKind::Final => {
                     let refused = matches!(error, mcp::Error::Rpc { .. });
-                    return Err(match errand.tool.filter(|_| refused) {
-                        Some(tool) => self.vanished(tool, failed(), cancel),
+                    return Err(match operation.tool.filter(|_| refused) {
+                        Some(tool) => self.missing_tool_error(tool, failed(), cancel),
                         None => failed(),
                     });
                 }
-                verdict @ (Verdict::Refused | Verdict::Busy(_)) => {
+                verdict @ (FailureKind::Refused | FailureKind::Busy(_)) => {
                     let wait = match verdict {
-                        Verdict::Busy(asked) => asked.max(back_off(refused)),
-                        _ => back_off(refused),
+                        FailureKind::Busy(asked) => asked.max(backoff(refused)),
+                        _ => backoff(refused),
                     };
                     refused += 1;
                     match Instant::now() + wait < end {
@@ -291,49 +292,49 @@ impl Server {
                     }
                     continue;
                 }
-                Verdict::Broken if !errand.repeatable => {
+                FailureKind::Broken if !operation.repeatable => {
                     let reason = format!(
                         "the call broke off: {error}; it may have had an effect, so it was not sent again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                Verdict::Broken if lost => return Err(failed()),
-                Verdict::Broken => {
+                FailureKind::Broken if lost => return Err(failed()),
+                FailureKind::Broken => {
                     lost = true;
-                    self.pause(back_off(0), cancel)?;
+                    self.pause(backoff(0), cancel)?;
                     continue;
                 }
-                Verdict::Lost if !errand.repeatable || lost => {
+                FailureKind::Lost if !operation.repeatable || lost => {
                     let reason = format!(
                         "the server was lost in mid-call: {error}; the call may have had an effect; \
                          the next call starts the server again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                Verdict::Lost => lost = true,
-                Verdict::Unsent => {}
+                FailureKind::Lost => lost = true,
+                FailureKind::Unsent => {}
             }
             self.note_failure(&connection, error.to_string());
-            connection = self.recover(&connection, cancel, again())?;
-            self.still_has(errand.tool)?;
+            connection = self.reconnect(&connection, cancel, again())?;
+            self.require_tool(operation.tool)?;
         }
     }
 
-    /// Ends it, and a recovery that is under way.
+    /// Ends it, and a attempt that is under way.
     pub(super) fn close(&self) {
         let (connection, retired) = {
             let mut state = lock(&self.state);
             state.closed = true;
             (state.connection.clone(), std::mem::take(&mut state.retired))
         };
-        self.settled.notify_all();
-        self.ended.cancel();
+        self.changed.notify_all();
+        self.closed_token.cancel();
         connection.client.close();
         for earlier in retired.iter().filter_map(Weak::upgrade) {
             earlier.client.close();
         }
-        let recovering = |state: &mut State| state.recovering;
-        let _ = (self.settled).wait_timeout_while(lock(&self.state), GIVE_UP, recovering);
+        let reconnecting = |state: &mut State| state.reconnecting;
+        let _ = (self.changed).wait_timeout_while(lock(&self.state), CLOSE_TIMEOUT, reconnecting);
     }
 
     fn note_failure(&self, of: &Arc<Connection>, reason: String) {
@@ -345,7 +346,7 @@ impl Server {
 
     /// What to say about a tool that the server refused to run: it may have said that its list has changed,
     /// and not have the tool any more.
-    fn vanished(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
+    fn missing_tool_error(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
         let had = |tools: &[Tool]| tools.iter().any(|known| known.name == tool);
         if !had(&self.known_tools()) || had(&self.tools(cancel)) {
             return refused;
@@ -357,7 +358,7 @@ impl Server {
         Error::new(self.config.name(), Phase::Tool, reason)
     }
 
-    fn still_has(&self, tool: Option<&str>) -> Result<(), Error> {
+    fn require_tool(&self, tool: Option<&str>) -> Result<(), Error> {
         let Some(tool) = tool else { return Ok(()) };
         match self.known_tools().iter().any(|known| known.name == tool) {
             true => Ok(()),
@@ -372,9 +373,9 @@ impl Server {
     }
 
     /// Tells the call, and whoever follows it, that the server was started again.
-    fn tell(&self, observer: Option<&Observer>) {
+    fn report_restart(&self, observer: Option<&CallObserver>) {
         let Some(observer) = observer else { return };
-        let Some(reason) = lock(&self.state).untold.take() else {
+        let Some(reason) = lock(&self.state).unreported_restart.take() else {
             return;
         };
         let params = json!({"level": "warning", "logger": "gosling", "data": {
@@ -384,12 +385,12 @@ impl Server {
         observer("notifications/message", params.as_deref());
     }
 
-    fn stopped(&self) -> Error {
+    fn removed_error(&self) -> Error {
         let reason = "it was removed or replaced meanwhile";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
-    fn unwanted(&self) -> Error {
+    fn cancelled_error(&self) -> Error {
         let reason = "its server was being started again, and nobody waits any more";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
@@ -401,36 +402,36 @@ impl Server {
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match () {
-                () if state.closed => return Err(self.stopped()),
-                () if cancel.is_cancelled() => return Err(self.unwanted()),
+                () if state.closed => return Err(self.removed_error()),
+                () if cancel.is_cancelled() => return Err(self.cancelled_error()),
                 () if left.is_zero() => return Ok(()),
                 () => {}
             }
             drop(state);
             if cancel.probe() {
-                return Err(self.unwanted());
+                return Err(self.cancelled_error());
             }
             state = self.wait(lock(&self.state), left);
         }
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>, left: Duration) -> MutexGuard<'s, State> {
-        let waited = self.settled.wait_timeout(state, left.min(LOOK));
+        let waited = self.changed.wait_timeout(state, left.min(POLL_INTERVAL));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// A connection in the place of one that was lost: one is made, or that which somebody else made
     /// meanwhile is taken.
-    fn recover(
+    fn reconnect(
         &self,
         lost: &Arc<Connection>,
         cancel: &Cancel,
         end: Instant,
     ) -> Result<Arc<Connection>, Error> {
-        let Some(recovery) = self.begin(lost, cancel, end)? else {
+        let Some(attempt) = self.begin_reconnecting(lost, cancel, end)? else {
             return Ok(self.connection());
         };
-        let open = lost.client.is_open() && !recovery.rested;
+        let open = lost.client.is_open() && !attempt.was_suspended;
         if !open {
             // What is left of it ends before another begins.
             lost.client.close();
@@ -439,21 +440,21 @@ impl Server {
         let reason = reason.unwrap_or_else(|| "the connection was lost".to_owned());
         let parent = cancel.clone();
         let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
-        let ended = stop.clone();
-        let _ended = self.ended.on_cancel(move || ended.cancel());
-        let (config, wishes) = (&self.config, &self.wishes);
-        let connected = (self.context).connect_until(end, true, config, wishes, &stop);
+        let closed_token = stop.clone();
+        let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
+        let (config, subscriptions) = (&self.config, &self.subscriptions);
+        let connected = (self.context).connect_until(end, true, config, subscriptions, &stop);
         let name = self.config.name();
         let made = match connected {
             Ok(made) => Arc::new(made),
-            Err(NotConnected { error, later }) => {
+            Err(ConnectError { error, retry }) => {
                 log::warn!("extension not started again name={name:?} reason={error}");
                 let mut state = lock(&self.state);
                 // Nothing was started, or it was given no time to start.
-                if error.phase == Phase::Cancelled || later != Later::No {
-                    match recovery.rested {
-                        true => state.resting = true,
-                        false => state.restarts.take_back(),
+                if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
+                    match attempt.was_suspended {
+                        true => state.suspended = true,
+                        false => state.restarts.forget_last(),
                     }
                 }
                 if error.phase != Phase::Cancelled {
@@ -468,9 +469,9 @@ impl Server {
                 state.tools = made.tools.clone();
                 state.connection = made.clone();
                 state.failure = None;
-                if !recovery.rested {
+                if !attempt.was_suspended {
                     state.restarted += 1;
-                    state.untold = Some(reason.clone());
+                    state.unreported_restart = Some(reason.clone());
                 }
                 state.retired.retain(|earlier| earlier.strong_count() > 0);
                 if open {
@@ -481,49 +482,49 @@ impl Server {
         };
         if closed {
             made.client.close();
-            return Err(self.stopped());
+            return Err(self.removed_error());
         }
-        match recovery.rested {
+        match attempt.was_suspended {
             true => log::info!("extension in use again name={name:?}"),
             false => log::warn!("extension restarted name={name:?} reason={reason:?}"),
         }
-        self.wishes.renewed();
+        self.subscriptions.notify_all();
         Ok(made)
     }
 
-    /// The right to recover, one at a time; none when another did it.
-    fn begin(
+    /// The right to reconnect, one at a time; none when another did it.
+    fn begin_reconnecting(
         &self,
         lost: &Arc<Connection>,
         cancel: &Cancel,
         end: Instant,
-    ) -> Result<Option<Recovery<'_>>, Error> {
+    ) -> Result<Option<Reconnecting<'_>>, Error> {
         let mut state = lock(&self.state);
         loop {
             if state.closed {
-                return Err(self.stopped());
+                return Err(self.removed_error());
             }
             if !Arc::ptr_eq(&state.connection, lost) {
                 return Ok(None);
             }
-            if !state.recovering {
+            if !state.reconnecting {
                 break;
             }
             drop(state);
             if cancel.probe() {
-                return Err(self.unwanted());
+                return Err(self.cancelled_error());
             }
             if Instant::now() > end {
                 let reason = "its server was not started again in time";
                 return Err(Error::new(self.config.name(), Phase::Timeout, reason));
             }
-            state = self.wait(lock(&self.state), LOOK);
+            state = self.wait(lock(&self.state), POLL_INTERVAL);
         }
-        let rested = std::mem::take(&mut state.resting);
-        if state.failure.is_none() && !rested {
-            state.failure = lost.client.lost().map(|error| error.to_string());
+        let was_suspended = std::mem::take(&mut state.suspended);
+        if state.failure.is_none() && !was_suspended {
+            state.failure = lost.client.failure().map(|error| error.to_string());
         }
-        if !rested && !state.restarts.allow(Instant::now()) {
+        if !was_suspended && !state.restarts.allow(Instant::now()) {
             let why = state.failure.as_deref().unwrap_or("no reason is known");
             let does = match lost.client.is_open() {
                 true => "it keeps forgetting its session",
@@ -535,40 +536,40 @@ impl Server {
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
         }
-        state.recovering = true;
-        Ok(Some(Recovery {
+        state.reconnecting = true;
+        Ok(Some(Reconnecting {
             server: self,
-            rested,
+            was_suspended,
         }))
     }
 }
 
 /// Somebody recovers the server.
-struct Recovery<'s> {
-    server: &'s Server,
+struct Reconnecting<'s> {
+    server: &'s Supervisor,
     /// It was not lost, only given back.
-    rested: bool,
+    was_suspended: bool,
 }
 
-impl Drop for Recovery<'_> {
+impl Drop for Reconnecting<'_> {
     fn drop(&mut self) {
-        lock(&self.server.state).recovering = false;
-        self.server.settled.notify_all();
+        lock(&self.server.state).reconnecting = false;
+        self.server.changed.notify_all();
     }
 }
 
-/// An errand under way, for which the connection stays.
-struct Busy<'s>(&'s Server);
+/// An operation under way, for which the connection stays.
+struct InUse<'s>(&'s Supervisor);
 
-impl<'s> Busy<'s> {
-    fn new(server: &'s Server) -> Self {
-        lock(&server.state).under_way += 1;
-        Busy(server)
+impl<'s> InUse<'s> {
+    fn new(server: &'s Supervisor) -> Self {
+        lock(&server.state).operations += 1;
+        InUse(server)
     }
 }
 
-impl Drop for Busy<'_> {
+impl Drop for InUse<'_> {
     fn drop(&mut self) {
-        lock(&self.0.state).under_way -= 1;
+        lock(&self.0.state).operations -= 1;
     }
 }

@@ -3,10 +3,10 @@
 use super::config::{ExtensionConfig, Frontend};
 use super::connect::Connection;
 use super::manager::Context;
-use super::server::Server;
 use super::status::{State, Status};
-use super::wishes::Wishes;
-use super::{Error, Phase, names};
+use super::subscriptions::Subscriptions;
+use super::supervisor::Supervisor;
+use super::{Error, Phase, tool_names};
 use crate::mcp::types::Tool;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -22,12 +22,12 @@ pub(super) struct Extension {
     pub(super) config: ExtensionConfig,
     /// Grows with every activation of the session.
     pub(super) number: u64,
-    runs: Runs,
+    runs: ToolRunner,
 }
 
 /// Who runs its tools.
-enum Runs {
-    Server(Box<Server>),
+enum ToolRunner {
+    Supervised(Box<Supervisor>),
     Frontend {
         instructions: Option<String>,
         tools: Arc<Vec<Tool>>,
@@ -40,14 +40,14 @@ impl Extension {
         number: u64,
         context: Arc<Context>,
         connection: Connection,
-        wishes: Arc<Wishes>,
+        subscriptions: Arc<Subscriptions>,
     ) -> Self {
-        let server = Server::new(config, context, connection, wishes);
+        let server = Supervisor::new(config, context, connection, subscriptions);
         Extension {
             key: config.key(),
             config: config.clone(),
             number,
-            runs: Runs::Server(Box::new(server)),
+            runs: ToolRunner::Supervised(Box::new(server)),
         }
     }
 
@@ -88,7 +88,7 @@ impl Extension {
             key: config.key(),
             config: config.clone(),
             number,
-            runs: Runs::Frontend {
+            runs: ToolRunner::Frontend {
                 instructions: frontend.instructions.clone(),
                 tools: Arc::new(tools),
             },
@@ -96,35 +96,37 @@ impl Extension {
     }
 
     pub(super) fn is_frontend(&self) -> bool {
-        matches!(self.runs, Runs::Frontend { .. })
+        matches!(self.runs, ToolRunner::Frontend { .. })
     }
 
     /// Its server, if it has one.
-    pub(super) fn peer(&self) -> Option<&Server> {
+    pub(super) fn supervisor(&self) -> Option<&Supervisor> {
         match &self.runs {
-            Runs::Server(server) => Some(server),
-            Runs::Frontend { .. } => None,
+            ToolRunner::Supervised(server) => Some(server),
+            ToolRunner::Frontend { .. } => None,
         }
     }
 
     /// How a model should use it.
     pub(super) fn instructions(&self) -> Option<String> {
         match &self.runs {
-            Runs::Server(server) => server.connection().client.server().instructions.clone(),
-            Runs::Frontend { instructions, .. } => instructions.clone(),
+            ToolRunner::Supervised(server) => {
+                server.connection().client.server().instructions.clone()
+            }
+            ToolRunner::Frontend { instructions, .. } => instructions.clone(),
         }
     }
 
     /// Whether it can be used as it is.
     pub(super) fn is_up(&self) -> bool {
-        self.peer().is_none_or(Server::is_up)
+        self.supervisor().is_none_or(Supervisor::is_up)
     }
 
     /// How it is doing. Asks no server.
     pub(super) fn status(&self) -> Status {
         match &self.runs {
-            Runs::Server(server) => server.status(),
-            Runs::Frontend { tools, .. } => {
+            ToolRunner::Supervised(server) => server.status(),
+            ToolRunner::Frontend { tools, .. } => {
                 let (name, kind) = (self.config.name(), Some(self.config.kind()));
                 let mut status = Status::bare(name, self.key.clone(), kind, State::Frontend);
                 status.tools = tools.len();
@@ -134,7 +136,7 @@ impl Extension {
     }
 
     pub(super) fn close(&self) {
-        if let Some(server) = self.peer() {
+        if let Some(server) = self.supervisor() {
             server.close();
         }
     }
@@ -144,23 +146,23 @@ impl Extension {
     pub(super) fn full_name(&self, tool: &str) -> String {
         match self.is_frontend() {
             true => tool.to_owned(),
-            false => names::full(&self.key, tool),
+            false => tool_names::full_name(&self.key, tool),
         }
     }
 
     /// What it listed when it was last asked.
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
         match &self.runs {
-            Runs::Server(server) => server.known_tools(),
-            Runs::Frontend { tools, .. } => tools.clone(),
+            ToolRunner::Supervised(server) => server.known_tools(),
+            ToolRunner::Frontend { tools, .. } => tools.clone(),
         }
     }
 
     /// What the server lists, asked again only after it said that the list has changed, or was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
         match &self.runs {
-            Runs::Server(server) => server.tools(cancel),
-            Runs::Frontend { tools, .. } => tools.clone(),
+            ToolRunner::Supervised(server) => server.tools(cancel),
+            ToolRunner::Frontend { tools, .. } => tools.clone(),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What tools are called in a session: `key__tool`. Pure.
 
-/// What the tool of an extension is called.
-pub(super) fn full(key: &str, tool: &str) -> String {
-    format!("{key}__{tool}")
+/// Separates the key of an extension from the name of its tool.
+pub(crate) const SEPARATOR: &str = "__";
+
+/// The full name of an extension's tool.
+pub(crate) fn full_name(key: &str, tool: &str) -> String {
+    format!("{key}{SEPARATOR}{tool}")
 }
 
 /// Which of the keys a full name belongs to, and what the tool is called there. Keys and tools may hold
@@ -12,7 +15,7 @@ pub(super) fn owner<'n, 'k>(
     name: &'n str,
     keys: impl IntoIterator<Item = &'k str>,
 ) -> Option<(&'k str, &'n str)> {
-    let fits = |key: &'k str| Some((key, name.strip_prefix(key)?.strip_prefix("__")?));
+    let fits = |key: &'k str| Some((key, name.strip_prefix(key)?.strip_prefix(SEPARATOR)?));
     let fitting = keys.into_iter().filter_map(fits);
     fitting.max_by_key(|(key, _)| key.len())
 }
@@ -55,7 +58,7 @@ mod tests {
             if u.ratio(1, 20)? {
                 tool = tool.repeat(500);
             }
-            let full = full(mine, &tool);
+            let full = full_name(mine, &tool);
             let (found, rest) = owner(&full, keys.iter().map(String::as_str)).unwrap();
             assert_eq!(format!("{found}__{rest}"), full);
             match found == mine {

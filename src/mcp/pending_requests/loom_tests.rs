@@ -6,9 +6,9 @@ use crate::sys::sync::{advance, check};
 use loom::thread;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const QUIET: Duration = Duration::from_secs(60);
-const PATIENCE: Patience = Patience {
-    quiet: QUIET,
+const IDLE: Duration = Duration::from_secs(60);
+const TIMEOUTS: RequestTimeouts = RequestTimeouts {
+    idle: IDLE,
     total: Duration::from_secs(600),
 };
 
@@ -18,8 +18,8 @@ fn answer() -> Outcome {
 
 /// Begins a thread that has the table.
 fn with<T: 'static>(
-    pending: &Arc<Pending>,
-    work: impl FnOnce(&Pending) -> T + 'static,
+    pending: &Arc<PendingRequests>,
+    work: impl FnOnce(&PendingRequests) -> T + 'static,
 ) -> thread::JoinHandle<T> {
     let pending = pending.clone();
     thread::spawn(move || work(&pending))
@@ -36,8 +36,8 @@ fn pass(slot: &Slot, by: Duration) {
 #[test]
 fn an_answer_always_wakes_the_one_who_waits() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| pending.complete(id, answer()));
         let outcome = pending.wait(id, &slot, &Cancel::new());
         assert!(reader.join().unwrap());
@@ -49,8 +49,8 @@ fn an_answer_always_wakes_the_one_who_waits() {
 #[test]
 fn an_answer_counts_exactly_if_the_caller_was_not_cancelled() {
     check(|| {
-        let (pending, token) = (Arc::new(Pending::default()), Cancel::new());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let (pending, token) = (Arc::new(PendingRequests::default()), Cancel::new());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| pending.complete(id, answer()));
         let canceller = {
             let token = token.clone();
@@ -71,12 +71,12 @@ fn an_answer_counts_exactly_if_the_caller_was_not_cancelled() {
 #[test]
 fn an_answer_counts_exactly_if_the_deadline_had_not_passed() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| pending.complete(id, answer()));
         let clock = {
             let slot = slot.clone();
-            thread::spawn(move || pass(&slot, QUIET))
+            thread::spawn(move || pass(&slot, IDLE))
         };
         let outcome = pending.wait(id, &slot, &Cancel::new());
         let counted = reader.join().unwrap();
@@ -93,8 +93,8 @@ fn an_answer_counts_exactly_if_the_deadline_had_not_passed() {
 #[test]
 fn of_two_answers_to_one_request_the_first_counts() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let readers = [
             with(&pending, move |pending| pending.complete(id, answer())),
             with(&pending, move |pending| pending.complete(id, answer())),
@@ -109,10 +109,10 @@ fn of_two_answers_to_one_request_the_first_counts() {
 #[test]
 fn cancelling_one_leaves_its_neighbour_alone() {
     check(|| {
-        let pending = Arc::new(Pending::default());
+        let pending = Arc::new(PendingRequests::default());
         let token = Cancel::new();
-        let (one, slot_one) = pending.register(PATIENCE).unwrap();
-        let (two, slot_two) = pending.register(PATIENCE).unwrap();
+        let (one, slot_one) = pending.register(TIMEOUTS).unwrap();
+        let (two, slot_two) = pending.register(TIMEOUTS).unwrap();
         let cancelled = {
             let token = token.clone();
             with(&pending, move |pending| {
@@ -132,10 +132,10 @@ fn cancelling_one_leaves_its_neighbour_alone() {
 #[test]
 fn the_end_of_the_connection_reaches_whoever_waits_and_whoever_comes() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let end = with(&pending, |pending| pending.fail(TransportError::Closed));
-        let late = with(&pending, |pending| match pending.register(PATIENCE) {
+        let late = with(&pending, |pending| match pending.register(TIMEOUTS) {
             Err(over) => over,
             Ok((id, slot)) => pending.wait(id, &slot, &Cancel::new()),
         });
@@ -153,10 +153,10 @@ fn the_end_of_the_connection_reaches_whoever_waits_and_whoever_comes() {
 #[test]
 fn an_answer_and_the_end_of_the_connection_are_one_outcome() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| pending.complete(id, answer()));
-        let end = with(&pending, |pending| pending.break_off("why".into()));
+        let end = with(&pending, |pending| pending.fail_protocol("why".into()));
         let outcome = pending.wait(id, &slot, &Cancel::new());
         let counted = reader.join().unwrap();
         end.join().unwrap();
@@ -168,40 +168,40 @@ fn an_answer_and_the_end_of_the_connection_are_one_outcome() {
 #[test]
 fn time_that_passes_while_the_clock_stands_still_ends_no_wait() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let holder = {
             let slot = slot.clone();
             with(&pending, move |pending| {
-                pending.stand_still();
-                pass(&slot, QUIET * 2);
-                pending.go_on();
+                pending.pause_deadlines();
+                pass(&slot, IDLE * 2);
+                pending.resume_deadlines();
                 pending.complete(id, answer())
             })
         };
         let other = with(&pending, |pending| {
-            pending.stand_still();
-            pending.go_on();
+            pending.pause_deadlines();
+            pending.resume_deadlines();
         });
         let outcome = pending.wait(id, &slot, &Cancel::new());
         assert!(matches!(outcome, Outcome::Answer(_)), "{outcome:?}");
         assert!(holder.join().unwrap());
         other.join().unwrap();
-        assert!(lock(&pending.table).held.is_none());
+        assert!(lock(&pending.table).paused_since.is_none());
     });
 }
 
 #[test]
 fn a_deadline_ends_a_wait_once_the_clock_goes_on() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let holder = {
             let slot = slot.clone();
             with(&pending, move |pending| {
-                pending.stand_still();
-                pending.go_on();
-                pass(&slot, QUIET);
+                pending.pause_deadlines();
+                pending.resume_deadlines();
+                pass(&slot, IDLE);
             })
         };
         let outcome = pending.wait(id, &slot, &Cancel::new());
@@ -214,15 +214,15 @@ fn a_deadline_ends_a_wait_once_the_clock_goes_on() {
 #[test]
 fn progress_at_the_deadline_either_comes_in_time_or_is_of_no_account() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| {
             let extended = pending.extend(id);
             (extended, pending.complete(id, answer()))
         });
         let clock = {
             let slot = slot.clone();
-            thread::spawn(move || pass(&slot, QUIET))
+            thread::spawn(move || pass(&slot, IDLE))
         };
         let outcome = pending.wait(id, &slot, &Cancel::new());
         let (extended, counted) = reader.join().unwrap();
@@ -235,11 +235,11 @@ fn progress_at_the_deadline_either_comes_in_time_or_is_of_no_account() {
 #[test]
 fn progress_while_the_clock_is_stopped_and_goes_on_holds_nobody_up() {
     check(|| {
-        let pending = Arc::new(Pending::default());
-        let (id, slot) = pending.register(PATIENCE).unwrap();
+        let pending = Arc::new(PendingRequests::default());
+        let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let holder = with(&pending, |pending| {
-            pending.stand_still();
-            pending.go_on();
+            pending.pause_deadlines();
+            pending.resume_deadlines();
         });
         let reader = with(&pending, move |pending| {
             assert!(pending.extend(id));
@@ -255,9 +255,9 @@ fn progress_while_the_clock_is_stopped_and_goes_on_holds_nobody_up() {
 #[test]
 fn an_observer_hears_nothing_once_its_call_has_returned() {
     check(|| {
-        let pending = Arc::new(Pending::default());
+        let pending = Arc::new(PendingRequests::default());
         let (returned, token) = (Arc::new(AtomicBool::new(false)), Cancel::new());
-        let call = Call {
+        let call = CallOptions {
             observer: Some({
                 let returned = returned.clone();
                 Arc::new(move |_: &str, _: Option<&RawValue>| {
@@ -268,7 +268,7 @@ fn an_observer_hears_nothing_once_its_call_has_returned() {
             }),
             label: Some("call"),
         };
-        let (id, slot) = pending.register_call(PATIENCE, call).unwrap();
+        let (id, slot) = pending.register_call(TIMEOUTS, call).unwrap();
         let reader = with(&pending, move |pending| {
             assert!(matches!(pending.label(id).as_deref(), None | Some("call")));
             pending.observe(id, "notifications/progress", None);

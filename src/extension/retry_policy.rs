@@ -11,11 +11,11 @@ pub(super) const RESTARTS: usize = 3;
 /// See [`RESTARTS`].
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
 /// The first and the longest wait before an address that refuses connections is tried again.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// What to do about a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum FailureKind {
     /// Nothing: the connection still stands, or the caller no longer waits.
     Final,
     /// Nobody listens at the address; try again in a moment.
@@ -31,27 +31,27 @@ pub(super) enum Verdict {
 }
 
 /// Judges the failure of a request. `open`: its connection still stands.
-pub(super) fn judge(error: &mcp::Error, open: bool) -> Verdict {
+pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
     use mcp::Error::{Protocol, Transport, Unsent};
     match error {
-        Unsent(_) | Transport(TransportError::Forgotten { .. }) => Verdict::Unsent,
-        Transport(TransportError::Refused(_)) => Verdict::Refused,
-        Transport(TransportError::Busy {
+        Unsent(_) | Transport(TransportError::SessionExpired { .. }) => FailureKind::Unsent,
+        Transport(TransportError::Refused(_)) => FailureKind::Refused,
+        Transport(TransportError::TooManyRequests {
             after: Some(after), ..
-        }) => Verdict::Busy(*after),
-        Transport(TransportError::Broken(_)) if open => Verdict::Broken,
+        }) => FailureKind::Busy(*after),
+        Transport(TransportError::ResponseLost(_)) if open => FailureKind::Broken,
         // Said by whoever stands before a server that cannot be reached.
         Transport(TransportError::Status {
             code: 502..=504, ..
-        }) if open => Verdict::Broken,
-        Transport(_) | Protocol { .. } if !open => Verdict::Lost,
-        _ => Verdict::Final,
+        }) if open => FailureKind::Broken,
+        Transport(_) | Protocol { .. } if !open => FailureKind::Lost,
+        _ => FailureKind::Final,
     }
 }
 
 /// How long to wait before the next attempt: 100 ms, then twice as long each time, up to 2 s.
-pub(super) fn back_off(attempt: u32) -> Duration {
-    let (first, longest) = BACK_OFF;
+pub(super) fn backoff(attempt: u32) -> Duration {
+    let (first, longest) = BACKOFF;
     first.saturating_mul(1 << attempt.min(10)).min(longest)
 }
 
@@ -71,7 +71,7 @@ impl Restarts {
     }
 
     /// The last one was none after all.
-    pub(super) fn take_back(&mut self) {
+    pub(super) fn forget_last(&mut self) {
         self.0.pop_back();
     }
 }
@@ -99,9 +99,9 @@ mod tests {
 
     #[test]
     fn the_wait_doubles_up_to_two_seconds() {
-        let waits: Vec<_> = (0..7).map(|n| back_off(n).as_millis()).collect();
+        let waits: Vec<_> = (0..7).map(|n| backoff(n).as_millis()).collect();
         assert_eq!(waits, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
-        assert_eq!(back_off(u32::MAX), Duration::from_secs(2));
+        assert_eq!(backoff(u32::MAX), Duration::from_secs(2));
     }
 
     #[test]
@@ -124,48 +124,48 @@ mod tests {
             })
         };
         let busy = |after| {
-            mcp::Error::Transport(TransportError::Busy {
+            mcp::Error::Transport(TransportError::TooManyRequests {
                 after,
                 detail: detail(),
             })
         };
-        let forgotten = TransportError::Forgotten {
+        let forgotten = TransportError::SessionExpired {
             code: 404,
             detail: String::new(),
         };
         for (error, open, expected) in [
-            (mcp::Error::Unsent(exited()), false, Verdict::Unsent),
-            (mcp::Error::Transport(exited()), false, Verdict::Lost),
-            (mcp::Error::Transport(forgotten), true, Verdict::Unsent),
+            (mcp::Error::Unsent(exited()), false, FailureKind::Unsent),
+            (mcp::Error::Transport(exited()), false, FailureKind::Lost),
+            (mcp::Error::Transport(forgotten), true, FailureKind::Unsent),
             (
                 mcp::Error::Transport(TransportError::Refused(String::new())),
                 true,
-                Verdict::Refused,
+                FailureKind::Refused,
             ),
             (
                 mcp::Error::Transport(TransportError::Io(String::new())),
                 true,
-                Verdict::Final,
+                FailureKind::Final,
             ),
             (
-                mcp::Error::Transport(TransportError::Broken(String::new())),
+                mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 true,
-                Verdict::Broken,
+                FailureKind::Broken,
             ),
             (
-                mcp::Error::Transport(TransportError::Broken(String::new())),
+                mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 false,
-                Verdict::Lost,
+                FailureKind::Lost,
             ),
-            (status(503), true, Verdict::Broken),
-            (status(500), true, Verdict::Final),
-            (busy(None), true, Verdict::Final),
-            (busy(Some(second)), true, Verdict::Busy(second)),
-            (broken(), true, Verdict::Final),
-            (broken(), false, Verdict::Lost),
-            (mcp::Error::Cancelled { method }, false, Verdict::Final),
+            (status(503), true, FailureKind::Broken),
+            (status(500), true, FailureKind::Final),
+            (busy(None), true, FailureKind::Final),
+            (busy(Some(second)), true, FailureKind::Busy(second)),
+            (broken(), true, FailureKind::Final),
+            (broken(), false, FailureKind::Lost),
+            (mcp::Error::Cancelled { method }, false, FailureKind::Final),
         ] {
-            assert_eq!(judge(&error, open), expected, "{error:?} {open}");
+            assert_eq!(classify_failure(&error, open), expected, "{error:?} {open}");
         }
     }
 }

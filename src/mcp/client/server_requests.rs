@@ -16,9 +16,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// How many requests of one server are answered at the same time.
-pub const SIDE_BY_SIDE: usize = 8;
+pub const MAX_CONCURRENT: usize = 8;
 /// How long the end of a connection waits for handlers to give up.
-const GIVE_UP: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Answers what a server asks. The matching capabilities are declared when there is one.
 ///
@@ -26,7 +26,7 @@ const GIVE_UP: Duration = Duration::from_secs(2);
 /// that server stand still. When `cancel` fires, because the server withdrew its request, the call that
 /// it came in was given up, or the connection ended, it must return soon; what it returns then is
 /// of no importance.
-pub trait Handler: Send + Sync {
+pub trait RequestHandler: Send + Sync {
     /// `sampling/createMessage`. `caller` is the label of the call that it came in, see
     /// [`Call`](super::Call).
     ///
@@ -57,7 +57,7 @@ pub trait Handler: Send + Sync {
 
 /// The requests of the server that are being answered.
 #[derive(Default)]
-pub(super) struct Requests {
+pub(super) struct ServerRequests {
     table: Mutex<Table>,
     ended: Condvar,
 }
@@ -67,7 +67,7 @@ struct Table {
     closed: bool,
     last: u64,
     /// How many handlers are at work, those whose answer nobody wants any more included.
-    busy: usize,
+    active: usize,
     running: HashMap<Id, Running>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -76,12 +76,12 @@ struct Running {
     /// Tells it from an earlier request with the same id.
     number: u64,
     cancel: Cancel,
-    during: During,
+    during: DuringCall,
 }
 
 /// In which of our own requests it came.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum During {
+enum DuringCall {
     None,
     /// In one of those that were running.
     Some,
@@ -89,23 +89,23 @@ enum During {
 }
 
 /// What a server asks.
-pub(super) enum Asked {
+pub(super) enum ServerRequest {
     Sample(CreateMessageParams),
     Elicit(ElicitParams),
 }
 
-impl Asked {
+impl ServerRequest {
     /// None when it is nothing that a handler answers.
     pub(super) fn read(
         method: &str,
         params: Option<&RawValue>,
         secrets: &[String],
-    ) -> Option<Result<Asked, ErrorObject>> {
+    ) -> Option<Result<ServerRequest, ErrorObject>> {
         match method {
             "sampling/createMessage" => Some(parameters(params).and_then(without_tools)),
             "elicitation/create" => Some(parameters(params).and_then(|params: ElicitParams| {
                 params.check().map_err(invalid)?;
-                Ok(Asked::Elicit(ElicitParams {
+                Ok(ServerRequest::Elicit(ElicitParams {
                     message: redact(&params.message, secrets),
                     ..params
                 }))
@@ -116,29 +116,29 @@ impl Asked {
 
     fn name(&self) -> &'static str {
         match self {
-            Asked::Sample(_) => "sampling",
-            Asked::Elicit(_) => "elicitation",
+            ServerRequest::Sample(_) => "sampling",
+            ServerRequest::Elicit(_) => "elicitation",
         }
     }
 
-    fn put(
+    fn run(
         self,
-        handler: &dyn Handler,
+        handler: &dyn RequestHandler,
         caller: Option<&str>,
         cancel: &Cancel,
     ) -> Result<RawJson, ErrorObject> {
         let answer = match self {
-            Asked::Sample(params) => to_raw_value(&handler.sample(caller, params, cancel)?),
-            Asked::Elicit(params) => to_raw_value(&handler.elicit(caller, params, cancel)?),
+            ServerRequest::Sample(params) => to_raw_value(&handler.sample(caller, params, cancel)?),
+            ServerRequest::Elicit(params) => to_raw_value(&handler.elicit(caller, params, cancel)?),
         };
         answer.map_err(|e| ErrorObject::new(jsonrpc::INTERNAL_ERROR, e.to_string()))
     }
 }
 
 /// A client that does not declare `sampling.tools` must refuse them.
-fn without_tools(params: CreateMessageParams) -> Result<Asked, ErrorObject> {
+fn without_tools(params: CreateMessageParams) -> Result<ServerRequest, ErrorObject> {
     match params.tools.is_some() || params.tool_choice.is_some() {
-        false => Ok(Asked::Sample(params)),
+        false => Ok(ServerRequest::Sample(params)),
         true => Err(invalid("this client did not declare `sampling.tools`")),
     }
 }
@@ -175,7 +175,7 @@ impl Drop for Job {
         let requests = &self.inner.requests;
         let wanted = {
             let mut table = lock(&requests.table);
-            table.busy -= 1;
+            table.active -= 1;
             let running = table.running.get(&self.id);
             let wanted = running.is_some_and(|running| running.number == self.number);
             if wanted {
@@ -184,7 +184,7 @@ impl Drop for Job {
             wanted
         };
         requests.ended.notify_all();
-        self.inner.pending.go_on();
+        self.inner.pending.resume_deadlines();
         if wanted {
             let broken = || ErrorObject::new(jsonrpc::INTERNAL_ERROR, "the client failed");
             let outcome = self.outcome.take().unwrap_or_else(|| Err(broken()));
@@ -193,7 +193,7 @@ impl Drop for Job {
     }
 }
 
-impl Requests {
+impl ServerRequests {
     /// Begins to answer.
     ///
     /// # Errors
@@ -202,17 +202,17 @@ impl Requests {
         &self,
         inner: Arc<Inner>,
         id: &Id,
-        asked: Asked,
-        handler: Arc<dyn Handler>,
+        asked: ServerRequest,
+        handler: Arc<dyn RequestHandler>,
         certain: Option<i64>,
     ) -> Result<(), ErrorObject> {
         let refused = |reason: &str| Err(ErrorObject::new(jsonrpc::REFUSED, reason));
         let call = certain.or_else(|| inner.pending.oldest_call());
         let caller = call.and_then(|call| inner.pending.label(call));
         let during = match (certain, call) {
-            (Some(call), _) => During::Certain(call),
-            (None, Some(_)) => During::Some,
-            (None, None) => During::None,
+            (Some(call), _) => DuringCall::Certain(call),
+            (None, Some(_)) => DuringCall::Some,
+            (None, None) => DuringCall::None,
         };
         let cancel = Cancel::new();
         let mut table = lock(&self.table);
@@ -223,11 +223,11 @@ impl Requests {
             let reason = "another request with this id is being answered";
             return Err(ErrorObject::new(jsonrpc::INVALID_REQUEST, reason));
         }
-        if table.busy >= SIDE_BY_SIDE {
+        if table.active >= MAX_CONCURRENT {
             return refused("too many requests at once; wait for the answers to earlier ones");
         }
         table.last += 1;
-        table.busy += 1;
+        table.active += 1;
         let running = Running {
             number: table.last,
             cancel: cancel.clone(),
@@ -241,11 +241,11 @@ impl Requests {
             outcome: None,
         };
         drop(table);
-        job.inner.pending.stand_still();
+        job.inner.pending.pause_deadlines();
         let name = job.inner.options.name.replace('\0', "");
         let name = format!("mcp {name} {}", asked.name());
         let spawned = sys::spawn(name, None, move || {
-            let outcome = asked.put(&*handler, caller.as_deref(), &cancel);
+            let outcome = asked.run(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });
         // Without a thread the job is dropped, and that is the answer.
@@ -267,11 +267,11 @@ impl Requests {
 
     /// Nobody waits for this request of ours any more, so nobody needs what it asked for. `last`: nor
     /// for any other call.
-    pub(super) fn given_up(&self, request: i64, last: bool) {
+    pub(super) fn cancel_from(&self, request: i64, last: bool) {
         self.cancel(|running| match running.during {
-            During::Certain(call) => call == request,
-            During::Some => last,
-            During::None => false,
+            DuringCall::Certain(call) => call == request,
+            DuringCall::Some => last,
+            DuringCall::None => false,
         });
     }
 
@@ -294,8 +294,8 @@ impl Requests {
             let ours = before - threads.len();
             (threads, ours)
         };
-        let still = |table: &mut Table| table.busy > ours;
-        let waited = (self.ended).wait_timeout_while(lock(&self.table), GIVE_UP, still);
+        let still = |table: &mut Table| table.active > ours;
+        let waited = (self.ended).wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, still);
         let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         for thread in threads {
             match all_ended || thread.is_finished() {
