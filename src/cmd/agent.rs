@@ -17,17 +17,20 @@ Serves Goose's HTTP API. An option wins over its variable.
 options:
   --host HOST          where to listen (GOOSE_HOST; 127.0.0.1)
   --port PORT          which port, 0 for any that is free (GOOSE_PORT; 3000)
-  --secret-file FILE   the key that clients must send is the first line of FILE
-                       (GOOSE_SERVER__SECRET_KEY; drawn and printed if neither is given)
-  --offline            connect to no other machine, and ask the programs that are
-                       started to do the same
+  --secret-file FILE   clients must send the first line of FILE as the key
+                       (GOOSE_SERVER__SECRET_KEY; without both, gosling makes a
+                       key and prints it)
+  --offline            connect to no other machine, and ask the programs
+                       that gosling starts to do the same
   -h, --help           show this
 
-variables:
-  GOOSE_PATH_ROOT      keep everything in config/, data/ and state/ below this folder
-  GOOSE_ALLOWED_HOSTS  names, apart from localhost, by which clients may call this server
+variables (all of them: `gosling help configuration`):
+  GOOSE_PATH_ROOT      keep everything in config/, data/ and state/ below this
+                       folder
+  GOOSE_ALLOWED_HOSTS  host names, other than localhost, that clients may use
   GOOSE_MCP_MAX_TIMEOUT, GOOSE_MCP_MAX_MESSAGE
-                       seconds and bytes that bound every MCP server (3600; 64 MiB)
+                       the limits of every MCP server, in seconds and bytes
+                       (3600; 64 MiB)
   GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)
 ";
 

@@ -17,17 +17,19 @@ pub(super) const HELP: &str = "\
 usage: gosling call (--server 'CMD ARGS' | --url URL) [OPTIONS] [TOOL [JSON]]
 example: gosling call --server 'gosling mcp demo' add '{\"a\": 1, \"b\": 2}'
 
-Calls one tool of an MCP server and prints what it answers; without TOOL, lists the tools and their
-arguments. JSON holds the tool's arguments, an object; {} if it is left out.
+Calls one tool of an MCP server and prints its result; without TOOL, lists the
+tools and their arguments. JSON is an object with the tool's arguments ({}).
 
 options:
   --server 'CMD ARGS'  run this MCP server for the call
   --url URL            connect to this Streamable HTTP server
-  --header 'K: V'      send this with every request to URL; may be given several times
-  --timeout SECONDS    how long the server may be silent; progress that it reports extends it (300)
-  --offline            connect to no other machine, and ask the programs that are
-                       started to do the same
-  --json               print the answer as JSON, or each tool as a line of JSON
+  --header 'K: V'      send this with every request to URL; may be given several
+                       times
+  --timeout SECONDS    how long the server may take (300); progress that it
+                       reports extends this
+  --offline            connect to no other machine, and ask the programs
+                       that gosling starts to do the same
+  --json               print the result as JSON, or each tool as a line of JSON
   -h, --help           show this
 ";
 

@@ -26,24 +26,28 @@ pub(super) const HELP: &str = "\
 usage: gosling chat [OPTIONS]
 example: gosling chat --provider scripted --with-builtin demo
 
-Talks to a model in the terminal, with the settings, extensions and sessions that `gosling agent`
-uses. Without a terminal every line of stdin is a turn, and what would need approval is denied.
+Talks to a model in the terminal, with the settings, extensions and sessions of
+`gosling agent`. Without a terminal every line of stdin is a turn, and calls
+that need approval are denied.
 
 options:
-  --session ID             go on with this session; a new one in the current folder otherwise
-  --provider NAME          who offers the model (GOOSE_PROVIDER)
-  --model NAME             which model (GOOSE_MODEL)
-  --with-extension 'CMD'   run this MCP server for the session: '[NAME=VALUE...] CMD [ARGS...]'
+  --session ID             continue this session (a new one in this folder)
+  --provider NAME          the provider of the model (GOOSE_PROVIDER)
+  --model NAME             the model (GOOSE_MODEL)
+  --with-extension 'CMD'   run this MCP server for the session:
+                           '[NAME=VALUE...] CMD [ARGS...]'
   --with-streamable-http URL
                            connect to this MCP server
-  --with-builtin NAMES     run these of the MCP servers that gosling ships; commas between
-  -m, --message TEXT       say this, wait for the answer and leave
-  --offline                connect to no other machine, and ask the programs that are
-                           started to do the same
+  --with-builtin NAMES     run these MCP servers that gosling ships, separated
+                           by commas
+  -m, --message TEXT       send this message, wait for the answer and leave
+  --offline                connect to no other machine, and ask the programs
+                           that gosling starts to do the same
   -h, --help               show this
 
-The --with options may be given several times. In the chat, /help tells what else there is. Ctrl-C
-ends the turn, a second one within two seconds the chat, and so does Ctrl-D.
+The --with options may be given several times. In the chat, /help lists the
+commands. Ctrl-C ends the turn; a second one within two seconds, or Ctrl-D, ends
+the chat.
 
 variables: those of `gosling agent`, and
   GOOSE_MODE               auto, approve, smart_approve or chat (auto)

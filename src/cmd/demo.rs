@@ -23,10 +23,10 @@ use std::time::{Duration, Instant};
 pub(super) const HELP: &str = "\
 usage: gosling demo [OPTIONS] [-- CMD ARGS...]
 
-Starts gosling in a temporary folder on a free port and drives it as a client would: activates an
-MCP server, lists its tools, calls one, reads a resource, has a chat turn that calls the tool too, and
-stops. The MCP server is the one that gosling ships, or CMD; the model is a script. Exits with 1 if
-any step fails.
+Starts gosling in a temporary folder on a free port and uses it as a client
+would: activates an MCP server, lists its tools, calls one, reads a resource,
+runs a turn that calls the tool too, and stops. The MCP server is the one that
+gosling ships, or CMD; the model is a script. Exits with 1 if any step fails.
 
 options:
   --json      print each step as one line of JSON

@@ -56,7 +56,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
     match name.to_str() {
         Some("-h" | "--help") => print(HELP),
-        Some(name) if let Some(text) = find(name) => print(text),
+        Some(name) if let Some(text) = find(name) => print(&text),
         _ => Err(Failure::Usage(format!(
             "there is no help topic {name:?}; the commands are {}; the topics are {}",
             join(COMMANDS.iter().map(|(name, _)| *name)),
@@ -75,12 +75,16 @@ pub(super) fn overview() -> String {
     text
 }
 
-fn find(name: &str) -> Option<&'static str> {
+/// The options of the command of this name, and the page of the manual.
+fn find(name: &str) -> Option<String> {
     let command = COMMANDS.iter().find(|(command, _)| *command == name);
-    let topic = || TOPICS.iter().find(|topic| topic.name == name);
-    command
-        .map(|(_, text)| *text)
-        .or_else(|| topic().map(|topic| topic.text))
+    let command = command.map(|(_, text)| *text);
+    let topic = TOPICS.iter().find(|topic| topic.name == name);
+    let topic = topic.map(|topic| topic.text);
+    match (command, topic) {
+        (Some(options), Some(page)) => Some(format!("{options}\n{page}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
 }
 
 fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {

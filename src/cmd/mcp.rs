@@ -18,8 +18,8 @@ use std::time::Duration;
 pub(super) const HELP: &str = "\
 usage: gosling mcp NAME [OPTIONS]
 
-Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends or a signal comes; or
-over Streamable HTTP, until a signal comes.
+Speaks MCP on stdin and stdout, one JSON-RPC message a line, until stdin ends or
+a signal comes; or over Streamable HTTP, until a signal comes.
 
 names:
   demo        a little of everything: tools, resources, a prompt
@@ -28,16 +28,19 @@ names:
   todo        a checklist, for as long as the client stays
 
 options:
-  --http PORT         serve at http://127.0.0.1:PORT/mcp instead, with a session for each client;
-                      0 for any port that is free
-  --secret-file FILE  over HTTP: clients must send the first line of FILE as X-Secret-Key.
-                      Without it, every user of this machine may call the server
+  --http PORT         serve at http://127.0.0.1:PORT/mcp instead, with a session
+                      for each client; 0 takes a free port
+  --secret-file FILE  over HTTP: clients must send the first line of FILE as
+                      X-Secret-Key; without it, every user of this machine may
+                      call the server
   --pages             demo: three pages of each
   -h, --help          show this
 
 variables:
-  GOOSE_PATH_ROOT      look for the user's files in config/, data/ and state/ below this folder
-  GOOSE_ALLOWED_HOSTS  names, apart from localhost, by which clients and pages may call over HTTP
+  GOOSE_PATH_ROOT      the user's files are in config/, data/ and state/ below
+                       this folder
+  GOOSE_ALLOWED_HOSTS  over HTTP: host names, other than localhost, that clients
+                       and pages may use
   GOOSE_TODO_MAX_CHARS
                        todo: how long the list may be (50000; 0 for a million)
   GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)

@@ -1,0 +1,541 @@
+//! The manual and the README: what they say is complete, fits the terminal, and runs.
+
+mod support;
+
+use gosling::manual::TOPICS;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use support::server::{GOSLING, gosling};
+use support::{temp_dir, until};
+
+const README: &str = include_str!("../README.md");
+/// The widest line of a page, in columns.
+const COLUMNS: usize = 80;
+/// How long the commands of one page may take.
+const TIMEOUT: Duration = Duration::from_secs(120);
+/// Ports that the pages name. Each test run has free ones in their place.
+const PORTS: [&str; 2] = ["3000", "8123"];
+
+/// Strings in the code that look like variables and are not read from the environment or from settings.
+const NOT_VARIABLES: &[&str] = &[
+    // What cargo tells the compiler.
+    "CARGO_PKG_VERSION",
+    // What gosling tells programs and scripts of its own that it starts.
+    "GOSLING_DISPLAY",
+    "GOSLING_IN",
+    "GOSLING_OUT",
+    "GOSLING_QUALITY",
+    "GOSLING_SIDE",
+    "GOSLING_WINDOW",
+    "MAGICK_TEMPORARY_PATH",
+    // Words of formats, languages, protocols and programs.
+    "API_KEY",
+    "BEGIN",
+    "FAILED",
+    "FINISH_REASON_UNSPECIFIED",
+    "HEAD",
+    "HEIGHT",
+    "IDAT",
+    "IEND",
+    "IHDR",
+    "MALFORMED_FUNCTION_CALL",
+    "MALFORMED_RESPONSE",
+    "MAX_TOKENS",
+    "MISSING_THOUGHT_SIGNATURE",
+    "RESOURCE_EXHAUSTED",
+    "RIFF",
+    "RUST_BACKTRACE",
+    "STOP",
+    "TOO_MANY_TOOL_CALLS",
+    "UNEXPECTED_TOOL_CALL",
+    "VP8L",
+    "VP8X",
+    "WEBP",
+    "WIDTH",
+    "__END__",
+];
+/// Names in the manual that stand for the user's own, and other words in capitals.
+const EXAMPLES: &[&str] = &[
+    "TICKETS_TOKEN",
+    "LOG_LEVEL",
+    // What Goose Desktop reads, and a test.
+    "GOOSED_BINARY",
+    "GOSLING_SOAK_SECS",
+];
+
+/// Every page by name, README too.
+fn pages() -> BTreeMap<String, &'static str> {
+    let topics = TOPICS
+        .iter()
+        .map(|topic| (topic.name.to_owned(), topic.text));
+    topics.chain([("README".to_owned(), README)]).collect()
+}
+
+/// The standard output of `gosling help NAME`.
+#[track_caller]
+fn help(name: &str) -> String {
+    let output = gosling().args(["help", name]).output().unwrap();
+    assert!(output.status.success(), "gosling help {name}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn assert_fits(what: &str, text: &str) {
+    for (number, line) in text.lines().enumerate() {
+        let (number, width) = (number + 1, line.chars().count());
+        assert!(
+            width <= COLUMNS,
+            "{what}, line {number}: {width} columns: {line}"
+        );
+        let plain = |c: char| !c.is_control();
+        assert!(line.chars().all(plain), "{what}, line {number}: {line:?}");
+    }
+}
+
+#[test]
+fn every_page_and_every_help_fits_80_columns() {
+    for (name, text) in pages() {
+        assert_fits(&name, text);
+    }
+    for command in ["agent", "chat", "demo", "call", "mcp", "help"] {
+        assert_fits(command, &help(command));
+    }
+    let output = gosling().arg("help").output().unwrap();
+    assert_fits("gosling help", &String::from_utf8(output.stdout).unwrap());
+}
+
+#[test]
+fn help_prints_a_page_as_it_is() {
+    let extensions = help("extensions");
+    assert!(extensions.starts_with("# Extensions\n"), "{extensions}");
+    assert_fits("gosling help extensions", &extensions);
+    for topic in TOPICS {
+        let text = help(topic.name);
+        assert!(text.ends_with(topic.text), "{}: {text}", topic.name);
+        // A command of this name has its options before the page.
+        assert_eq!(text.starts_with("usage:"), topic.name == "chat", "{text}");
+    }
+}
+
+#[test]
+fn help_lists_commands_and_topics() {
+    for arguments in [&["help"][..], &["--help"], &["-h"]] {
+        let output = gosling().args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {text}");
+        for name in ["agent", "chat", "demo", "call", "mcp"] {
+            assert!(text.contains(&format!("\n  {name} ")), "{name}: {text}");
+        }
+        for topic in TOPICS {
+            let line = format!("\n  {:<13}  {}\n", topic.name, topic.summary);
+            assert!(text.contains(&line), "{}: {text}", topic.name);
+        }
+    }
+    assert!(help("agent").starts_with("usage: gosling agent"));
+}
+
+#[test]
+fn help_for_an_unknown_topic_names_them_all() {
+    let output = gosling().args(["help", "nonsense"]).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(output.stdout.is_empty(), "{text}");
+    assert!(text.contains("\"nonsense\""), "{text}");
+    for topic in TOPICS {
+        assert!(text.contains(topic.name), "{}: {text}", topic.name);
+    }
+    let output = gosling().args(["help", "api", "more"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn every_page_is_registered() {
+    let folder = root().join("src/manual");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let pages: BTreeSet<String> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let topics: BTreeSet<String> = TOPICS.iter().map(|topic| topic.name.to_owned()).collect();
+    assert_eq!(pages, topics);
+    let module = fs::read_to_string(root().join("src/manual/mod.rs")).unwrap();
+    for topic in &topics {
+        let doc = format!("include_str!(\"{topic}.md\")");
+        assert!(module.contains(&doc), "{topic} is not part of cargo doc");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    assert!(
+        README.len() <= 9 << 10,
+        "README.md has {} bytes",
+        README.len()
+    );
+}
+
+#[test]
+fn the_manual_names_every_variable_and_setting_of_the_code_and_no_other() {
+    let code = code_names();
+    let pages = pages();
+    let written: BTreeSet<String> = pages
+        .iter()
+        // Its rows may quote anything.
+        .filter(|(name, _)| *name != "contract")
+        .flat_map(|(_, text)| names_in(text))
+        .collect();
+    let mut wrong = Vec::new();
+    for (name, file) in &code.names {
+        if !written.contains(name) && !NOT_VARIABLES.contains(&name.as_str()) {
+            wrong.push(format!("{}: {name} is not in the manual", file.display()));
+        }
+    }
+    for name in &written {
+        let is_variable = name.chars().all(|c| !c.is_ascii_lowercase()) && name.contains('_');
+        let known = code.literals.contains(name) || EXAMPLES.contains(&name.as_str());
+        if is_variable && !known {
+            wrong.push(format!("the manual names {name}, which the code does not"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_manual_names_every_route_of_the_api_and_no_other() {
+    let mut routes = BTreeSet::new();
+    for file in rust_files(&root().join("src/api")) {
+        // `gosling mcp NAME --http` serves other routes.
+        if !file
+            .components()
+            .any(|part| part.as_os_str() == "mcp" || part.as_os_str() == "mcp.rs")
+        {
+            let is_route = |text: &String| {
+                text.starts_with('/')
+                    && text.len() > 1
+                    && text
+                        .chars()
+                        .all(|c| c.is_ascii_lowercase() || "/_-{}".contains(c))
+            };
+            routes.extend(code_of(&file).literals.into_iter().filter(is_route));
+        }
+    }
+    let (_, listed) = pages()["api"]
+        .split_once("\n## Routes\n")
+        .expect("a list of routes");
+    let (listed, _) = listed.split_once("\n## ").expect("a section after it");
+    let listed: BTreeSet<String> = listed
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|code| Some(code[code.find('/')?..].to_owned()))
+        .collect();
+    assert_eq!(listed, routes);
+}
+
+/// Names that the code reads, each with a file that has it, and all string literals.
+struct Code {
+    names: BTreeMap<String, PathBuf>,
+    literals: BTreeSet<String>,
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What the sources of the program read: string literals that are spelled like variables, and the names
+/// of settings that the code looks up in the configuration.
+fn code_names() -> Code {
+    let (mut names, mut literals) = (BTreeMap::new(), BTreeSet::new());
+    for file in rust_files(&root().join("src")) {
+        let code = code_of(&file);
+        let short = file.strip_prefix(root()).unwrap().to_owned();
+        let variables = code.literals.iter().filter(|text| is_variable(text));
+        for name in variables.chain(&code.looked_up) {
+            names.insert(name.clone(), short.clone());
+        }
+        literals.extend(code.literals);
+    }
+    Code { names, literals }
+}
+
+/// `GOOSE_PORT`, `PATH`, `_JAVA_OPTIONS`, `LD_*`: how variables are spelled.
+fn is_variable(text: &str) -> bool {
+    let name = text.strip_suffix('*').unwrap_or(text);
+    let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.len() > 2 && name.chars().all(plain) && name.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+/// The words of a page that may be variables or settings.
+fn names_in(text: &str) -> BTreeSet<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '*';
+    let words = text.split(|c| !is_part(c)).filter(|word| !word.is_empty());
+    words
+        // Bold type.
+        .map(|word| word.trim_start_matches('*'))
+        .map(|word| word.strip_suffix("**").unwrap_or(word).to_owned())
+        .collect()
+}
+
+/// All sources below a folder, but those that only tests have.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !name.ends_with("tests")
+            && !["any", "fuzzing"].contains(&name.as_str())
+        {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// What one source file holds.
+#[derive(Default)]
+struct Source {
+    literals: BTreeSet<String>,
+    /// Settings that it looks up by name.
+    looked_up: BTreeSet<String>,
+}
+
+fn code_of(file: &Path) -> Source {
+    let text = fs::read_to_string(file).unwrap();
+    // By convention the tests of a module come last.
+    let text = text
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default();
+    let mut source = Source::default();
+    // The code without white space and comments, each literal replaced by its number in quotes.
+    let (mut code, mut literals) = (String::new(), Vec::new());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
+            // A character that is a quote, or an escape.
+            let end = rest[2..].find('\'').map_or(rest.len(), |at| at + 3);
+            rest = &rest[end..];
+        } else if let Some((literal, end)) = literal(rest) {
+            code.push_str(&format!("\"{}\"", literals.len()));
+            literals.push(literal.to_owned());
+            rest = &rest[end..];
+        } else {
+            if !c.is_whitespace() {
+                code.push(c);
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    for lookup in ["config.get(", ".setting("] {
+        for (at, _) in code.match_indices(lookup) {
+            let argument = &code[at + lookup.len()..];
+            let argument = argument.split([')', ',']).next().unwrap_or_default();
+            let constant = format!("const{argument}:&str=");
+            let value = match code.split_once(&constant) {
+                Some((_, value)) => value,
+                None => argument,
+            };
+            let number = value
+                .strip_prefix('"')
+                .and_then(|value| value.split('"').next());
+            let number = number.and_then(|number| number.parse::<usize>().ok());
+            source
+                .looked_up
+                .extend(number.map(|number| literals[number].clone()));
+        }
+    }
+    source.literals.extend(literals);
+    source
+}
+
+/// The text of the string literal that `code` begins with, and where it ends.
+fn literal(code: &str) -> Option<(&str, usize)> {
+    if let Some(raw) = code.strip_prefix('r') {
+        let hashes = raw.len() - raw.trim_start_matches('#').len();
+        let body = raw[hashes..].strip_prefix('"')?;
+        let close = format!("\"{}", "#".repeat(hashes));
+        let length = body.find(&close)?;
+        let end = code.len() - body.len() + length + close.len();
+        return Some((&body[..length], end));
+    }
+    let body = code.strip_prefix('"')?;
+    let mut escaped = false;
+    for (at, c) in body.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some((&body[..at], at + 2)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A block of a page between two fences.
+struct Block {
+    /// For example `sh`.
+    kind: String,
+    /// What follows the kind: why a `console` block is not run.
+    reason: String,
+    /// Its lines, with their numbers in the page.
+    lines: Vec<(usize, String)>,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let (mut blocks, mut open) = (Vec::new(), None::<Block>);
+    for (number, line) in (1..).zip(text.lines()) {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(info), None) => {
+                let (kind, reason) = info.split_once(' ').unwrap_or((info, ""));
+                open = Some(Block {
+                    kind: kind.to_owned(),
+                    reason: reason.to_owned(),
+                    lines: Vec::new(),
+                });
+            }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some(block)) => block.lines.push((number, line.to_owned())),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block is not closed");
+    blocks
+}
+
+#[test]
+fn every_block_is_of_a_known_kind_and_says_why_it_is_not_run() {
+    for (page, text) in pages() {
+        for block in blocks(text) {
+            let at = block.lines.first().map_or(0, |(number, _)| *number);
+            match block.kind.as_str() {
+                "sh" | "json" | "yaml" | "markdown" | "rust" | "text" => {
+                    assert_eq!(block.reason, "", "{page}, line {at}");
+                }
+                "console" => assert!(!block.reason.is_empty(), "{page}, line {at}: no reason"),
+                kind => panic!("{page}, line {at}: a block of kind {kind:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shell_line_of_the_manual_runs() {
+    let ran: Vec<String> = thread::scope(|scope| {
+        let mut running = Vec::new();
+        for (page, text) in pages() {
+            let lines: Vec<(usize, String)> = blocks(text)
+                .into_iter()
+                .filter(|block| block.kind == "sh")
+                .flat_map(|block| block.lines)
+                .collect();
+            if !lines.is_empty() {
+                running.push(scope.spawn(move || {
+                    run_page(&page, &lines);
+                    page
+                }));
+            }
+        }
+        let joined = running.into_iter().map(|thread| thread.join());
+        joined.map(|ran| ran.expect("a page that runs")).collect()
+    });
+    for page in ["README", "api", "chat", "scripted"] {
+        assert!(
+            ran.iter().any(|ran| ran == page),
+            "{page} has no block that runs"
+        );
+    }
+}
+
+/// Runs the lines with bash, in a folder that is empty, and ends what they leave in the background.
+fn run_page(page: &str, lines: &[(usize, String)]) {
+    let home = temp_dir();
+    let ports = PORTS.map(|_| {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port().to_string()
+    });
+    // Each line has the number that it has in the page; the first one of a page is its title.
+    let mut script =
+        "set -Eeuo pipefail; trap 'echo \"line $LINENO: $BASH_COMMAND\" >&2' ERR".to_owned();
+    let mut here = 1;
+    for (number, line) in lines {
+        script.push_str(&"\n".repeat(number - here));
+        here = *number;
+        let (mut line, names) = (line.clone(), PORTS.iter().zip(&ports));
+        for (name, port) in names {
+            line = line.replace(name, port);
+        }
+        script.push_str(&line);
+    }
+    let file = home.path().join("page.sh");
+    fs::write(&file, script + "\n").unwrap();
+    let output = home.path().join("output.txt");
+    let sink = File::create(&output).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let own = Path::new(GOSLING).parent().unwrap().display();
+    let mut bash = Command::new("bash")
+        .arg(&file)
+        .current_dir(home.path())
+        .env_clear()
+        .env("PATH", format!("{own}:{path}"))
+        .env("HOME", home.path())
+        .env("GOOSE_PATH_ROOT", home.path().join("root"))
+        .env("GOOSE_PORT", &ports[0])
+        .stdin(Stdio::null())
+        .stdout(sink.try_clone().unwrap())
+        .stderr(sink)
+        .process_group(0)
+        .spawn()
+        .expect("the shell lines of the manual need bash");
+    let status = end_with_children(&mut bash);
+    let output = fs::read_to_string(output).unwrap_or_default();
+    let end: Vec<&str> = output.lines().rev().take(20).collect();
+    let end: Vec<&str> = end.into_iter().rev().collect();
+    assert_eq!(status, Some(0), "{page}:\n{}", end.join("\n"));
+}
+
+/// Waits for the process; then ends everything in its process group. None if the time was over.
+fn end_with_children(process: &mut Child) -> Option<i32> {
+    let deadline = Instant::now() + TIMEOUT;
+    let group = i32::try_from(process.id()).unwrap();
+    while !has_ended(group) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let in_time = has_ended(group);
+    // The process is not reaped yet, so that its id cannot be that of another group.
+    let send = |signal| unsafe { libc::kill(-group, signal) };
+    send(if in_time {
+        libc::SIGTERM
+    } else {
+        libc::SIGKILL
+    });
+    let status = process.wait().unwrap();
+    until("the servers of a page end", || (send(0) != 0).then_some(()));
+    if in_time { status.code() } else { None }
+}
+
+/// Whether the child has ended. It can still be waited for.
+fn has_ended(pid: i32) -> bool {
+    // SAFETY: an all-zero `siginfo_t` is valid, and `waitid` fills it in.
+    let pid_there = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let id = libc::id_t::try_from(pid).unwrap();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        let done = libc::waitid(libc::P_PID, id, &mut info, options);
+        (done, info.si_pid())
+    };
+    pid_there == (0, pid)
+}
