@@ -187,6 +187,7 @@ pub mod builtin;
 pub mod cmd;
 pub mod conversation;
 pub mod extension;
+pub mod features;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -200,6 +201,10 @@ pub mod mcp;
 mod memory_ratio;
 pub mod outbound;
 pub mod provider;
+#[cfg(feature = "recipes")]
+pub mod recipe;
+#[cfg(not(feature = "recipes"))]
+#[path = "recipe/left_out.rs"]
 pub mod recipe;
 pub mod store;
 pub mod sys;

@@ -7,6 +7,7 @@ mod extensions;
 pub mod mcp;
 mod offers;
 mod providers;
+#[cfg(feature = "recipes")]
 mod recipes;
 mod reply;
 mod sessions;
@@ -25,9 +26,21 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);
+    #[cfg(feature = "recipes")]
     let router = recipes::routes(router, &registry);
+    #[cfg(not(feature = "recipes"))]
+    let router = without_recipes(router);
     let router = offers::routes(router, &registry);
     sessions::routes(router, &registry)
+}
+
+/// The routes of recipes in a build that leaves recipes out: each is answered as unknown.
+#[cfg(not(feature = "recipes"))]
+fn without_recipes(router: Router) -> Router {
+    let answer = |_: &Request| Err(Error::not_found(crate::recipe::Error::LeftOut.to_string()));
+    ["/recipes/encode", "/recipes/decode"]
+        .into_iter()
+        .fold(router, |router, path| router.post(path, Access::Keyed, answer))
 }
 
 /// A handler of this API: what it needs of the server, and the request.

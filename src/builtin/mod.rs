@@ -3,7 +3,9 @@
 //! may be around it.
 
 pub mod demo;
+#[cfg(feature = "developer")]
 pub mod developer;
+#[cfg(feature = "memory")]
 pub mod memory;
 pub mod todo;
 
@@ -16,11 +18,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// The names that [`server`] knows.
-pub const NAMES: [&str; 4] = ["demo", "developer", "memory", "todo"];
+pub const NAMES: &[&str] = &[
+    "demo",
+    #[cfg(feature = "developer")]
+    "developer",
+    #[cfg(feature = "memory")]
+    "memory",
+    "todo",
+];
 
 /// A new server of this name, one of [`NAMES`]; each client gets its own. `None` for any other
 /// name. `paths` is where the user's own files for it are, `data` what is kept with its session. `offline`:
 /// programs that it starts are asked to connect to no other machine.
+#[cfg_attr(
+    not(all(feature = "developer", feature = "memory")),
+    allow(unused_variables, reason = "servers that are left out take them")
+)]
 pub fn server(
     name: &str,
     paths: &Paths,
@@ -29,7 +42,9 @@ pub fn server(
 ) -> Option<Server> {
     match name {
         "demo" => Some(demo::server(false)),
+        #[cfg(feature = "developer")]
         "developer" => Some(developer::server(paths, offline)),
+        #[cfg(feature = "memory")]
         "memory" => Some(memory::server(paths)),
         "todo" => Some(todo::server(data.clone())),
         _ => None,

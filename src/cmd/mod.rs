@@ -5,6 +5,7 @@
 
 mod agent;
 mod call;
+#[cfg(feature = "chat")]
 mod chat;
 mod client;
 mod demo;
@@ -14,6 +15,7 @@ mod mcp;
 mod serve;
 mod words;
 
+use crate::features;
 use crate::store::Paths;
 use crate::sys;
 use crate::sys::process::SERVER_KEY;
@@ -102,13 +104,15 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
     };
     let outcome = match command.to_str() {
         Some("agent") => agent::run(parser, server_key),
+        #[cfg(feature = "chat")]
         Some("chat") => chat::run(parser),
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
         _ => {
-            let reason = format!("there is no command {command:?}");
+            let hint = features::hint(&command.to_string_lossy());
+            let reason = format!("there is no command {command:?}{hint}");
             return Err(Failure::Usage(reason + HINT));
         }
     };

@@ -2,6 +2,7 @@
 
 use super::{ExtensionConfig, platform_extensions};
 use crate::builtin;
+use crate::features;
 use crate::sys::lock;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -50,7 +51,8 @@ pub(super) fn builtin(key: &str) -> String {
         ),
         None => {
             let known = builtin::NAMES.join(", ");
-            format!("there is no builtin extension of this name, only {known}")
+            let hint = features::hint(key);
+            format!("there is no builtin extension of this name, only {known}{hint}")
         }
     }
 }

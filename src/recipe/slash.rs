@@ -103,7 +103,7 @@ fn normalized(command: &str) -> String {
     command.trim().trim_start_matches('/').to_lowercase()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "recipes"))]
 mod tests {
     use super::*;
     use std::fs;

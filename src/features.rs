@@ -1,0 +1,66 @@
+//! The Cargo features: what this build contains and what it leaves out.
+//!
+//! | feature | contains |
+//! |---|---|
+//! | `anthropic` | the provider `anthropic` and its wire protocol |
+//! | `chat` | the command `gosling chat` |
+//! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
+//! | `google` | the provider `google` and its wire protocol |
+//! | `memory` | the builtin server `memory` |
+//! | `ollama` | the provider `ollama` and its wire protocol |
+//! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands |
+//! | `tls` | `https` to models and MCP servers |
+//!
+//! All are on by default. A request for something that the build leaves out fails like a request for
+//! something unknown, and the error ends with [`hint`].
+
+/// The features with whether this build has them, in alphabetical order.
+pub const FEATURES: &[(&str, bool)] = &[
+    ("anthropic", cfg!(feature = "anthropic")),
+    ("chat", cfg!(feature = "chat")),
+    ("developer", cfg!(feature = "developer")),
+    ("google", cfg!(feature = "google")),
+    ("memory", cfg!(feature = "memory")),
+    ("ollama", cfg!(feature = "ollama")),
+    ("recipes", cfg!(feature = "recipes")),
+    ("tls", cfg!(feature = "tls")),
+];
+
+/// Whether `name` is a feature that this build leaves out.
+pub fn is_left_out(name: &str) -> bool {
+    FEATURES.contains(&(name, false))
+}
+
+/// The end of an error for something that the build leaves out with the feature `name`, from the semicolon
+/// on; empty if the build has the feature or there is none of this name.
+pub fn hint(name: &str) -> String {
+    if is_left_out(name) {
+        format!("; this gosling was built without it, `cargo build --features {name}` adds it")
+    } else {
+        String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_of_the_manifest_is_listed() {
+        let manifest = include_str!("../Cargo.toml");
+        let default = manifest
+            .lines()
+            .find_map(|line| line.strip_prefix("default = "))
+            .expect("the default features are on one line");
+        let listed: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(default, format!("{listed:?}"));
+    }
+
+    #[test]
+    fn only_what_is_left_out_has_a_hint() {
+        assert_eq!(hint("nosuch"), "");
+        for (name, is_built) in FEATURES {
+            assert_eq!(hint(name).is_empty(), *is_built, "{name}");
+        }
+    }
+}
