@@ -40,7 +40,9 @@ fn without_recipes(router: Router) -> Router {
     let answer = |_: &Request| Err(Error::not_found(crate::recipe::Error::LeftOut.to_string()));
     ["/recipes/encode", "/recipes/decode"]
         .into_iter()
-        .fold(router, |router, path| router.post(path, Access::Keyed, answer))
+        .fold(router, |router, path| {
+            router.post(path, Access::Keyed, answer)
+        })
 }
 
 /// A handler of this API: what it needs of the server, and the request.

@@ -9,13 +9,18 @@ pub mod developer;
 pub mod memory;
 pub mod todo;
 
-use crate::mcp::server::{Context, Server};
+#[cfg(any(feature = "developer", feature = "memory"))]
+use crate::mcp::server::Context;
+use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
 use serde_json::{Map, Value};
-use std::env;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+#[cfg(any(feature = "developer", feature = "memory"))]
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
 /// The names that [`server`] knows.
 pub const NAMES: &[&str] = &[
@@ -83,6 +88,7 @@ impl SessionData for Unsaved {
 
 /// Where a call works: the session's directory as the client names it, else that of this process. What
 /// is no directory is passed over.
+#[cfg(any(feature = "developer", feature = "memory"))]
 fn working_dir(context: &Context) -> PathBuf {
     let named = context
         .meta("agent-working-dir")
@@ -97,6 +103,7 @@ fn working_dir(context: &Context) -> PathBuf {
 }
 
 /// Whose session it is, as the client says.
+#[cfg(feature = "developer")]
 fn session_id(context: &Context) -> Option<&str> {
     let id = context.meta("agent-session-id")?.as_str()?.trim();
     let fits = !id.is_empty() && id.len() <= 200 && !id.contains(char::is_control);

@@ -46,6 +46,7 @@ pub(super) fn start(paths: &Paths) {
 
 /// The same for a program with a person at stderr, who is told of errors only unless `GOOSE_LOG` is
 /// set.
+#[cfg(feature = "chat")]
 pub(super) fn start_quietly(paths: &Paths) {
     match std::env::var_os("GOOSE_LOG") {
         Some(_) => start(paths),

@@ -37,6 +37,7 @@ enum Failure {
     /// It failed and has said so itself: exit code 1.
     Told,
     /// A signal ended it, with this exit code.
+    #[cfg(feature = "chat")]
     Ended(u8),
 }
 
@@ -78,6 +79,7 @@ pub fn main() -> ExitCode {
     let (code, message) = match run(lexopt::Parser::from_env(), server_key) {
         Ok(()) => (0, None),
         Err(Failure::Told) => (1, None),
+        #[cfg(feature = "chat")]
         Err(Failure::Ended(code)) => (code, None),
         Err(Failure::Failed(message)) => (1, Some(message)),
         Err(Failure::Usage(message)) => (2, Some(message)),

@@ -9,7 +9,6 @@ use std::time::Duration;
 use ureq::config::Config;
 use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
 use ureq::http::{Method, Request, Uri, header};
-use ureq::tls::TlsConfig;
 
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
 /// How long the server may refuse to take more of a request.
@@ -97,12 +96,6 @@ impl Target {
             true => None,
             false => proxy::choose(&uri, |name| std::env::var(name).ok())?,
         };
-        let mut tls = TlsConfig::builder();
-        if uri.scheme_str() == Some("https")
-            && let Some(roots) = trust::named()?
-        {
-            tls = tls.root_certs(roots);
-        }
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -117,9 +110,8 @@ impl Target {
             .timeout_connect(Some(place.connect_timeout))
             .timeout_per_read(place.silence)
             .timeout_per_write(Some(WRITE))
-            .tls_config(tls.build())
-            .proxy(proxy.clone())
-            .build();
+            .proxy(proxy.clone());
+        let config = trust::configure(config, &uri)?.build();
         Ok(Target {
             origin: origin(&uri),
             way: proxy.map_or(String::new(), |proxy| {
