@@ -40,6 +40,7 @@ mod tests {
     use crate::json;
     use crate::mcp::jsonrpc;
     use crate::outbound::sse;
+    #[cfg(feature = "recipes")]
     use crate::recipe::Recipe;
     use serde_json::Value;
 
@@ -148,6 +149,7 @@ mod tests {
         });
     }
 
+    #[cfg(feature = "recipes")]
     #[test]
     fn memory_ratio_of_recipe_links() {
         use base64::Engine;

@@ -1,4 +1,5 @@
 //! `gosling chat` as a person and a shell script use it, with a script instead of a model.
+#![cfg(feature = "chat")]
 
 mod support;
 

@@ -1,5 +1,6 @@
 //! Faults on purpose: what the system lacks or does to a server for a while. Each test shows what works
 //! meanwhile, and that all of it works afterwards.
+#![cfg(feature = "developer")]
 #![cfg(target_os = "linux")]
 
 mod support;

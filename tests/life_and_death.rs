@@ -1,5 +1,7 @@
 //! Nothing that a server has started outlives it, whichever way it ends.
 #![cfg(target_os = "linux")]
+// Some tests, and what only they use, need features that the build may leave out.
+#![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 mod support;
 
@@ -221,6 +223,7 @@ fn a_guardian_that_was_killed_is_replaced() {
 }
 
 /// What runs in the background of a command that is long over, for the session's other commands.
+#[cfg(feature = "developer")]
 #[test]
 fn background_jobs_go_with_a_server_that_was_killed() {
     for unguarded in [false, true] {
@@ -245,6 +248,7 @@ fn background_jobs_go_with_a_server_that_was_killed() {
 }
 
 /// A command that is ended is searched for by its own mark alone, since others of its family go on.
+#[cfg(feature = "developer")]
 #[test]
 fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
     let server = Server::new().start();
@@ -273,6 +277,7 @@ fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
 }
 
 /// Where none can be had, it is tried again without anything else going on.
+#[cfg(feature = "developer")]
 #[test]
 fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
     let server = Server::new().start();
@@ -302,6 +307,7 @@ fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
     running(&nap, 0);
 }
 
+#[cfg(feature = "developer")]
 #[test]
 fn a_guardian_stays_no_longer_than_background_jobs() {
     let server = Server::new().start();

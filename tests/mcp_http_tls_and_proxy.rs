@@ -1,5 +1,7 @@
 //! The way from a real gosling to an MCP server: TLS with an authority that only the user knows, and
 //! proxies. Nothing here needs a network.
+// Some tests, and what only they use, need features that the build may leave out.
+#![cfg_attr(not(feature = "tls"), allow(dead_code, unused_imports))]
 
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_peer.rs"]
@@ -44,6 +46,7 @@ fn works(server: &Live, uri: &str) {
     session.stop();
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn an_authority_of_ones_own_is_believed_when_it_is_named() {
     let peer = Peer::new(behaves);
@@ -64,6 +67,7 @@ fn an_authority_of_ones_own_is_believed_when_it_is_named() {
     assert!(why.contains("cannot reach https://127.0.0.2"), "{why}");
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn a_file_of_authorities_that_cannot_be_used_is_an_error_that_names_it() {
     let peer = Peer::new(behaves);
@@ -127,6 +131,7 @@ fn a_proxy_leads_to_what_only_it_can_find() {
     }
 }
 
+#[cfg(feature = "tls")]
 #[test]
 fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     const PASSWORD: &str = "hunter2hunter2";

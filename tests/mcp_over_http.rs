@@ -1,5 +1,6 @@
 //! The shipped MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What a client may rely on,
 //! what a hostile one gets, and that nothing is left behind.
+#![cfg(feature = "developer")]
 
 mod support;
 

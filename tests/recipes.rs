@@ -1,4 +1,5 @@
 //! Recipes, remembered permissions and commands, as a client sees them.
+#![cfg(feature = "recipes")]
 
 mod support;
 

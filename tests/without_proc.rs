@@ -1,4 +1,5 @@
 //! Where there is no `/proc`, marks cannot be looked for, and process groups are all there is.
+#![cfg(feature = "developer")]
 #![cfg(target_os = "linux")]
 
 mod support;

@@ -118,7 +118,7 @@ mod tests {
     fn every_listed_name_has_its_server() {
         let paths = Paths::under(std::path::Path::new("/nowhere"));
         let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
-        for name in NAMES {
+        for &name in NAMES {
             let server = server(name, &paths, &data, false);
             assert_eq!(server.map(|s| s.name().to_owned()), Some(name.to_owned()));
         }

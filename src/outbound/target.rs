@@ -272,6 +272,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "tls")]
     #[test]
     fn uris_with_and_without_path_and_port_are_taken() {
         for (uri, origin) in [
@@ -303,6 +304,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "tls")]
     #[test]
     fn offline_only_this_machine_is_reached() {
         fn offline(uri: &str) -> Place<'_> {

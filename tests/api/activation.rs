@@ -42,6 +42,7 @@ fn a_call_waits_for_the_activation() {
     assert_eq!(session.tools(), ["slow__echo"]);
 }
 
+#[cfg(feature = "developer")]
 #[test]
 fn a_timeout_beyond_every_clock_is_a_long_one() {
     let forever = i64::MAX;
@@ -221,6 +222,7 @@ fn an_extension_that_fails_is_not_remembered() {
     server.get(&path).is(200).gives(json!({"extensions": []}));
 }
 
+#[cfg(feature = "developer")]
 #[test]
 fn types_that_cannot_run_fail_at_once_and_say_why() {
     let server = Server::new().start();
@@ -299,6 +301,7 @@ const OF_DESKTOP: &str = "extensions:
   summon: {enabled: true, type: platform, name: summon, description: Subagents, display_name: Summon, bundled: true, available_tools: []}
 ";
 
+#[cfg(feature = "developer")]
 #[test]
 fn what_desktop_enables_is_active_or_said_not_to_be_shipped() {
     let server = Server::new().config(OF_DESKTOP).start();

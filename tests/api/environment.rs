@@ -274,6 +274,7 @@ fn roots_are_offered_only_if_that_is_wanted() {
     assert!(offered.get("roots").is_none(), "{offered}");
 }
 
+#[cfg(feature = "developer")]
 #[test]
 fn offline_children_are_asked_to_stay_so_unless_told_otherwise() {
     const OFFLINE: &[&str] = &["agent", "--port", "0", "--offline"];

@@ -141,6 +141,7 @@ fn a_name_is_kept_and_bounded() {
     assert!(!server.root().join("data/sessions").join(UNKNOWN).exists());
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn recipe_values_are_stored_and_the_recipe_comes_back() {
     let server = Server::new().start();
@@ -162,6 +163,7 @@ fn recipe_values_are_stored_and_the_recipe_comes_back() {
     }
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn recipe_values_are_filled_in_and_must_fit() {
     let server = Server::new().start();

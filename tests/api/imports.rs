@@ -204,6 +204,7 @@ fn an_import_gets_what_the_user_has_configured_and_no_more_tools_than_either_all
     }
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_link_runs_nothing_that_is_not_configured() {
     let server = telling();
@@ -251,6 +252,7 @@ fn a_recipe_link_runs_nothing_that_is_not_configured() {
     assert!(!ran.exists(), "the link ran a command");
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_that_the_client_sends_or_the_user_keeps_has_its_extensions() {
     let server = telling();

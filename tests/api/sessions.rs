@@ -289,6 +289,7 @@ fn the_working_directory_must_be_one() {
 
 const RECIPE_LINK: &str = "eyJ2ZXJzaW9uIjogIjEuMC4wIiwgInRpdGxlIjogIlQiLCAiZGVzY3JpcHRpb24iOiAiRCIsICJpbnN0cnVjdGlvbnMiOiAiQmUgYnJpZWYiLCAicHJvbXB0IjogImdvIn0";
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_comes_as_json_or_as_a_link() {
     let server = Server::new().start();
@@ -333,6 +334,7 @@ fn extensions(server: &Live, body: Value) -> Vec<String> {
     names.collect()
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_counts_before_overrides_and_these_before_the_configuration() {
     let one = |name: &str| Extension::scripted(name, &Script::new()).0;

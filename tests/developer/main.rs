@@ -1,4 +1,5 @@
 //! The builtin extension `developer`, in a session of a real server.
+#![cfg(feature = "developer")]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,4 +1,5 @@
 //! The builtin extensions `memory` and `todo`, in sessions of a real server.
+#![cfg(feature = "memory")]
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -222,6 +222,7 @@ fn standup(server: Server, folder: &std::path::Path) -> Server {
     )
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_can_be_a_command() {
     let folder = temp_dir();

@@ -1,5 +1,10 @@
 //! Turns of a conversation: `/reply` on a real server, with a model that follows a script and MCP
 //! servers that misbehave.
+// Some tests, and what only they use, need features that the build may leave out.
+#![cfg_attr(
+    not(all(feature = "chat", feature = "recipes")),
+    allow(dead_code, unused_imports)
+)]
 
 #[path = "../support/http_peer.rs"]
 #[allow(dead_code)] // Each test file uses its own part.

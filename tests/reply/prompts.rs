@@ -50,6 +50,7 @@ fn recipe() -> Value {
     })
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_speaks_once_its_values_are_there() {
     let server = Server::scripted(telling()).start();
@@ -84,6 +85,7 @@ fn session_id(server: &crate::support::server::Live) -> String {
         .to_owned()
 }
 
+#[cfg(feature = "recipes")]
 #[test]
 fn a_recipe_chooses_the_model_and_bounds_the_turn() {
     let server = Server::scripted(telling())

@@ -48,6 +48,7 @@ fn fork(server: &Live, id: &str, copy: bool) -> crate::support::client::Answer {
     server.post(&format!("/sessions/{id}/fork"), body)
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn a_session_at_work_in_one_process_is_refused_in_the_other() {
     assert!(GOSLING.ends_with("gosling"));
