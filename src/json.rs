@@ -438,7 +438,7 @@ mod tests {
                 );
             }
         }
-        crate::any::always(|u| {
+        crate::property_testing::check(|u| {
             let bytes: Vec<u8> = u.arbitrary()?;
             let found = bytes.iter().filter(|byte| matches!(byte, b'[' | b'{'));
             assert_eq!(opening_brackets(&bytes), found.count());

@@ -114,7 +114,7 @@
 //!
 //! ```
 //! use gosling::agent::{Registry, Stores};
-//! use gosling::http::{Guard, Limits, Server};
+//! use gosling::http::{AccessControl, Limits, Server};
 //! use gosling::store::Paths;
 //! use std::sync::Arc;
 //! use std::time::Duration;
@@ -124,7 +124,7 @@
 //! let stores = Stores::new(&paths);
 //! let registry = Arc::new(Registry::new(stores, false));
 //! let router = gosling::api::router(registry.clone());
-//! let guard = Guard::new(Some(b"a secret of your own".to_vec()), Vec::new());
+//! let guard = AccessControl::new(Some(b"a secret of your own".to_vec()), Vec::new());
 //! let server = Server::bind(("127.0.0.1", 0), router, guard, Limits::default())?;
 //! println!("http://{}", server.local_addr());
 //!
@@ -180,8 +180,6 @@
 #![warn(missing_docs)]
 
 pub mod agent;
-#[cfg(test)]
-mod any;
 pub mod api;
 pub mod builtin;
 pub mod cmd;
@@ -200,6 +198,8 @@ pub mod mcp;
 #[cfg(test)]
 mod memory_ratio;
 pub mod outbound;
+#[cfg(test)]
+mod property_testing;
 pub mod provider;
 #[cfg(feature = "recipes")]
 pub mod recipe;

@@ -4,13 +4,13 @@
 //! documentation of the crate is what they print: `cargo test --lib memory_ratio --
 //! --nocapture --include-ignored`.
 
-use crate::sys::counted::most_held;
+use crate::sys::counting_allocator::peak_bytes;
 
 /// Reads each text with `read` and fails if that takes more than `ratio` times the bytes of the text, which
 /// are not counted themselves.
 pub(crate) fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl Fn(&[u8]) -> R) {
     let measured = texts.iter().map(|text| {
-        let held = most_held(|| read(text));
+        let held = peak_bytes(|| read(text));
         (held * 10 / text.len(), held, text)
     });
     let (tenths, held, text) = measured.max_by_key(|(tenths, ..)| *tenths).expect("a text");

@@ -27,7 +27,7 @@ pub fn printable(text: &str, limit: usize) -> String {
 
 /// Fit for a person who decides about the line: all of it, with everything written out that cannot be seen
 /// or that looks like a blank without being one. Tabs stay.
-pub fn explicit(line: &str) -> String {
+pub fn escape_invisible(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
         match c != '\t' && (is_invisible(c) || is_filler(c)) {
@@ -47,7 +47,7 @@ fn is_filler(c: char) -> bool {
 
 /// Fit for a terminal: the text on the lines that it has, without what [`printable`] would write out.
 /// Escapes lose their beginning, and with it their power.
-pub fn legible(text: &str) -> String {
+pub fn strip_invisible(text: &str) -> String {
     let harmless = |c: &char| matches!(c, '\n' | '\t') || !is_invisible(*c);
     text.chars().filter(harmless).collect()
 }
@@ -164,7 +164,7 @@ fn may_hide_words(c: char) -> bool {
 }
 
 #[cfg(test)]
-mod properties;
+mod property_tests;
 
 #[cfg(test)]
 mod tests {
@@ -182,7 +182,7 @@ mod tests {
         }
         assert_eq!(printable("abcdef", 3), "abc…");
         assert_eq!(
-            legible("a\tb\r\n\x1b]0;t\x07\u{9b}é\u{202e}"),
+            strip_invisible("a\tb\r\n\x1b]0;t\x07\u{9b}é\u{202e}"),
             "a\tb\n]0;té"
         );
     }
@@ -191,7 +191,7 @@ mod tests {
     fn who_decides_sees_every_character() {
         let line = "a\tb\u{34f}\u{3164}\u{fe0f}\u{2800}\u{202e}\u{1b}\u{e0041}é 中";
         let shown = r"b\u{34f}\u{3164}\u{fe0f}\u{2800}\u{202e}\u{1b}\u{e0041}é 中";
-        assert_eq!(explicit(line), format!("a\t{shown}"));
+        assert_eq!(escape_invisible(line), format!("a\t{shown}"));
     }
 
     #[test]

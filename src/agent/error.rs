@@ -59,7 +59,7 @@ impl fmt::Display for Error {
             Error::Recipe(error) => error.fmt(f),
             Error::Extension(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
-            Error::Working { holder } => store::Error::AtWork {
+            Error::Working { holder } => store::Error::TurnInProgress {
                 holder: holder.clone(),
             }
             .fmt(f),
@@ -76,7 +76,7 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
             store::Error::SessionNotFound { .. } => Error::NoSession,
-            store::Error::AtWork { holder } => Error::Working { holder },
+            store::Error::TurnInProgress { holder } => Error::Working { holder },
             error => Error::Store(error),
         }
     }

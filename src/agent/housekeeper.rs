@@ -66,7 +66,7 @@ fn keep(live: &Table<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Recei
         if quiet && (used || agents.len() != trimmed.1) {
             trimmed = (Instant::now(), agents.len());
             drop(agents);
-            sys::give_back_memory();
+            sys::trim_allocator();
         }
     }
 }

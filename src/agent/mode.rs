@@ -2,7 +2,7 @@
 //! says of itself.
 
 use crate::mcp::types::ToolAnnotations;
-use crate::store::Level;
+use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -68,14 +68,14 @@ impl Mode {
     /// never, in every mode.
     pub(super) fn judge(
         self,
-        level: Option<Level>,
+        level: Option<PermissionLevel>,
         annotations: Option<&ToolAnnotations>,
     ) -> Verdict {
         let reads = annotations
             .is_some_and(|a| a.read_only_hint == Some(true) && a.destructive_hint != Some(true));
         match (self, level) {
-            (_, Some(Level::NeverAllow)) | (Mode::Chat, _) => Verdict::Deny,
-            (Mode::Auto, _) | (_, Some(Level::AlwaysAllow)) => Verdict::Run,
+            (_, Some(PermissionLevel::NeverAllow)) | (Mode::Chat, _) => Verdict::Deny,
+            (Mode::Auto, _) | (_, Some(PermissionLevel::AlwaysAllow)) => Verdict::Run,
             (Mode::SmartApprove, None) if reads => Verdict::Run,
             (Mode::Approve | Mode::SmartApprove, _) => Verdict::Ask,
         }
@@ -94,10 +94,10 @@ impl Confirmation {
     }
 
     /// What is to be remembered of it.
-    pub(super) fn remembered(self) -> Option<Level> {
+    pub(super) fn remembered(self) -> Option<PermissionLevel> {
         match self {
-            Confirmation::AlwaysAllow => Some(Level::AlwaysAllow),
-            Confirmation::AlwaysDeny => Some(Level::NeverAllow),
+            Confirmation::AlwaysAllow => Some(PermissionLevel::AlwaysAllow),
+            Confirmation::AlwaysDeny => Some(PermissionLevel::NeverAllow),
             _ => None,
         }
     }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_mode_the_user_and_the_tool_decide_in_this_order() {
-        use Level::{AlwaysAllow, AskBefore, NeverAllow};
+        use PermissionLevel::{AlwaysAllow, AskBefore, NeverAllow};
         use Verdict::{Ask, Deny, Run};
         let reads = ToolAnnotations {
             read_only_hint: Some(true),

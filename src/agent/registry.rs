@@ -406,7 +406,7 @@ impl Registry {
     /// # Errors
     /// When there is no such session, or a turn of it is under way in another process.
     pub fn delete(&self, id: &str) -> Result<(), Error> {
-        self.stores.sessions.check_not_at_work_elsewhere(id)?;
+        self.stores.sessions.check_no_turn_in_other_process(id)?;
         // In this order: an agent that starts now finds either us or its session gone.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);

@@ -17,7 +17,7 @@ use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
 use crate::provider::{is_part_for_model, text_of};
-use crate::store::{Level, Permissions, Sessions};
+use crate::store::{PermissionLevel, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crossbeam_channel::{Sender, bounded, select};
@@ -198,7 +198,7 @@ impl Turn<'_> {
                 if !self.mode.asks() {
                     return refuse(&format!("{UNKNOWN_LEAVE} {error}"));
                 }
-                Some(Level::AskBefore)
+                Some(PermissionLevel::AskBefore)
             }
         };
         let own_tools;
@@ -408,7 +408,7 @@ impl Doer<'_> {
         let head: String = text.chars().take(HEAD).collect();
         let place = match self
             .sessions
-            .keep_answer(&self.agent.session_id, name, &text)
+            .store_tool_output(&self.agent.session_id, name, &text)
         {
             Ok(path) => format!("is in the file {}", path.display()),
             Err(error) => {

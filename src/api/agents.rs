@@ -9,7 +9,7 @@ use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{Content, ResourceContents};
 use crate::recipe::{self, Library, Recipe};
-use crate::store::{self, Level};
+use crate::store::{self, PermissionLevel};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
@@ -156,7 +156,7 @@ struct ToolInfo {
     description: String,
     parameters: Vec<String>,
     /// What was decided about it, if anything was.
-    permission: Option<Level>,
+    permission: Option<PermissionLevel>,
 }
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
@@ -313,7 +313,7 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Ok(Response::json(&infos))
 }
 
-fn tool_info(listed: ListedTool, decided: &HashMap<String, Level>) -> ToolInfo {
+fn tool_info(listed: ListedTool, decided: &HashMap<String, PermissionLevel>) -> ToolInfo {
     ToolInfo {
         permission: decided.get(&listed.name).copied(),
         name: listed.name,

@@ -5,7 +5,7 @@ use crate::agent::Registry;
 use crate::extension::platform_extensions;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use crate::recipe::slash;
-use crate::store::{Level, mask};
+use crate::store::{PermissionLevel, mask};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -50,7 +50,7 @@ struct PermissionsRequest {
 #[derive(Deserialize)]
 struct ToolPermission {
     tool_name: String,
-    permission: Level,
+    permission: PermissionLevel,
 }
 
 fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
@@ -142,7 +142,7 @@ fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: PermissionsRequest = request.json()?;
-    let decisions: Vec<(&str, Level)> = body
+    let decisions: Vec<(&str, PermissionLevel)> = body
         .tool_permissions
         .iter()
         .map(|it| (it.tool_name.as_str(), it.permission))

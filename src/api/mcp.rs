@@ -48,7 +48,7 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
         }
     };
     Router::new()
-        .refusals(refusal)
+        .error_format(refusal)
         .post(PATH, Access::Keyed, with(post))
         .get(PATH, Access::Keyed, with(get))
         .delete(PATH, Access::Keyed, with(delete))
@@ -150,7 +150,7 @@ fn tell(over: &Cancel, stream: Arc<Stream>, last: EventId, primed: bool) -> Resp
     let turn = stream.draw();
     Response::events(ALIVE, move |out| {
         if primed && !stream.is_told(last.message) {
-            out.queue_as(last, b"");
+            out.queue_with_id(last, b"");
             out.flush();
         }
         stream.tell(out, turn, last, &over);

@@ -91,7 +91,7 @@ impl From<store::Error> for Error {
                 Error::unprocessable(message)
             }
             store::Error::SessionNotFound { .. } => Error::not_found("Session not found"),
-            store::Error::AtWork { .. } => Error::new(409, message),
+            store::Error::TurnInProgress { .. } => Error::new(409, message),
             store::Error::Locked { .. } | store::Error::Changing { .. } => Error::new(503, message),
             _ => Error::internal(message),
         }

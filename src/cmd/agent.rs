@@ -4,7 +4,7 @@ use super::serve::{self, parse_port, read_secret, variable};
 use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
-use crate::http::Guard;
+use crate::http::AccessControl;
 use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ pub(super) fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Res
 
 fn start(options: Options) -> Result<(), Failure> {
     sys::protect_memory();
-    signal::hold();
+    signal::block();
     let paths = super::paths()?;
     logging::start(&paths);
     let (secret, drawn) = match options.secret {
@@ -78,7 +78,7 @@ fn start(options: Options) -> Result<(), Failure> {
         "sessions could not be kept (GOOSE_PATH_ROOT names another place)",
     ))?;
     let registry = Arc::new(Registry::new(stores, options.offline));
-    let guard = Guard::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
+    let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
     let router = api::router(registry.clone());
     let address = (options.host.as_str(), options.port);
     let server = serve::bind(address, router, guard)?;

@@ -113,7 +113,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 
 fn chat(mut options: Options) -> Result<(), Failure> {
     sys::protect_memory();
-    signal::hold();
+    signal::block();
     let paths = super::paths()?;
     logging::start_quietly(&paths);
     let registry = Arc::new(Registry::new(Stores::new(&paths), options.offline));

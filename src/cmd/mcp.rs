@@ -4,7 +4,7 @@ use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
 use crate::api::mcp::{self, Sessions};
 use crate::builtin::{self, SessionData, Unsaved};
-use crate::http::Guard;
+use crate::http::AccessControl;
 use crate::mcp::server::{Server, serve_stdio_process};
 use crate::store::Paths;
 use crate::sys::cancel::Cancel;
@@ -78,7 +78,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 }
 
 fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
-    signal::hold();
+    signal::block();
     logging::start_on_stderr();
     let gone = Cancel::new();
     let told = gone.clone();
@@ -113,12 +113,13 @@ fn serve_http(
     paths: Paths,
 ) -> Result<(), Failure> {
     sys::protect_memory();
-    signal::hold();
+    signal::block();
     logging::start(&paths);
     let keyless = secret.is_none();
     let label = name.clone();
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
-    let guard = Guard::new(secret.map(String::into_bytes), serve::allowed_hosts()).own_pages_only();
+    let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts())
+        .local_origins_only();
     let http = serve::bind(("127.0.0.1", port), mcp::router(&sessions), guard)?;
     let (at, path) = (http.local_addr(), mcp::PATH);
     logging::say(&format!(

@@ -59,8 +59,8 @@ fn paths() -> Result<Paths, Failure> {
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    sys::be_small();
-    sys::signal::settle();
+    sys::limit_allocator_arenas();
+    sys::signal::reset_inherited();
     let mut arguments = std::env::args_os().skip(1);
     if arguments
         .next()

@@ -1,7 +1,7 @@
 //! What the commands that serve HTTP have in common: where they listen, and how they end.
 
 use super::{Failure, failed};
-use crate::http::{Guard, Limits, Router, Server};
+use crate::http::{AccessControl, Limits, Router, Server};
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crossbeam_channel::bounded;
@@ -43,7 +43,11 @@ pub(super) fn allowed_hosts() -> Vec<String> {
     hosts.filter(|host| !host.is_empty()).collect()
 }
 
-pub(super) fn bind(address: (&str, u16), router: Router, guard: Guard) -> Result<Server, Failure> {
+pub(super) fn bind(
+    address: (&str, u16),
+    router: Router,
+    guard: AccessControl,
+) -> Result<Server, Failure> {
     Server::bind(address, router, guard, Limits::default()).map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => "; another server is there: choose a port that is free",

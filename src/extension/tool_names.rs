@@ -23,8 +23,8 @@ pub(super) fn owner<'n, 'k>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any::{always, part, several, text};
     use crate::extension::config::key;
+    use crate::property_testing::{any_text, check, one_of, vec_of};
 
     #[test]
     fn the_longest_key_that_fits_counts() {
@@ -45,16 +45,16 @@ mod tests {
 
     #[test]
     fn a_name_leads_back_to_its_tool_or_to_an_extension_whose_key_begins_like_it() {
-        always(|u| {
+        check(|u| {
             let names = ["a", "b", "_", "__", "-", " ", "A", "é"];
-            let mut keys = several(u, 5, |u| {
-                Ok(key(&several(u, 4, |u| part(u, &names))?.concat()))
+            let mut keys = vec_of(u, 5, |u| {
+                Ok(key(&vec_of(u, 4, |u| one_of(u, &names))?.concat()))
             })?;
             keys.retain(|key| !key.is_empty());
             let Some(mine) = keys.first() else {
                 return Ok(());
             };
-            let mut tool = several(u, 4, |u| part(u, &names))?.concat() + &text(u)?;
+            let mut tool = vec_of(u, 4, |u| one_of(u, &names))?.concat() + &any_text(u)?;
             if u.ratio(1, 20)? {
                 tool = tool.repeat(500);
             }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_key_is_safe_and_its_own_key() {
-        always(|u| {
-            let name = text(u)?;
+        check(|u| {
+            let name = any_text(u)?;
             let safe = key(&name);
             let allowed = |c: char| matches!(c, 'a'..='z' | '0'..='9' | '_' | '-');
             assert!(safe.chars().all(allowed), "{safe:?}");

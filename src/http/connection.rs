@@ -9,36 +9,36 @@ use std::time::{Duration, Instant};
 
 use tiny_http::Method;
 
-use super::body::{Chunked, too_large};
-use super::head::{self, Expect, Framing, Head, Scan};
-use super::listener::Shared;
-use super::registry::Slot;
+use super::chunked::{ChunkedDecoder, too_large};
+use super::connections::SharedConnection;
 use super::request::{find_header, find_headers, parse_query};
-use super::response::{End, Events};
+use super::request_head::{self, Expect, Framing, Head, HeadScanner};
+use super::response::{BodyEnd, Events};
 use super::router::{Access, Resource, Route};
-use super::wire::Wire;
+use super::server::ServerState;
+use super::socket::Socket;
 use super::{Error, EventStream, HangUp, Request, Response};
 
 /// Serves the connection until it ends.
-pub(super) fn serve(shared: &Shared, slot: &Slot) {
+pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
     // Fails only if the client is gone already.
-    if let Ok(wire) = Wire::new(&slot.stream, &shared.limits) {
+    if let Ok(socket) = Socket::new(&connection.stream, &shared.limits) {
         let mut connection = Connection {
             shared,
-            slot,
-            wire,
+            connection,
+            socket,
             out: Vec::new(),
         };
-        while connection.exchange() {}
+        while connection.serve_request() {}
     }
     // A handler's `HangUp` may keep the socket open, but the client is to see its end now.
-    let _ = slot.stream.shutdown(Shutdown::Both);
+    let _ = connection.stream.shutdown(Shutdown::Both);
 }
 
 struct Connection<'a> {
-    shared: &'a Shared,
-    slot: &'a Slot,
-    wire: Wire<'a>,
+    shared: &'a ServerState,
+    connection: &'a SharedConnection,
+    socket: Socket<'a>,
     /// The head of a response, kept for the next.
     out: Vec<u8>,
 }
@@ -59,16 +59,16 @@ impl From<Error> for Failure {
 
 impl<'a> Connection<'a> {
     /// Reads and answers one request; false if the connection ends.
-    fn exchange(&mut self) -> bool {
+    fn serve_request(&mut self) -> bool {
         let outcome = self.read_head().and_then(|head| self.answer(head));
         match outcome {
             Ok(goes_on) => goes_on,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
                 let mut response = error.into();
-                self.shared.router.word(&mut response);
+                self.shared.router.format_error(&mut response);
                 if self.send(&response, false, Some("close")).is_ok() {
-                    self.wire.linger(self.shared.limits.linger);
+                    self.socket.linger(self.shared.limits.linger_timeout);
                 }
                 false
             }
@@ -78,45 +78,48 @@ impl<'a> Connection<'a> {
     /// Waits for a head and parses it.
     fn read_head(&mut self) -> Result<Head, Failure> {
         let limits = &self.shared.limits;
-        let mut scan = Scan::default();
-        let mut deadline = Instant::now() + limits.head;
+        let mut scan = HeadScanner::default();
+        let mut deadline = Instant::now() + limits.head_timeout;
         // The next request may have been read ahead.
-        if !self.slot.wake() || self.shared.is_stopping() {
+        if !self.connection.set_reading() || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
         loop {
-            if self.wire.buffered().is_empty() {
+            if self.socket.buffered().is_empty() {
                 self.wait_for_request()?;
-                deadline = Instant::now() + limits.head;
+                deadline = Instant::now() + limits.head_timeout;
             }
-            if let Some(range) = scan.advance(self.wire.buffered(), limits)? {
+            if let Some(range) = scan.advance(self.socket.buffered(), limits)? {
                 let end = range.end;
-                let head = head::parse(&self.wire.buffered()[range])?;
-                self.wire.consume(end);
+                let head = request_head::parse(&self.socket.buffered()[range])?;
+                self.socket.consume(end);
                 return Ok(head);
             }
-            let length = self.wire.buffered().len();
+            let length = self.socket.buffered().len();
             if scan.skip_blank(length) {
-                self.wire.consume(length);
+                self.socket.consume(length);
                 continue;
             }
-            match self.wire.fill(deadline) {
+            match self.socket.fill(deadline) {
                 Ok(0) => return Err(ended_early()),
                 Ok(_) => {}
-                Err(error) => return Err(unread("head", limits.head, &error)),
+                Err(error) => return Err(unread("head", limits.head_timeout, &error)),
             }
         }
     }
 
     /// Rests until the first byte of a request.
     fn wait_for_request(&mut self) -> Result<(), Failure> {
-        self.wire.rest();
-        let resting = self.slot.rest(self.shared.age());
+        self.socket.shrink_buffer();
+        let resting = self.connection.set_idle(self.shared.age());
         if !resting || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
-        match self.wire.fill(Instant::now() + self.shared.limits.idle) {
-            Ok(1..) if self.slot.wake() => Ok(()),
+        match self
+            .socket
+            .fill(Instant::now() + self.shared.limits.idle_timeout)
+        {
+            Ok(1..) if self.connection.set_reading() => Ok(()),
             _ => Err(Failure::Gone),
         }
     }
@@ -126,18 +129,19 @@ impl<'a> Connection<'a> {
         let is_head = head.method == Method::Head;
         let keep_alive = head.keep_alive;
         let http_1_0 = head.version == (1, 0);
-        let (mut response, unread_body) = match self.judge(&head) {
+        let (mut response, unread_body) = match self.find_route(&head) {
             Ok(found) => (self.call(found, head)?, false),
             Err(response) => (response, head.framing != Framing::Empty),
         };
-        self.shared.router.word(&mut response);
+        self.shared.router.format_error(&mut response);
         let events = response.events.take().filter(|_| !is_head);
         let end = match events {
-            None => End::Length,
-            Some(_) if http_1_0 => End::Close,
-            Some(_) => End::Chunks,
+            None => BodyEnd::Length,
+            Some(_) if http_1_0 => BodyEnd::Close,
+            Some(_) => BodyEnd::Chunks,
         };
-        let goes_on = keep_alive && end != End::Close && !unread_body && !self.shared.is_stopping();
+        let goes_on =
+            keep_alive && end != BodyEnd::Close && !unread_body && !self.shared.is_stopping();
         let connection = match goes_on {
             false => Some("close"),
             true if http_1_0 => Some("keep-alive"),
@@ -148,24 +152,28 @@ impl<'a> Connection<'a> {
         }
         self.send(&response, is_head, connection)
             .map_err(|_| Failure::Gone)?;
-        if !goes_on && (unread_body || !self.wire.buffered().is_empty()) {
-            self.wire.linger(self.shared.limits.linger);
+        if !goes_on && (unread_body || !self.socket.buffered().is_empty()) {
+            self.socket.linger(self.shared.limits.linger_timeout);
         }
         Ok(goes_on)
     }
 
     /// Decides from the head alone whether a handler may be called, and which. The order is part of the
     /// contract: who has no key learns nothing, not even which paths exist.
-    fn judge(&self, head: &Head) -> Result<Found<'a>, Response> {
-        let Shared { router, guard, .. } = self.shared;
+    fn find_route(&self, head: &Head) -> Result<RouteMatch<'a>, Response> {
+        let ServerState {
+            router,
+            access_control,
+            ..
+        } = self.shared;
         let resource = router.find(&head.path);
         let access = resource.map_or(Access::Keyed, |resource| resource.access(&head.method));
         if let (Some(authority), true) = (&head.authority, access > Access::Public) {
-            guard.check_host(authority)?;
+            access_control.check_host(authority)?;
         }
         if access > Access::Public {
             for origin in find_headers(&head.headers, "Origin") {
-                guard.check_origin(origin)?;
+                access_control.check_origin(origin)?;
             }
         }
         let is_options = head.method == Method::Options;
@@ -173,8 +181,8 @@ impl<'a> Connection<'a> {
             return Err(preflight());
         }
         if access == Access::Keyed {
-            guard.check_key(find_header(&head.headers, "X-Secret-Key"))?;
-            self.slot.show_key();
+            access_control.check_key(find_header(&head.headers, "X-Secret-Key"))?;
+            self.connection.set_authenticated();
         }
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
@@ -198,18 +206,18 @@ impl<'a> Connection<'a> {
             let message = "This server meets no expectation but `100-continue`";
             return Err(Error::new(417, message).into());
         }
-        Ok(Found { resource, route })
+        Ok(RouteMatch { resource, route })
     }
 
     /// Reads the body and calls the handler.
-    fn call(&mut self, found: Found<'_>, head: Head) -> Result<Response, Failure> {
+    fn call(&mut self, found: RouteMatch<'_>, head: Head) -> Result<Response, Failure> {
         let params = found.resource.params(&head.path);
         let body = self.read_body(&head)?;
         let params = match params {
             Ok(params) => params,
             Err(error) => return Ok(error.into()),
         };
-        if !self.slot.handle() {
+        if !self.connection.set_handling() {
             return Err(Failure::Gone);
         }
         let request = Request {
@@ -219,8 +227,8 @@ impl<'a> Connection<'a> {
             query: head.query.as_deref().map(parse_query).unwrap_or_default(),
             headers: head.headers,
             body,
-            peer: self.slot.peer,
-            hang_up: HangUp(Arc::clone(&self.slot.stream)),
+            peer: self.connection.peer,
+            hang_up: HangUp(Arc::clone(&self.connection.stream)),
         };
         // A handler that panics may leave its own data half changed; the edge's is not touched by it.
         let outcome = catch_unwind(AssertUnwindSafe(|| (found.route.handler)(&request)));
@@ -245,18 +253,18 @@ impl<'a> Connection<'a> {
             return Ok(body);
         }
         // A client that has begun to send does not wait any more (RFC 9110 §10.1.1).
-        if head.expect == Expect::Continue && self.wire.buffered().is_empty() {
-            self.wire
-                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write)
+        if head.expect == Expect::Continue && self.socket.buffered().is_empty() {
+            self.socket
+                .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write_timeout)
                 .map_err(|_| Failure::Gone)?;
         }
-        let deadline = Instant::now() + limits.body;
+        let deadline = Instant::now() + limits.body_timeout;
         match head.framing {
             Framing::Sized(length) => {
                 let length = usize::try_from(length).map_err(|_| too_large())?;
-                self.wire
+                self.socket
                     .read_sized(length, deadline, &mut body)
-                    .map_err(|error| unread("body", limits.body, &error))?;
+                    .map_err(|error| unread("body", limits.body_timeout, &error))?;
             }
             _ => self.read_chunked(deadline, &mut body)?,
         }
@@ -265,17 +273,17 @@ impl<'a> Connection<'a> {
 
     fn read_chunked(&mut self, deadline: Instant, body: &mut Vec<u8>) -> Result<(), Failure> {
         let limits = &self.shared.limits;
-        let mut decoder = Chunked::new(limits.body_bytes);
+        let mut decoder = ChunkedDecoder::new(limits.max_body_bytes);
         loop {
-            let taken = decoder.decode(self.wire.buffered(), body)?;
-            self.wire.consume(taken);
+            let taken = decoder.decode(self.socket.buffered(), body)?;
+            self.socket.consume(taken);
             if decoder.is_done() {
                 return Ok(());
             }
-            match self.wire.fill(deadline) {
+            match self.socket.fill(deadline) {
                 Ok(0) => return Err(ended_early()),
                 Ok(_) => {}
-                Err(error) => return Err(unread("body", limits.body, &error)),
+                Err(error) => return Err(unread("body", limits.body_timeout, &error)),
             }
         }
     }
@@ -288,12 +296,13 @@ impl<'a> Connection<'a> {
         connection: Option<&str>,
     ) -> io::Result<()> {
         self.out.clear();
-        response.write_head(&mut self.out, connection, End::Length);
+        response.write_head(&mut self.out, connection, BodyEnd::Length);
         let body = match is_head || !response.has_body() {
             true => &[],
             false => response.body.as_slice(),
         };
-        self.wire.send(&self.out, body, self.shared.limits.write)
+        self.socket
+            .send(&self.out, body, self.shared.limits.write_timeout)
     }
 
     /// Sends the head of an event stream and lets its handler write the body; false if the connection
@@ -303,17 +312,22 @@ impl<'a> Connection<'a> {
         head: &Response,
         events: Events,
         connection: Option<&str>,
-        end: End,
+        end: BodyEnd,
     ) -> Result<bool, Failure> {
-        let limit = self.shared.limits.write;
+        let limit = self.shared.limits.write_timeout;
         self.out.clear();
         head.write_head(&mut self.out, connection, end);
-        self.wire
+        self.socket
             .send(&self.out, &[], limit)
             .map_err(|_| Failure::Gone)?;
-        let Slot { stream, peer, .. } = self.slot;
-        let mut stream =
-            EventStream::open(stream, *peer, end == End::Chunks, limit, events.keep_alive);
+        let SharedConnection { stream, peer, .. } = self.connection;
+        let mut stream = EventStream::open(
+            stream,
+            *peer,
+            end == BodyEnd::Chunks,
+            limit,
+            events.keep_alive,
+        );
         let outcome = catch_unwind(AssertUnwindSafe(|| (events.run)(&mut stream)));
         if let Err(panic) = outcome {
             // An end in the middle of the body tells the client that it is not whole.
@@ -325,11 +339,11 @@ impl<'a> Connection<'a> {
     }
 
     fn body_limit(&self) -> u64 {
-        self.shared.limits.body_bytes as u64
+        self.shared.limits.max_body_bytes as u64
     }
 }
 
-struct Found<'a> {
+struct RouteMatch<'a> {
     resource: &'a Resource,
     route: &'a Route,
 }

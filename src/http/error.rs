@@ -68,7 +68,7 @@ impl From<Error> for Response {
         let mut response = Response::bytes("application/json", body.into_bytes());
         response.status = error.status;
         response.headers.extend(error.headers);
-        response.refusal = Some(error.message);
+        response.error_message = Some(error.message);
         response
     }
 }

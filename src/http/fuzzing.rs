@@ -1,9 +1,9 @@
 //! What a fuzzer checks of the edge: heads, chunked bodies, JSON bodies.
 
-use super::body::Chunked;
-use super::head::{self, Framing, Head, Scan};
+use super::chunked::ChunkedDecoder;
+use super::request_head::{self, Framing, Head, HeadScanner};
 use super::router::Access;
-use super::{Guard, Limits, Method, Response, Router, json, request};
+use super::{AccessControl, Limits, Method, Response, Router, json_body, request};
 use crate::fuzzing::{cuts, depth_of, parts};
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,8 +13,8 @@ use std::ops::Range;
 pub(crate) fn head(input: &[u8]) {
     // Small, so that they are met.
     let limits = Limits {
-        head_bytes: 2 << 10,
-        headers: 12,
+        max_head_bytes: 2 << 10,
+        max_headers: 12,
         ..Limits::default()
     };
     let found = cuts(input).map(|pieces| scan(&pieces, &limits));
@@ -22,15 +22,16 @@ pub(crate) fn head(input: &[u8]) {
     assert_eq!(found[0], found[2], "cut often");
     let Ok(Some(range)) = &found[0] else { return };
     // Beside the line that ends it.
-    assert!(range.len() <= limits.head_bytes + 2);
+    assert!(range.len() <= limits.max_head_bytes + 2);
     let bytes = &input[range.clone()];
-    let Ok(head) = head::parse(bytes) else {
+    let Ok(head) = request_head::parse(bytes) else {
         return;
     };
     framing_is_beyond_doubt(bytes, &head);
     target_is_safe(&head);
     if let Some(text) = written(bytes, &head) {
-        let again = head::parse(text.as_bytes()).expect("what was read can be written and read");
+        let again =
+            request_head::parse(text.as_bytes()).expect("what was read can be written and read");
         assert_eq!(again.path, head.path);
         assert_eq!(again.query, head.query);
         assert_eq!(again.framing, head.framing);
@@ -40,7 +41,7 @@ pub(crate) fn head(input: &[u8]) {
 }
 
 fn scan(pieces: &[&[u8]], limits: &Limits) -> Result<Option<Range<usize>>, u16> {
-    let (mut scan, mut arrived) = (Scan::default(), Vec::new());
+    let (mut scan, mut arrived) = (HeadScanner::default(), Vec::new());
     for piece in pieces {
         arrived.extend_from_slice(piece);
         let found = scan.advance(&arrived, limits);
@@ -100,9 +101,10 @@ fn target_is_safe(head: &Head) {
         assert!(name.len() + value.len() <= 3 * query.len());
     }
     if let Some(authority) = &head.authority {
-        let guard = Guard::new(None, vec!["ours.example".to_owned()]).own_pages_only();
+        let access_control =
+            AccessControl::new(None, vec!["ours.example".to_owned()]).local_origins_only();
         // Only what is this server's in the eyes of any browser.
-        if guard.check_host(authority).is_ok() {
+        if access_control.check_host(authority).is_ok() {
             let lower = authority.to_ascii_lowercase();
             let is_address = |c: char| c.is_ascii_hexdigit() || ".:[]".contains(c);
             assert!(
@@ -112,7 +114,7 @@ fn target_is_safe(head: &Head) {
                 "{authority:?}"
             );
         }
-        let _ = guard.check_origin(&format!("http://{authority}"));
+        let _ = access_control.check_origin(&format!("http://{authority}"));
     }
     let router = Router::new()
         .get("/a/{id}/b", Access::Keyed, |_| Ok(Response::json(&())))
@@ -167,7 +169,7 @@ pub(crate) fn chunked(input: &[u8]) {
 
 /// The body, how many bytes belong to it, and whether it has ended.
 fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<u8>, usize, bool), u16> {
-    let (mut decoder, mut body, mut taken) = (Chunked::new(limit), Vec::new(), 0);
+    let (mut decoder, mut body, mut taken) = (ChunkedDecoder::new(limit), Vec::new(), 0);
     for piece in pieces {
         let decoded = decoder.decode(piece, &mut body);
         taken += decoded.map_err(|error| error.status.0)?;
@@ -204,7 +206,7 @@ enum Kind {
 pub(crate) fn json_body(input: &[u8]) {
     const TYPE: Option<&str> = Some("application/json; charset=utf-8");
     let strict: Result<Value, _> = serde_json::from_slice(input);
-    let read = json::decode::<Value>(TYPE, input);
+    let read = json_body::decode::<Value>(TYPE, input);
     match (&strict, &read) {
         (Ok(strict), Ok(read)) => {
             assert_eq!(strict, read);
@@ -219,7 +221,7 @@ pub(crate) fn json_body(input: &[u8]) {
             assert!(error.message.len() < 500 + 4 * input.len());
         }
     }
-    if let Err(error) = json::decode::<Shape>(TYPE, input) {
+    if let Err(error) = json_body::decode::<Shape>(TYPE, input) {
         assert!(matches!(error.status.0, 400 | 422));
     }
     for levels in [0, 1, 2, 5, 20] {
@@ -227,7 +229,7 @@ pub(crate) fn json_body(input: &[u8]) {
         assert_eq!(is_deeper, depth(input) > levels);
     }
     let [content_type] = parts(input).map(String::from_utf8_lossy);
-    let _ = json::check_type(Some(&content_type));
+    let _ = json_body::check_type(Some(&content_type));
 }
 
 /// How deep a text is nested, byte by byte.

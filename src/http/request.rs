@@ -8,7 +8,7 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 use tiny_http::{Header, Method};
 
-use super::{Error, json};
+use super::{Error, json_body};
 use crate::sys;
 
 /// One request with its whole body.
@@ -64,12 +64,12 @@ impl Request {
     /// Errs with 415 if `Content-Type` is not JSON, 400 if the body is not JSON, 422 if it has another
     /// shape than `T`; the message says where.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        json::decode(self.header("Content-Type"), &self.body)
+        json_body::decode(self.header("Content-Type"), &self.body)
     }
 
     /// Errs with 415 if `Content-Type` is not JSON.
     pub fn expect_json(&self) -> Result<(), Error> {
-        json::check_type(self.header("Content-Type"))
+        json_body::check_type(self.header("Content-Type"))
     }
 
     /// Whether the client has closed the connection. Costs one system call.
@@ -109,7 +109,7 @@ impl HangUp {
 
 /// The value of the first of `headers` called `name`, in any case.
 pub(super) fn find_header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
-    let found = headers.iter().find(|header| is_called(header, name));
+    let found = headers.iter().find(|header| has_name(header, name));
     found.map(|header| header.value.as_str())
 }
 
@@ -118,11 +118,11 @@ pub(super) fn find_headers<'a>(
     headers: &'a [Header],
     name: &'static str,
 ) -> impl Iterator<Item = &'a str> {
-    let found = headers.iter().filter(|header| is_called(header, name));
+    let found = headers.iter().filter(|header| has_name(header, name));
     found.map(|header| header.value.as_str())
 }
 
-fn is_called(header: &Header, name: &str) -> bool {
+fn has_name(header: &Header, name: &str) -> bool {
     header.field.as_str().as_str().eq_ignore_ascii_case(name)
 }
 

@@ -20,12 +20,12 @@ pub struct Response {
     /// What writes the body instead, if it is an event stream.
     pub(super) events: Option<Events>,
     /// The sentence that the body says, if it refuses the request.
-    pub(super) refusal: Option<String>,
+    pub(super) error_message: Option<String>,
 }
 
 /// How a client finds the end of a body (RFC 9112 §6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum BodyEnd {
     /// Its length is known.
     Length,
     /// It comes in chunks.
@@ -47,7 +47,7 @@ impl fmt::Debug for Events {
 }
 
 /// The fields that the edge alone writes (RFC 9112 §6, §9.6).
-const OWN: [&str; 5] = [
+const RESERVED_FIELDS: [&str; 5] = [
     "Date",
     "Connection",
     "Content-Length",
@@ -63,7 +63,7 @@ impl Response {
             headers: Vec::new(),
             body: Vec::new(),
             events: None,
-            refusal: None,
+            error_message: None,
         }
     }
 
@@ -125,7 +125,7 @@ impl Response {
 
     /// Writes the status line and the header fields with the empty line that ends them, for a body of
     /// `self.body.len()` bytes or one that ends otherwise, with `connection` as the `Connection` field.
-    pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>, end: End) {
+    pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>, end: BodyEnd) {
         let StatusCode(status) = self.status;
         let reason = self.status.default_reason_phrase();
         line(out, &["HTTP/1.1 ", &status.to_string(), " ", reason]);
@@ -133,17 +133,20 @@ impl Response {
         line(out, &["Date: ", &date]);
         for header in &self.headers {
             let name = header.field.as_str().as_str();
-            if !OWN.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            if !RESERVED_FIELDS
+                .iter()
+                .any(|own| own.eq_ignore_ascii_case(name))
+            {
                 line(out, &[name, ": ", header.value.as_str()]);
             }
         }
         line(out, &["Access-Control-Allow-Origin: *"]);
         match end {
-            End::Length if self.has_body() => {
+            BodyEnd::Length if self.has_body() => {
                 line(out, &["Content-Length: ", &self.body.len().to_string()]);
             }
-            End::Chunks => line(out, &["Transfer-Encoding: chunked"]),
-            End::Length | End::Close => {}
+            BodyEnd::Chunks => line(out, &["Transfer-Encoding: chunked"]),
+            BodyEnd::Length | BodyEnd::Close => {}
         }
         if let Some(connection) = connection {
             line(out, &["Connection: ", connection]);
@@ -177,7 +180,7 @@ mod tests {
 
     fn head(response: &Response) -> String {
         let mut out = Vec::new();
-        response.write_head(&mut out, None, End::Length);
+        response.write_head(&mut out, None, BodyEnd::Length);
         String::from_utf8(out).unwrap()
     }
 

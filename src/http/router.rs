@@ -30,11 +30,11 @@ type Handler = Box<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
 pub struct Router {
     // Those with fewer parameters come first, so that the first match is the most literal one.
     resources: Vec<Resource>,
-    refusals: Option<Refusals>,
+    error_format: Option<ErrorFormat>,
 }
 
 /// Writes the JSON that refuses a request, from the status and one sentence.
-pub type Refusals = fn(u16, &str) -> Vec<u8>;
+pub type ErrorFormat = fn(u16, &str) -> Vec<u8>;
 
 /// The routes of one pattern.
 pub(super) struct Resource {
@@ -115,15 +115,15 @@ impl Router {
     }
 
     /// Refuses in this form instead of `{"message": …}`, also what never comes to a route.
-    pub fn refusals(mut self, form: Refusals) -> Router {
-        self.refusals = Some(form);
+    pub fn error_format(mut self, form: ErrorFormat) -> Router {
+        self.error_format = Some(form);
         self
     }
 
-    /// Gives a refusal the form that is wanted.
-    pub(super) fn word(&self, response: &mut Response) {
-        if let (Some(form), Some(refusal)) = (self.refusals, &response.refusal) {
-            response.body = form(response.status.0, refusal);
+    /// Gives a error_message the form that is wanted.
+    pub(super) fn format_error(&self, response: &mut Response) {
+        if let (Some(form), Some(error_message)) = (self.error_format, &response.error_message) {
+            response.body = form(response.status.0, error_message);
         }
     }
 

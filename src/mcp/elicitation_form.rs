@@ -198,7 +198,7 @@ fn is_date_time(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any::{self, always};
+    use crate::property_testing::{any_json, any_text, check, vec_of};
     use arbtest::arbitrary::Unstructured;
     use serde_json::json;
 
@@ -336,8 +336,8 @@ mod tests {
             "date",
             "a@b",
         ];
-        always(|u| {
-            let of = |u: &mut Unstructured<'_>| any::json(u, &WORDS, 3);
+        check(|u| {
+            let of = |u: &mut Unstructured<'_>| any_json(u, &WORDS, 3);
             let (mut schema, answer) = (of(u)?, of(u)?);
             let Value::Object(answer) = answer else {
                 return Ok(());
@@ -345,9 +345,9 @@ mod tests {
             if u.ratio(1, 2)? {
                 let mut names: Vec<String> = answer.keys().cloned().collect();
                 names.extend(WORDS.map(str::to_owned));
-                let properties = any::several(u, 4, |u| {
+                let properties = vec_of(u, 4, |u| {
                     let name = u.choose(&names)?.clone();
-                    let mut property = any::json(u, &WORDS, 3)?;
+                    let mut property = any_json(u, &WORDS, 3)?;
                     if u.ratio(1, 2)? {
                         property = json!({"type": u.choose(&WORDS)?, "default": property});
                     }
@@ -356,7 +356,7 @@ mod tests {
                 let properties: Map<String, Value> = properties.into_iter().collect();
                 schema = json!({"properties": properties});
                 if u.ratio(1, 4)? {
-                    schema["required"] = json!([any::text(u)?]);
+                    schema["required"] = json!([any_text(u)?]);
                 }
             }
             match complete(&schema, answer.clone()) {

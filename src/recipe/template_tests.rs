@@ -1,5 +1,5 @@
 use super::*;
-use crate::sys::counted::most_held;
+use crate::sys::counting_allocator::peak_bytes;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -139,7 +139,7 @@ fn hostile_templates_are_refused_at_once() {
     let mut most = 0;
     for template in &templates {
         let start = Instant::now();
-        let held = most_held(|| filled(template, &[("v", &value)]));
+        let held = peak_bytes(|| filled(template, &[("v", &value)]));
         most = most.max(held);
         let made = filled(template, &[("v", &value)]);
         let shown: String = template.chars().take(60).collect();

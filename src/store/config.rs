@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use yaml_serde::{Mapping, Value as Yaml};
 
-use super::document::Document;
+use super::yaml_file::YamlFile;
 use super::{Env, Error, Paths, Result, env_override, parse_env_value, process_env, yaml};
 
 const EXTENSIONS: &str = "extensions";
@@ -21,7 +21,7 @@ const EXTENSIONS: &str = "extensions";
 /// Clones share the file and what is known of it.
 #[derive(Clone)]
 pub struct Config {
-    document: Arc<Document>,
+    file: Arc<YamlFile>,
     env: Arc<Env>,
 }
 
@@ -43,14 +43,14 @@ impl Config {
     /// The file `path`, with the variables of `env` overriding it.
     pub fn with_env(path: PathBuf, env: Env) -> Self {
         Self {
-            document: Arc::new(Document::new(path)),
+            file: Arc::new(YamlFile::new(path)),
             env: Arc::new(env),
         }
     }
 
     /// Where the file is, or would be.
     pub fn path(&self) -> &Path {
-        self.document.path()
+        self.file.path()
     }
 
     /// The value of `key`: of the variable of that name, else of that name in upper case, else of
@@ -62,7 +62,7 @@ impl Config {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(parse_env_value(&text)));
         }
-        Ok(self.document.load()?.get(key).map(yaml::to_json))
+        Ok(self.file.load()?.get(key).map(yaml::to_json))
     }
 
     /// Everything in the file, without the environment.
@@ -70,7 +70,7 @@ impl Config {
     /// # Errors
     /// As [`Config::get`].
     pub fn all(&self) -> Result<Map<String, Value>> {
-        Ok(yaml::to_json_object(&*self.document.load()?))
+        Ok(yaml::to_json_object(&*self.file.load()?))
     }
 
     /// Sets `key`, in its place if it is there and else at the end.
@@ -114,7 +114,7 @@ impl Config {
     /// would not, [`Error::Locked`] and [`Error::Changing`] when others are in the way,
     /// [`Error::Io`], and what `change` says. The file then is as it was.
     pub fn edit<R>(&self, change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
-        self.document.edit(change)
+        self.file.edit(change)
     }
 
     /// Copies the file to `config.yaml.bak` and tells where that is; `None` if there is no file.
@@ -122,7 +122,7 @@ impl Config {
     /// # Errors
     /// As [`Config::edit`]; a file that does not parse is not copied.
     pub fn back_up(&self) -> Result<Option<PathBuf>> {
-        self.document.back_up()
+        self.file.back_up()
     }
 
     /// The entries under `extensions:`.
@@ -130,7 +130,7 @@ impl Config {
     /// # Errors
     /// As [`Config::get`].
     pub fn extensions(&self) -> Result<Extensions> {
-        let root = self.document.load()?;
+        let root = self.file.load()?;
         let mut found = Extensions::default();
         let section = match root.get(EXTENSIONS) {
             None | Some(Yaml::Null) => return Ok(found),
@@ -165,7 +165,7 @@ impl Config {
             }
             match section {
                 Yaml::Mapping(section) => Ok(section.insert(key.into(), entry.clone()).is_some()),
-                _ => Err(self.odd_extensions()),
+                _ => Err(self.invalid_extensions()),
             }
         })
     }
@@ -178,11 +178,11 @@ impl Config {
         self.edit(|root| match root.get_mut(EXTENSIONS) {
             None | Some(Yaml::Null) => Ok(false),
             Some(Yaml::Mapping(section)) => Ok(section.shift_remove(key).is_some()),
-            Some(_) => Err(self.odd_extensions()),
+            Some(_) => Err(self.invalid_extensions()),
         })
     }
 
-    fn odd_extensions(&self) -> Error {
+    fn invalid_extensions(&self) -> Error {
         Error::broken(
             self.path(),
             "`extensions` is not a mapping of names to entries",

@@ -37,7 +37,7 @@ pub enum Error {
         waited: Duration,
     },
     /// A turn of the session is under way.
-    AtWork {
+    TurnInProgress {
         /// In which process; `None` if it is this one.
         holder: Option<String>,
     },
@@ -117,10 +117,10 @@ impl fmt::Display for Error {
                 path.display(),
                 waited.as_secs()
             ),
-            Self::AtWork { holder: None } => f.write_str(
+            Self::TurnInProgress { holder: None } => f.write_str(
                 "this session is still busy with the message before; wait for its end, or cancel it",
             ),
-            Self::AtWork {
+            Self::TurnInProgress {
                 holder: Some(holder),
             } => write!(
                 f,

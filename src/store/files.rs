@@ -140,7 +140,7 @@ pub(super) fn retry<T>(wait: Duration, mut attempt: impl FnMut() -> Result<T>) -
     let mut pause = Duration::from_micros(100);
     loop {
         match attempt() {
-            Err(Error::Locked { .. } | Error::AtWork { .. }) if start.elapsed() < wait => {}
+            Err(Error::Locked { .. } | Error::TurnInProgress { .. }) if start.elapsed() < wait => {}
             result => return result,
         }
         std::thread::sleep(pause);

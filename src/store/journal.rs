@@ -187,7 +187,7 @@ impl Journal {
             }
         }
         lines.push(b'\n');
-        match lines.len() - start > LINE {
+        match lines.len() - start > MAX_LINE {
             true => Err(Error::io("write", &self.path)(too_long())),
             false => Ok(()),
         }
@@ -248,7 +248,7 @@ impl Journal {
             return Ok(known.is_some());
         };
         let io_error = |error| Error::io("read", &self.path)(error);
-        mend(&mut file).map_err(Error::io("mend", &self.path))?;
+        truncate_torn_line(&mut file).map_err(Error::io("mend", &self.path))?;
         // Before it is read: whoever writes without the lock is noticed next time.
         let stamp = file.metadata().and_then(|it| Stamp::of(&it));
         let stamp = stamp.map_err(io_error)?;
@@ -272,8 +272,12 @@ impl Journal {
             return Err(not_json(&self.path, &mut file, at, &error));
         }
         let changed = known.is_none_or(|place| place.end != end) || start == 0;
-        let seam = seam(&mut file, end).map_err(io_error)?;
-        self.place = Some(Place { stamp, end, seam });
+        let preceding = read_preceding(&mut file, end).map_err(io_error)?;
+        self.place = Some(Place {
+            stamp,
+            end,
+            preceding,
+        });
         self.file = Some(file);
         Ok(changed)
     }
@@ -296,28 +300,32 @@ struct Place {
     stamp: Stamp,
     end: u64,
     /// What precedes `end`, to recognize a file that was replaced rather than appended to.
-    seam: [u8; SEAM],
+    preceding: [u8; PRECEDING_BYTES],
 }
 
-const SEAM: usize = 64;
+const PRECEDING_BYTES: usize = 64;
 /// The longest line. The largest that comes about is a conversation in one order, whose size the
 /// largest request bounds; a longer one is no journal, and reading it would take all memory.
-const LINE: usize = 256 << 20;
+const MAX_LINE: usize = 256 << 20;
 
 impl Place {
     /// The place `end` in `file`, where `last` was written.
     fn after(file: &mut File, end: u64, last: &[u8]) -> io::Result<Self> {
-        let seam = match last.last_chunk() {
-            Some(seam) => *seam,
-            None => seam(file, end)?,
+        let preceding = match last.last_chunk() {
+            Some(preceding) => *preceding,
+            None => read_preceding(file, end)?,
         };
         let stamp = Stamp::of(&file.metadata()?)?;
-        Ok(Place { stamp, end, seam })
+        Ok(Place {
+            stamp,
+            end,
+            preceding,
+        })
     }
 
     fn is_in(&self, file: &mut File) -> io::Result<bool> {
         let len = file.metadata()?.len();
-        Ok(self.end <= len && seam(file, self.end)? == self.seam)
+        Ok(self.end <= len && read_preceding(file, self.end)? == self.preceding)
     }
 }
 
@@ -400,13 +408,17 @@ pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
         };
         let stamp = Stamp::of(&file.metadata()?)?;
         let (end, tail) = scan(&mut file, start, |line, _| {
-            messages = tally(line, messages);
+            messages = count_own_line(line, messages);
             true
         })?;
-        let seam = seam(&mut file, end)?;
+        let preceding = read_preceding(&mut file, end)?;
         Ok(Count {
-            place: Place { stamp, end, seam },
-            messages: tally_unknown(&tail, messages),
+            place: Place {
+                stamp,
+                end,
+                preceding,
+            },
+            messages: count_line(&tail, messages),
             in_lines: messages,
         })
     };
@@ -414,7 +426,7 @@ pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
 }
 
 /// How many messages there are after `line`, which a newline ended, when there were `before`.
-fn tally(line: &[u8], before: usize) -> usize {
+fn count_own_line(line: &[u8], before: usize) -> usize {
     // What this program writes is told by its beginning and its end, without reading all of it.
     let ends = [
         b"\"agentVisible\":true}}".as_slice(),
@@ -422,12 +434,12 @@ fn tally(line: &[u8], before: usize) -> usize {
     ];
     match line.starts_with(b"{\"id\":") && ends.iter().any(|end| line.ends_with(end)) {
         true => before + 1,
-        false => tally_unknown(line, before),
+        false => count_line(line, before),
     }
 }
 
-/// As [`tally`], also for a line that may be torn.
-fn tally_unknown(line: &[u8], before: usize) -> usize {
+/// As [`count_own_line`], also for a line that may be torn.
+fn count_line(line: &[u8], before: usize) -> usize {
     match read_line(line) {
         Ok(Line::Message(_)) => before + 1,
         Ok(Line::Clear(messages)) => messages.len(),
@@ -505,8 +517,9 @@ fn scan(
     let (mut at, mut line) = (start, Vec::new());
     loop {
         line.clear();
-        let len = (Read::by_ref(&mut reader).take(LINE as u64 + 1)).read_until(b'\n', &mut line)?;
-        if len > LINE {
+        let len =
+            (Read::by_ref(&mut reader).take(MAX_LINE as u64 + 1)).read_until(b'\n', &mut line)?;
+        if len > MAX_LINE {
             return Err(too_long());
         }
         match line.split_last() {
@@ -518,12 +531,12 @@ fn scan(
 }
 
 fn too_long() -> io::Error {
-    let reason = format!("a line is longer than {} MiB", LINE >> 20);
+    let reason = format!("a line is longer than {} MiB", MAX_LINE >> 20);
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 /// Makes `file` end with a whole line.
-fn mend(file: &mut File) -> io::Result<()> {
+fn truncate_torn_line(file: &mut File) -> io::Result<()> {
     let len = file.metadata()?.len();
     if len == 0 {
         return Ok(());
@@ -554,9 +567,9 @@ fn open(path: &Path, create: bool) -> Result<Option<File>> {
 }
 
 /// The bytes of `file` before `end`; fewer than there is room for only at its beginning.
-fn seam(file: &mut File, end: u64) -> io::Result<[u8; SEAM]> {
-    let start = end.saturating_sub(SEAM as u64);
-    let mut bytes = [0; SEAM];
+fn read_preceding(file: &mut File, end: u64) -> io::Result<[u8; PRECEDING_BYTES]> {
+    let start = end.saturating_sub(PRECEDING_BYTES as u64);
+    let mut bytes = [0; PRECEDING_BYTES];
     file.seek(SeekFrom::Start(start))?;
     file.read_exact(&mut bytes[..(end - start) as usize])?;
     Ok(bytes)

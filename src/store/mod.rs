@@ -5,31 +5,31 @@
 //! overwritten.
 
 mod config;
-mod document;
 mod error;
 pub mod files;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod journal;
-mod known;
 mod paths;
 mod permissions;
 mod search;
 mod secrets;
+mod session_cache;
 mod sessions;
 mod turn_lock;
 mod yaml;
+mod yaml_file;
 
 pub use config::{Config, Extensions};
-pub use document::{object_in_yaml, read_object};
 pub use error::{Error, Result};
 pub use journal::Journal;
 pub use paths::{Os, Paths};
-pub use permissions::{Level, Permissions};
+pub use permissions::{PermissionLevel, Permissions};
 pub use search::Query;
 pub use secrets::{Secret, Secrets, mask};
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
+pub use yaml_file::{parse_yaml_object, read_object};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

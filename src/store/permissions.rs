@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use yaml_serde::{Mapping, Value as Yaml};
 
-use super::document::Document;
+use super::yaml_file::YamlFile;
 use super::{Error, Paths, Result};
 
 /// The section with what a person has decided.
@@ -15,7 +15,7 @@ const USER: &str = "user";
 /// What a person has decided about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Level {
+pub enum PermissionLevel {
     /// It runs.
     AlwaysAllow,
     /// It runs when the person agrees.
@@ -24,16 +24,20 @@ pub enum Level {
     NeverAllow,
 }
 
-impl Level {
+impl PermissionLevel {
     /// Strictest first: what is in several lists is in the first of them.
-    const ALL: [Level; 3] = [Level::NeverAllow, Level::AskBefore, Level::AlwaysAllow];
+    const ALL: [PermissionLevel; 3] = [
+        PermissionLevel::NeverAllow,
+        PermissionLevel::AskBefore,
+        PermissionLevel::AlwaysAllow,
+    ];
 
     /// The name of its list in the file, which is its name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Level::AlwaysAllow => "always_allow",
-            Level::AskBefore => "ask_before",
-            Level::NeverAllow => "never_allow",
+            PermissionLevel::AlwaysAllow => "always_allow",
+            PermissionLevel::AskBefore => "ask_before",
+            PermissionLevel::NeverAllow => "never_allow",
         }
     }
 }
@@ -43,20 +47,20 @@ impl Level {
 /// Read anew whenever it changes; a rewrite keeps every section and key that it does not concern.
 #[derive(Debug)]
 pub struct Permissions {
-    document: Document,
+    file: YamlFile,
 }
 
 impl Permissions {
     /// The `permission.yaml` of `paths`.
     pub fn new(paths: &Paths) -> Self {
         Self {
-            document: Document::new(paths.config.join("permission.yaml")),
+            file: YamlFile::new(paths.config.join("permission.yaml")),
         }
     }
 
     /// Where the file is, or would be.
     pub fn path(&self) -> &Path {
-        self.document.path()
+        self.file.path()
     }
 
     /// What was decided about `tool`, named `extension__tool`; the strictest where it is in several
@@ -65,12 +69,12 @@ impl Permissions {
     /// # Errors
     /// [`Error::Broken`] when the file does not parse or the section is not made of lists, which is
     /// no leave to run anything, [`Error::Io`] when it cannot be read.
-    pub fn level(&self, tool: &str) -> Result<Option<Level>> {
-        let root = self.document.load()?;
+    pub fn level(&self, tool: &str) -> Result<Option<PermissionLevel>> {
+        let root = self.file.load()?;
         let Some(section) = self.section(&root)? else {
             return Ok(None);
         };
-        for level in Level::ALL {
+        for level in PermissionLevel::ALL {
             if self.list(section, level)?.iter().any(|it| it == tool) {
                 return Ok(Some(level));
             }
@@ -82,13 +86,13 @@ impl Permissions {
     ///
     /// # Errors
     /// As [`Permissions::level`].
-    pub fn all(&self) -> Result<HashMap<String, Level>> {
-        let root = self.document.load()?;
+    pub fn all(&self) -> Result<HashMap<String, PermissionLevel>> {
+        let root = self.file.load()?;
         let mut all = HashMap::new();
         let Some(section) = self.section(&root)? else {
             return Ok(all);
         };
-        for level in Level::ALL {
+        for level in PermissionLevel::ALL {
             let tools = self.list(section, level)?.iter().filter_map(Yaml::as_str);
             for tool in tools {
                 all.entry(tool.to_owned()).or_insert(level);
@@ -101,7 +105,7 @@ impl Permissions {
     ///
     /// # Errors
     /// As [`Permissions::set_all`].
-    pub fn set(&self, tool: &str, level: Level) -> Result<()> {
+    pub fn set(&self, tool: &str, level: PermissionLevel) -> Result<()> {
         self.set_all(&[(tool, level)])
     }
 
@@ -109,17 +113,17 @@ impl Permissions {
     ///
     /// # Errors
     /// As [`super::Config::edit`]; the file then is as it was.
-    pub fn set_all(&self, decisions: &[(&str, Level)]) -> Result<()> {
+    pub fn set_all(&self, decisions: &[(&str, PermissionLevel)]) -> Result<()> {
         if decisions.is_empty() {
             return Ok(());
         }
-        self.document.edit(|root| {
+        self.file.edit(|root| {
             let section = root.entry(USER.into()).or_insert(Yaml::Null);
             if section.is_null() {
                 *section = Mapping::new().into();
             }
             let Yaml::Mapping(section) = section else {
-                return Err(self.odd(USER));
+                return Err(self.invalid(USER));
             };
             for (tool, wanted) in decisions {
                 self.decide(section, tool, *wanted)?;
@@ -129,8 +133,12 @@ impl Permissions {
     }
 
     /// All three lists are written, empty ones too: Goose does not read a section without one.
-    fn decide(&self, section: &mut Mapping, tool: &str, wanted: Level) -> Result<()> {
-        for level in [Level::AlwaysAllow, Level::AskBefore, Level::NeverAllow] {
+    fn decide(&self, section: &mut Mapping, tool: &str, wanted: PermissionLevel) -> Result<()> {
+        for level in [
+            PermissionLevel::AlwaysAllow,
+            PermissionLevel::AskBefore,
+            PermissionLevel::NeverAllow,
+        ] {
             let before = self.list(section, level)?;
             let mut after: Vec<Yaml> = before.iter().filter(|it| *it != tool).cloned().collect();
             if level == wanted {
@@ -148,19 +156,19 @@ impl Permissions {
         match root.get(USER) {
             None | Some(Yaml::Null) => Ok(None),
             Some(Yaml::Mapping(section)) => Ok(Some(section)),
-            Some(_) => Err(self.odd(USER)),
+            Some(_) => Err(self.invalid(USER)),
         }
     }
 
-    fn list<'a>(&self, section: &'a Mapping, level: Level) -> Result<&'a [Yaml]> {
+    fn list<'a>(&self, section: &'a Mapping, level: PermissionLevel) -> Result<&'a [Yaml]> {
         match section.get(level.as_str()) {
             None | Some(Yaml::Null) => Ok(&[]),
             Some(Yaml::Sequence(tools)) => Ok(tools),
-            Some(_) => Err(self.odd(level.as_str())),
+            Some(_) => Err(self.invalid(level.as_str())),
         }
     }
 
-    fn odd(&self, what: &str) -> Error {
+    fn invalid(&self, what: &str) -> Error {
         let expected = match what {
             USER => "a mapping of levels to lists of tools",
             _ => "a list of tools",
@@ -208,7 +216,11 @@ mod tests {
         let place = Place::new("decision");
         let permissions = place.permissions();
         assert_eq!(permissions.level("a__b").unwrap(), None);
-        for level in [Level::AskBefore, Level::AlwaysAllow, Level::NeverAllow] {
+        for level in [
+            PermissionLevel::AskBefore,
+            PermissionLevel::AlwaysAllow,
+            PermissionLevel::NeverAllow,
+        ] {
             permissions.set("a__b", level).unwrap();
             assert_eq!(permissions.level("a__b").unwrap(), Some(level));
             assert_eq!(place.text().matches("a__b").count(), 1, "{}", place.text());
@@ -228,7 +240,9 @@ mod tests {
         );
         let permissions = place.permissions();
         assert_eq!(permissions.level("x__y").unwrap(), None);
-        permissions.set("a__b", Level::NeverAllow).unwrap();
+        permissions
+            .set("a__b", PermissionLevel::NeverAllow)
+            .unwrap();
         assert_eq!(
             place.text(),
             "smart_approve:\n  always_allow:\n  - x__y\nuser:\n  note: mine\n  always_allow:\n  - k__l\n  - 7\n  \
@@ -241,10 +255,19 @@ mod tests {
         let place = Place::new("strictest");
         place.says("user:\n  always_allow: [a, b]\n  ask_before: [a, b]\n  never_allow: [a]\n");
         let permissions = place.permissions();
-        assert_eq!(permissions.level("a").unwrap(), Some(Level::NeverAllow));
-        assert_eq!(permissions.level("b").unwrap(), Some(Level::AskBefore));
+        assert_eq!(
+            permissions.level("a").unwrap(),
+            Some(PermissionLevel::NeverAllow)
+        );
+        assert_eq!(
+            permissions.level("b").unwrap(),
+            Some(PermissionLevel::AskBefore)
+        );
         let all = permissions.all().unwrap();
-        assert_eq!((all["a"], all["b"]), (Level::NeverAllow, Level::AskBefore));
+        assert_eq!(
+            (all["a"], all["b"]),
+            (PermissionLevel::NeverAllow, PermissionLevel::AskBefore)
+        );
     }
 
     #[test]
@@ -260,7 +283,10 @@ mod tests {
             let permissions = place.permissions();
             assert!(permissions.level("a").is_err(), "{odd}");
             assert!(permissions.all().is_err(), "{odd}");
-            assert!(permissions.set("a", Level::AlwaysAllow).is_err(), "{odd}");
+            assert!(
+                permissions.set("a", PermissionLevel::AlwaysAllow).is_err(),
+                "{odd}"
+            );
             assert_eq!(place.text(), odd);
         }
     }

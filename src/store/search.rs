@@ -10,7 +10,7 @@ use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 
 /// A search that takes longer ends with what it has found.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is searched for.
 #[derive(Debug)]
@@ -62,14 +62,14 @@ impl Sessions {
             if found.len() >= query.limit || cancel.is_cancelled() {
                 break;
             }
-            if start.elapsed() > PATIENCE {
-                log::warn!("a search was ended after {} s", PATIENCE.as_secs());
+            if start.elapsed() > TIMEOUT {
+                log::warn!("a search was ended after {} s", TIMEOUT.as_secs());
                 break;
             }
             if !session.is_listed() || !query.is_in_time(&session) {
                 continue;
             }
-            match self.speaks_of(&session, &query.words, start + PATIENCE) {
+            match self.contains_words(&session, &query.words, start + TIMEOUT) {
                 Ok(true) => found.push(session),
                 Ok(false) => {}
                 Err(error) => log::warn!("left out of a search: {error}"),
@@ -78,7 +78,7 @@ impl Sessions {
         Ok(found)
     }
 
-    fn speaks_of(&self, session: &Session, words: &[String], until: Instant) -> Result<bool> {
+    fn contains_words(&self, session: &Session, words: &[String], until: Instant) -> Result<bool> {
         let name = session.name.to_lowercase();
         let unnamed: Vec<_> = words.iter().filter(|word| !name.contains(*word)).collect();
         let mut missing = unnamed.clone();

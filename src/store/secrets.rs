@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
-use super::document::Document;
+use super::yaml_file::YamlFile;
 use crate::sys::lock;
 
 use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml};
@@ -17,7 +17,7 @@ use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml
 ///
 /// It is shared like [`super::Config`], but never copied to a backup, and no message quotes it.
 pub struct Secrets {
-    document: Document,
+    file: YamlFile,
     env: Env,
     /// Variables of the environment that extensions have asked for, in upper case.
     asked: Mutex<HashSet<String>>,
@@ -90,7 +90,7 @@ impl Secrets {
     /// The file `path`, with the variables of `env` overriding it.
     pub fn with_env(path: PathBuf, env: Env) -> Self {
         Self {
-            document: Document::secret(path),
+            file: YamlFile::secret(path),
             env,
             asked: Mutex::default(),
         }
@@ -98,7 +98,7 @@ impl Secrets {
 
     /// Where the file is, or would be.
     pub fn path(&self) -> &Path {
-        self.document.path()
+        self.file.path()
     }
 
     /// The secret `key`: of the variable of that name, else of that name in upper case, else of
@@ -111,12 +111,7 @@ impl Secrets {
         if let Some(text) = env_override(&self.env, key) {
             return Ok(Some(Secret(from_env(text))));
         }
-        Ok(self
-            .document
-            .load()?
-            .get(key)
-            .map(yaml::to_json)
-            .map(Secret))
+        Ok(self.file.load()?.get(key).map(yaml::to_json).map(Secret))
     }
 
     /// The same for an extension that calls `key` secret, which is remembered.
@@ -140,7 +135,7 @@ impl Secrets {
             (stored.as_str()).is_some_and(|stored| stored.to_uppercase() == name)
         };
         let is_asked = lock(&self.asked).contains(&name);
-        Ok(is_asked || self.document.load()?.keys().any(is_same))
+        Ok(is_asked || self.file.load()?.keys().any(is_same))
     }
 
     /// Stores `value` under `key`.
@@ -149,7 +144,7 @@ impl Secrets {
     /// As [`super::Config::edit`], without quoting the file.
     pub fn set(&self, key: &str, value: &Value) -> Result<()> {
         let value = yaml::from_json(value);
-        self.document.edit(|root| {
+        self.file.edit(|root| {
             root.insert(key.into(), value.clone());
             Ok(())
         })
@@ -160,8 +155,7 @@ impl Secrets {
     /// # Errors
     /// As [`Secrets::set`].
     pub fn remove(&self, key: &str) -> Result<bool> {
-        self.document
-            .edit(|root| Ok(root.shift_remove(key).is_some()))
+        self.file.edit(|root| Ok(root.shift_remove(key).is_some()))
     }
 }
 

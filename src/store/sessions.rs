@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal};
-use super::known::Known;
+use super::session_cache::SessionCache;
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
@@ -27,7 +27,7 @@ const SESSION: &str = "session.json";
 const MESSAGES: &str = "messages.jsonl";
 const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
-const ANSWERS: &str = "answers";
+const TOOL_OUTPUTS: &str = "answers";
 const DELETED: &str = ".deleted-";
 
 /// Larger session files are not read; recipes and extensions are in them, messages are not.
@@ -47,7 +47,7 @@ pub struct Sessions {
     root: PathBuf,
     last: Mutex<Option<LastId>>,
     counts: Mutex<HashMap<String, Count>>,
-    known: Known,
+    cache: SessionCache,
 }
 
 /// The id that was given last, and the folder's state then: while it is the same, nobody else has
@@ -96,7 +96,7 @@ impl Sessions {
             root: paths.data.join("sessions"),
             last: Mutex::new(None),
             counts: Mutex::new(HashMap::new()),
-            known: Known::default(),
+            cache: SessionCache::default(),
         }
     }
 
@@ -167,7 +167,7 @@ impl Sessions {
         };
         let path = dir.join(SESSION);
         // The messages first: without the other file there is no session yet.
-        let written = keep_messages(&session.id, &dir, messages)
+        let written = write_messages(&session.id, &dir, messages)
             .and_then(|()| render(&path, Map::new(), &session))
             .and_then(|content| files::replace(&path, &content, || Ok(())));
         if let Err(error) = written {
@@ -182,11 +182,11 @@ impl Sessions {
     /// # Errors
     /// [`Error::Broken`] when its file does not parse, [`Error::Io`] when it cannot be read.
     pub fn load(&self, id: &str) -> Result<Option<Session>> {
-        Ok(self.known(id)?.map(Arc::unwrap_or_clone))
+        Ok(self.load_cached(id)?.map(Arc::unwrap_or_clone))
     }
 
     /// As [`Sessions::load`], from memory if the file has not changed.
-    fn known(&self, id: &str) -> Result<Option<Arc<Session>>> {
+    fn load_cached(&self, id: &str) -> Result<Option<Arc<Session>>> {
         let Some(dir) = self.dir(id) else {
             return Ok(None);
         };
@@ -194,7 +194,7 @@ impl Sessions {
         let Some(stamp) = files::stamp(&path)? else {
             return Ok(None);
         };
-        if let Some(session) = self.known.get(id, stamp) {
+        if let Some(session) = self.cache.get(id, stamp) {
             let messages = self.count(id)?;
             if session.message_count == messages {
                 return Ok(Some(session));
@@ -202,7 +202,7 @@ impl Sessions {
             let mut session = Arc::unwrap_or_clone(session);
             session.message_count = messages;
             let session = Arc::new(session);
-            self.known.put(id, stamp, Arc::clone(&session));
+            self.cache.put(id, stamp, Arc::clone(&session));
             return Ok(Some(session));
         }
         let read_at = SystemTime::now();
@@ -212,7 +212,7 @@ impl Sessions {
         let (content, stamp) = files::read(&mut file, &path, MAX_SIZE)?;
         let session = Arc::new(self.complete(id, parse(&content, &path)?)?);
         if stamp.is_settled(read_at) {
-            self.known.put(id, stamp, Arc::clone(&session));
+            self.cache.put(id, stamp, Arc::clone(&session));
         }
         Ok(Some(session))
     }
@@ -246,7 +246,7 @@ impl Sessions {
         change: impl FnOnce(&mut Session),
         make_durable: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Session> {
-        let dir = self.existing(id)?;
+        let dir = self.require_dir(id)?;
         let path = dir.join(SESSION);
         let _lock = self.lock(id, &dir)?;
         let mut file = files::open(&path)?.ok_or_else(|| not_found(id))?;
@@ -271,7 +271,7 @@ impl Sessions {
     /// [`Error::SessionNotFound`], [`Error::Broken`] when a line other than a torn last one is not
     /// JSON, [`Error::Locked`], [`Error::Io`].
     pub fn journal(&self, id: &str) -> Result<Journal> {
-        let dir = self.existing(id)?;
+        let dir = self.require_dir(id)?;
         Journal::open(id, &dir, MESSAGES, &dir.join(LOCK))
     }
 
@@ -298,20 +298,20 @@ impl Sessions {
     /// what is given back is dropped. Waits at most `wait` for the end of another.
     ///
     /// # Errors
-    /// [`Error::AtWork`] when another one goes on, [`Error::SessionNotFound`], [`Error::Io`].
+    /// [`Error::TurnInProgress`] when another one goes on, [`Error::SessionNotFound`], [`Error::Io`].
     pub fn lock_turn(&self, id: &str, wait: Duration) -> Result<TurnLock> {
-        let lock = TurnLock::acquire(self.existing(id)?.join(TURN), wait);
+        let lock = TurnLock::acquire(self.require_dir(id)?.join(TURN), wait);
         lock.map_err(|error| journal::gone(id, error))
     }
 
     /// Whether no turn of the session `id` is under way in another process.
     ///
     /// # Errors
-    /// [`Error::AtWork`] when one is.
-    pub fn check_not_at_work_elsewhere(&self, id: &str) -> Result<()> {
+    /// [`Error::TurnInProgress`] when one is.
+    pub fn check_no_turn_in_other_process(&self, id: &str) -> Result<()> {
         let file = self.dir(id).map(|dir| dir.join(TURN));
         match file.filter(|file| file.exists()) {
-            Some(file) => turn_lock::check_free_or_ours(&file),
+            Some(file) => turn_lock::check_not_held_elsewhere(&file),
             None => Ok(()),
         }
     }
@@ -321,8 +321,8 @@ impl Sessions {
     ///
     /// # Errors
     /// [`Error::SessionNotFound`], [`Error::Io`].
-    pub fn keep_answer(&self, id: &str, label: &str, text: &str) -> Result<PathBuf> {
-        let dir = self.existing(id)?.join(ANSWERS);
+    pub fn store_tool_output(&self, id: &str, label: &str, text: &str) -> Result<PathBuf> {
+        let dir = self.require_dir(id)?.join(TOOL_OUTPUTS);
         files::ensure_dir(&dir)?;
         let label = label
             .chars()
@@ -368,7 +368,7 @@ impl Sessions {
             renamed => renamed.map_err(Error::io("remove", &dir))?,
         }
         lock(&self.counts).remove(id);
-        self.known.forget(id);
+        self.cache.forget(id);
         files::sync_names(&self.root)?;
         match fs::remove_dir_all(&doomed) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -391,7 +391,7 @@ impl Sessions {
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
         for name in self.names()? {
-            match self.known(&name) {
+            match self.load_cached(&name) {
                 Ok(session) => listing.sessions.extend(session),
                 Err(error) => listing.broken.push(error),
             }
@@ -407,7 +407,7 @@ impl Sessions {
         parse_id(id).map(|_| self.root.join(id))
     }
 
-    fn existing(&self, id: &str) -> Result<PathBuf> {
+    fn require_dir(&self, id: &str) -> Result<PathBuf> {
         self.dir(id)
             .filter(|dir| dir.join(SESSION).exists())
             .ok_or_else(|| not_found(id))
@@ -539,7 +539,7 @@ impl Sessions {
     }
 }
 
-fn keep_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
+fn write_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
     if messages.is_empty() {
         return Ok(());
     }

@@ -29,7 +29,7 @@ impl TurnLock {
     /// Takes the lock `path`, waiting at most `wait`, and says in its file who has it.
     ///
     /// # Errors
-    /// [`Error::AtWork`] when the time is up, [`Error::Io`].
+    /// [`Error::TurnInProgress`] when the time is up, [`Error::Io`].
     pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
         let lock = files::retry(wait, || try_acquire(&mut lock_ours(), &path, true))?;
         // The lock holds all the same.
@@ -52,10 +52,10 @@ impl Drop for TurnLock {
 /// Whether the lock `path` is free or this process has it.
 ///
 /// # Errors
-/// [`Error::AtWork`] when another process has it.
-pub(super) fn check_free_or_ours(path: &Path) -> Result<()> {
+/// [`Error::TurnInProgress`] when another process has it.
+pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
     match try_acquire(&mut lock_ours(), path, false) {
-        Err(error @ Error::AtWork { holder: Some(_) }) => Err(error),
+        Err(error @ Error::TurnInProgress { holder: Some(_) }) => Err(error),
         _ => Ok(()),
     }
 }
@@ -63,10 +63,10 @@ pub(super) fn check_free_or_ours(path: &Path) -> Result<()> {
 /// Takes the lock `path` if it is free, and enters it into `ours` if it is to be kept.
 fn try_acquire(ours: &mut BTreeSet<PathBuf>, path: &Path, keep: bool) -> Result<files::Lock> {
     if ours.contains(path) {
-        return Err(Error::AtWork { holder: None });
+        return Err(Error::TurnInProgress { holder: None });
     }
     match files::Lock::acquire(path, Duration::ZERO) {
-        Err(Error::Locked { .. }) => Err(Error::AtWork {
+        Err(Error::Locked { .. }) => Err(Error::TurnInProgress {
             holder: Some(holder(path)),
         }),
         Ok(lock) if keep => {

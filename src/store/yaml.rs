@@ -31,14 +31,14 @@ const WIDE_INTEGER: &str = "!gosling-wide-integer";
 
 /// Why text is not a usable mapping, and where (from 1; 0 if unknown).
 #[derive(Debug)]
-pub struct Flaw {
+pub struct YamlError {
     pub line: usize,
     pub column: usize,
     pub reason: String,
 }
 
 /// Reads a document whose root is a mapping; one without any content is an empty mapping.
-pub fn parse(text: &[u8]) -> Result<Mapping, Flaw> {
+pub fn parse(text: &[u8]) -> Result<Mapping, YamlError> {
     let budget = Budget {
         values: Cell::new(MAX_VALUES),
         text: Cell::new(MAX_TEXT),
@@ -50,7 +50,7 @@ pub fn parse(text: &[u8]) -> Result<Mapping, Flaw> {
     match (Node { budget: &budget }).deserialize(document) {
         Ok(Value::Mapping(mapping)) => Ok(mapping),
         Ok(Value::Null) => Ok(Mapping::new()),
-        Ok(_) => Err(Flaw {
+        Ok(_) => Err(YamlError {
             line: 1,
             column: 1,
             reason: "the file must consist of `key: value` pairs".to_owned(),
@@ -70,7 +70,7 @@ pub fn render(mapping: &Mapping) -> Result<String, String> {
 }
 
 /// Counts brackets whether they are YAML or text; no text for people leaves so many open.
-fn refuse_depth(text: &[u8]) -> Result<(), Flaw> {
+fn refuse_depth(text: &[u8]) -> Result<(), YamlError> {
     let mut open = 0usize;
     for byte in text {
         match byte {
@@ -80,7 +80,7 @@ fn refuse_depth(text: &[u8]) -> Result<(), Flaw> {
         }
         if open > MAX_OPEN {
             let reason = "too many brackets are open at once".to_owned();
-            return Err(Flaw {
+            return Err(YamlError {
                 line: 0,
                 column: 0,
                 reason,
@@ -90,14 +90,14 @@ fn refuse_depth(text: &[u8]) -> Result<(), Flaw> {
     Ok(())
 }
 
-fn flaw(error: &yaml_serde::Error) -> Flaw {
+fn flaw(error: &yaml_serde::Error) -> YamlError {
     let (line, column) = error
         .location()
         .map_or((0, 0), |at| (at.line(), at.column()));
     let reason = error
         .to_string()
         .replacen(&format!(" at line {line} column {column}"), "", 1);
-    Flaw {
+    YamlError {
         line,
         column,
         reason,

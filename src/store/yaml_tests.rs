@@ -10,7 +10,7 @@ fn parsed(text: &str) -> Mapping {
     parse(text.as_bytes()).unwrap_or_else(|flaw| panic!("{text:?}: {flaw:?}"))
 }
 
-fn refused(text: &str) -> Flaw {
+fn refused(text: &str) -> YamlError {
     parse(text.as_bytes())
         .map(|mapping| panic!("{text:?} read as {mapping:?}"))
         .unwrap_err()

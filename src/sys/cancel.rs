@@ -139,7 +139,7 @@ impl Drop for HookGuard {
 }
 
 #[cfg(all(test, model))]
-mod models;
+mod loom_tests;
 
 #[cfg(test)]
 mod tests {

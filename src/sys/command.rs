@@ -79,7 +79,7 @@ impl Command {
     }
 
     /// Whether this variable was set or taken away here.
-    pub(super) fn says(&self, name: &str) -> bool {
+    pub(super) fn sets(&self, name: &str) -> bool {
         self.variables.contains_key(OsStr::new(name))
     }
 

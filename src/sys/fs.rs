@@ -113,7 +113,7 @@ pub fn make_executable(path: &Path) -> io::Result<()> {
 }
 
 /// Lets the file be opened without waiting for anybody, as a named pipe would.
-pub fn never_wait(options: &mut OpenOptions) -> &mut OpenOptions {
+pub fn open_without_blocking(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
     options

@@ -12,8 +12,8 @@
 //! stopped it. [`process`](super::process) says what can be promised, and where.
 
 use super::command::Command;
-use super::mark::Mark;
-use super::{sweep, unix};
+use super::process_mark::ProcessMark;
+use super::{descendants, unix};
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, PipeWriter, Write};
 use std::os::fd::AsRawFd;
@@ -25,15 +25,15 @@ use std::time::Duration;
 /// The hidden command by which a program becomes a guardian, see [`run`].
 pub const COMMAND: &str = "__guardian";
 /// How long its start is waited for, so as to see that it fails: the spawner can do nothing else meanwhile.
-const STARTS: Duration = Duration::from_secs(1);
+const START_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long one may take to leave when it is let go.
-const FAREWELL: Duration = Duration::from_secs(1);
+const DISMISS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a guardian fights what forks all the time. Nobody waits for it.
 const SWEEP: Duration = Duration::from_secs(30);
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// Says that this program becomes a guardian, by [`run`], when it is started with [`COMMAND`] and a
+/// LimitMatch that this program becomes a guardian, by [`run`], when it is started with [`COMMAND`] and a
 /// mark. Without it no guardian is started: a program that embeds the library and does not know the
 /// command would run itself a second time.
 pub fn enable() {
@@ -61,8 +61,8 @@ impl Guardian {
         let stdio = [read.into(), null.try_clone()?.into(), null.into()];
         let (prepared, mut progress) = unix::Prepared::guardian(&command, stdio)?;
         let pid = prepared.fork()?;
-        if let Some(Err(error)) = progress.wait(STARTS) {
-            unix::wait_exit(pid, STARTS);
+        if let Some(Err(error)) = progress.wait(START_TIMEOUT) {
+            unix::wait_exit(pid, START_TIMEOUT);
             unix::reap(pid);
             return Err(error);
         }
@@ -104,9 +104,9 @@ impl Guardian {
         self.tell("bye\n");
         let Guardian { pid, stdin } = self;
         drop(stdin);
-        if !unix::wait_exit(pid, FAREWELL) {
+        if !unix::wait_exit(pid, DISMISS_TIMEOUT) {
             unix::kill_child(pid);
-            unix::wait_exit(pid, FAREWELL);
+            unix::wait_exit(pid, DISMISS_TIMEOUT);
         }
         unix::reap(pid);
     }
@@ -130,7 +130,7 @@ fn this_program() -> io::Result<PathBuf> {
 
 /// The guardian's whole life: reads what it is told on stdin until the end.
 pub fn run(mark: &str) -> ExitCode {
-    unix::be_a_guardian();
+    unix::become_guardian();
     let mut groups: Vec<i32> = Vec::new();
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -146,12 +146,12 @@ pub fn run(mark: &str) -> ExitCode {
     if mark.is_empty() {
         return ExitCode::FAILURE;
     }
-    let mark = Mark::of_server(mark);
+    let mark = ProcessMark::of_server(mark);
     for group in groups {
-        if !sweep::is_of_another(group, &mark) {
+        if !descendants::is_other_process(group, &mark) {
             unix::signal_group(group, unix::Signal::Kill);
         }
     }
-    sweep::kill_marked(&mark, SWEEP);
+    descendants::kill_marked(&mark, SWEEP);
     ExitCode::SUCCESS
 }

@@ -5,17 +5,17 @@ pub mod cancel;
 pub mod clock;
 mod command;
 #[cfg(test)]
-pub(crate) mod counted;
-mod environments;
+pub(crate) mod counting_allocator;
+mod descendants;
 pub mod fs;
 pub mod guardian;
-mod mark;
 pub mod net;
 pub mod pipe;
+mod proc_environ;
 pub mod process;
+mod process_mark;
 pub mod signal;
 mod spawner;
-mod sweep;
 pub(crate) mod sync;
 mod time_limit;
 mod unix;
@@ -64,8 +64,8 @@ pub fn random_hex(bytes: usize) -> io::Result<String> {
 }
 
 /// Tunes the process for many threads that each need little. Called first thing in `main`.
-pub fn be_small() {
-    unix::few_arenas();
+pub fn limit_allocator_arenas() {
+    unix::limit_arenas();
 }
 
 /// Keeps programs of the same user, children of this process among them, from reading its memory, from
@@ -84,7 +84,7 @@ pub fn take_variable(name: &str) -> Option<String> {
 }
 
 /// Gives memory back to the system that was freed but is kept for later. For when nothing goes on.
-pub fn give_back_memory() {
+pub fn trim_allocator() {
     unix::trim_arenas();
 }
 

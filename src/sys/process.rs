@@ -1,7 +1,7 @@
 //! Child processes that never outlive their owner.
 //!
 //! Every child leads a process group of its own and carries a mark (`sys/mark.rs`), which
-//! its descendants inherit. Ending a child closes its stdin, waits, asks the group with SIGTERM, waits,
+//! its descendants inherit. OutputDrain a child closes its stdin, waits, asks the group with SIGTERM, waits,
 //! kills the group, reaps the child, and kills whatever carries its mark, so that a descendant that
 //! left the group (`setsid`) goes too. If this process is killed, the kernel kills the direct
 //! children (Linux) and the [`guardian`](super::guardian) the rest.
@@ -49,9 +49,9 @@
 
 use super::cancel::Cancel;
 pub use super::command::Command;
-use super::mark::Mark;
 use super::pipe::PipeReader;
-use super::{lock, spawner, sweep, unix};
+use super::process_mark::ProcessMark;
+use super::{descendants, lock, spawner, unix};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -108,7 +108,7 @@ impl Grace {
 /// A running child and its pipes. Dropping it ends it without much grace.
 pub struct Process {
     pid: i32,
-    mark: Mark,
+    mark: ProcessMark,
     status: OnceLock<ExitStatus>,
     /// It ended without being sent a signal.
     by_itself: OnceLock<bool>,
@@ -178,12 +178,12 @@ pub fn wait_output(
 /// Tells when a child that has exited has been read to the end, though something that it started may hold
 /// its pipes open and go on writing.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct OutputDrain {
     /// How many polls there were since it was known that it has exited.
     polls: usize,
 }
 
-impl Ending {
+impl OutputDrain {
     /// How long the next poll may take, if it may take `limit` while the child runs.
     pub fn pause(&self, limit: Duration) -> Duration {
         match self.polls {
@@ -217,16 +217,16 @@ pub(super) fn server_mark() -> io::Result<&'static str> {
 }
 
 /// The mark of one more child, or family, of this process.
-fn next_mark() -> io::Result<Mark> {
+fn next_mark() -> io::Result<ProcessMark> {
     static CHILDREN: AtomicU64 = AtomicU64::new(1);
     let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
-    Ok(Mark::of_server(server_mark()?).of_child(number))
+    Ok(ProcessMark::of_server(server_mark()?).of_child(number))
 }
 
 /// Processes that share a mark, so that all that is left of them can be ended together, whoever of them
 /// has exited.
 pub struct Family {
-    mark: Mark,
+    mark: ProcessMark,
     members: AtomicU64,
     /// Members that have exited and were not reaped, so that the ids of their groups stay their own: where
     /// marks cannot be looked for, what they left is only found in their groups.
@@ -246,7 +246,7 @@ impl Family {
         })
     }
 
-    fn member(&self) -> Mark {
+    fn member(&self) -> ProcessMark {
         let number = self.members.fetch_add(1, Ordering::Relaxed);
         self.mark.of_member(number)
     }
@@ -254,8 +254,8 @@ impl Family {
     /// Ends whatever is left: asks all of it with SIGTERM, gives it a second together, and kills what
     /// is there then. Where nothing is left it takes no time, unless that cannot be seen.
     pub fn end(&self) {
-        if sweep::ask_marked(&self.mark, TERM) {
-            sweep::kill_marked(&self.mark, SWEEP);
+        if descendants::terminate_marked(&self.mark, TERM) {
+            descendants::kill_marked(&self.mark, SWEEP);
         }
         let groups = std::mem::take(&mut *lock(&self.groups));
         if groups.is_empty() {
@@ -362,13 +362,13 @@ impl Process {
 
     fn start(
         mut command: Command,
-        mark: Mark,
+        mark: ProcessMark,
         limit: Option<Duration>,
         cancel: &Cancel,
     ) -> io::Result<(Process, Pipes)> {
         let limit = StartLimit::new(limit, cancel);
         let around = std::env::var(MARK).ok();
-        if !command.says(SERVER_KEY) {
+        if !command.sets(SERVER_KEY) {
             command.env_remove(SERVER_KEY);
         }
         command.env(MARK, mark.variable(around.as_deref()));
@@ -448,7 +448,7 @@ impl Process {
         }
         *ending = true;
         let _ = self.by_itself.set(true);
-        if sweep::sees_processes() {
+        if descendants::can_see_processes() {
             self.hand_over(spawner::ended);
         } else {
             self.hand_over(|group| family.keep(group));
@@ -460,7 +460,7 @@ impl Process {
     /// its end of stdin first. A second call waits for the first.
     pub fn end(&self, grace: Grace) {
         if self.release(grace.stdin, grace.term) {
-            sweep::kill_marked(&self.mark, SWEEP);
+            descendants::kill_marked(&self.mark, SWEEP);
         }
     }
 
@@ -527,7 +527,7 @@ mod tests {
             stderr: false,
             exited: false,
         };
-        let mut ending = Ending::default();
+        let mut ending = OutputDrain::default();
         assert!(!ending.is_over(poll(true), false, MOST));
         assert!(!ending.is_over(poll(false), false, MOST));
         assert_eq!(ending.pause(INTERVAL), INTERVAL);
@@ -537,7 +537,7 @@ mod tests {
         assert!(!ending.is_over(poll(true), true, MOST));
         assert!(ending.is_over(poll(false), true, MOST));
         // What it has started writes without end.
-        let mut ending = Ending::default();
+        let mut ending = OutputDrain::default();
         let polls = (0..100).find(|_| ending.is_over(poll(true), true, MOST));
         assert_eq!(polls, Some(MOST));
     }

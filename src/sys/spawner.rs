@@ -7,9 +7,9 @@
 //! comes to mean another.
 
 use super::guardian::Guardian;
-use super::mark::Mark;
 use super::process::{ExitWatch, StartLimit, server_mark};
-use super::{lock, sweep, unix};
+use super::process_mark::ProcessMark;
+use super::{descendants, lock, unix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 /// How long the guardian stays when nothing is left to guard.
-const GUARDIAN_LINGERS: Duration = Duration::from_secs(1);
+const GUARDIAN_IDLE: Duration = Duration::from_secs(1);
 /// The longest interval at which it is polled whether what children left behind still lives.
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the search for that may take.
@@ -171,7 +171,7 @@ impl SpawnerThread {
             searches: 0,
             is_any_left,
             idle_since: Instant::now(),
-            pause: GUARDIAN_LINGERS,
+            pause: GUARDIAN_IDLE,
             own,
         }
     }
@@ -238,14 +238,14 @@ impl SpawnerThread {
                 self.left = true;
                 // What it left may have come after the search that is under way.
                 self.search = None;
-                (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_LINGERS);
+                (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_IDLE);
                 self.children.ended.push(pid);
                 self.children.reap(&mut self.guardian);
             }
             Job::Unguarded => {
                 if self.left || !self.children.groups.is_empty() {
                     self.guardian.ensure(&self.children.groups);
-                    (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_LINGERS);
+                    (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_IDLE);
                 }
             }
             Job::Searched(number, left) => {
@@ -323,7 +323,7 @@ impl Children {
 
 /// Whether anything lives that a child of this process has started.
 fn is_any_left() -> bool {
-    server_mark().is_ok_and(|mark| sweep::is_any_marked(&Mark::of_server(mark), SEARCH))
+    server_mark().is_ok_and(|mark| descendants::has_marked(&ProcessMark::of_server(mark), SEARCH))
 }
 
 /// The guardian, if there is one.
@@ -396,7 +396,7 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("300");
         let null = || File::open("/dev/null").unwrap().into();
-        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
         let stdio = [null(), null(), null()];
         unix::Prepared::child(&command, &mark, stdio).unwrap().0
     }

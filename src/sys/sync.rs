@@ -12,8 +12,8 @@ pub(crate) use std::{
 };
 
 #[cfg(model)]
-mod model;
+mod loom_shim;
 #[cfg(model)]
-pub(crate) use model::{Clock, Condvar, Mutex, atomic, lock};
+pub(crate) use loom_shim::{Clock, Condvar, Mutex, atomic, lock};
 #[cfg(all(test, model))]
-pub(crate) use model::{advance, check};
+pub(crate) use loom_shim::{advance, check};

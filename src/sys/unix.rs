@@ -85,7 +85,7 @@ pub(super) fn is_resource_exhausted(error: &io::Error) -> bool {
 
 /// Only the end of its pipe ends a guardian, and its name is not the server's, so that
 /// `killall -9 gosling` leaves it to do its work.
-pub(super) fn be_a_guardian() {
+pub(super) fn become_guardian() {
     for signal in ENDING.into_iter().chain([libc::SIGPIPE]) {
         // SAFETY: SIG_IGN is a valid disposition for each of these signals.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
@@ -202,7 +202,7 @@ pub(super) fn reap(pid: i32) {
 
 /// What became of a process that was to be signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hit {
+pub(super) enum SignalOutcome {
     Signalled,
     /// It had ended, or was not the one that was meant.
     Gone,
@@ -212,14 +212,14 @@ pub(super) enum Hit {
 
 /// Signals the process if it still is the one that was meant: its id cannot be given away between the
 /// question and the signal, because a handle is held meanwhile.
-pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> Hit {
+pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> SignalOutcome {
     #[cfg(target_os = "linux")]
     let handle = match linux::PidFd::open(pid) {
-        None if is_no_such_process(&io::Error::last_os_error()) => return Hit::Gone,
+        None if is_no_such_process(&io::Error::last_os_error()) => return SignalOutcome::Gone,
         handle => handle,
     };
     if !still_meant() {
-        return Hit::Gone;
+        return SignalOutcome::Gone;
     }
     #[cfg(target_os = "linux")]
     let sent = match handle {
@@ -229,9 +229,9 @@ pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool
     #[cfg(not(target_os = "linux"))]
     let sent = kill(pid, signal.number());
     match sent {
-        Ok(()) => Hit::Signalled,
-        Err(e) if is_no_such_process(&e) => Hit::Gone,
-        Err(_) => Hit::Refused,
+        Ok(()) => SignalOutcome::Signalled,
+        Err(e) if is_no_such_process(&e) => SignalOutcome::Gone,
+        Err(_) => SignalOutcome::Refused,
     }
 }
 
@@ -370,8 +370,8 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// See [`signal::settle`](super::signal::settle).
-pub(super) fn settle_signals() {
+/// See [`signal::reset_inherited`](super::signal::reset_inherited).
+pub(super) fn reset_inherited_signals() {
     // SAFETY: both are valid dispositions for these signals; called before threads are made.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
@@ -379,8 +379,8 @@ pub(super) fn settle_signals() {
     }
 }
 
-/// See [`signal::hold`](super::signal::hold).
-pub(super) fn hold_signals() {
+/// See [`signal::block`](super::signal::block).
+pub(super) fn block_signals() {
     // SAFETY: a valid set, and no interest in the old one.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &ending(), std::ptr::null_mut()) };
 }
@@ -395,7 +395,7 @@ pub(super) fn wait_signal() -> i32 {
 
 /// Keeps the allocator from giving every thread an arena of its own: dozens of threads that each
 /// allocate a little would hold on to pages that none of them uses.
-pub(super) fn few_arenas() {
+pub(super) fn limit_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: plain integers; called before threads are made.
     unsafe {

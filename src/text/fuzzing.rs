@@ -60,7 +60,7 @@ pub(crate) fn visible(text: &str) {
         !shown.contains(|c: char| c.is_control() || hides_words(c)),
         "{shown:?}"
     );
-    let shown = legible(text);
+    let shown = strip_invisible(text);
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     assert!(
         !shown.contains(|c| is_control(c) || hides_words(c)),

@@ -125,7 +125,7 @@ fn replace(text: &str, mut found: Vec<Range<usize>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any::{always, part, several};
+    use crate::property_testing::{check, one_of, vec_of};
 
     fn owned(secrets: &[&str]) -> Vec<String> {
         secrets.iter().map(|s| (*s).to_owned()).collect()
@@ -199,9 +199,9 @@ mod tests {
 
     #[test]
     fn wherever_a_text_is_cut_the_excerpt_holds_no_piece_of_a_secret() {
-        always(|u| {
-            let secret = several(u, 6, |u| part(u, &["ab", "c", "é", "日"]))?.concat();
-            let lead = several(u, 4, |u| part(u, &["x", "\n", "ü"]))?.concat();
+        check(|u| {
+            let secret = vec_of(u, 6, |u| one_of(u, &["ab", "c", "é", "日"]))?.concat();
+            let lead = vec_of(u, 4, |u| one_of(u, &["x", "\n", "ü"]))?.concat();
             let text = format!("{lead}{secret}{lead}");
             let bytes = text.as_bytes();
             let begin = u.choose_index(bytes.len() + 1)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gosling::http::{Access, Error, Guard, Limits, Request, Response, Router, Server};
+use gosling::http::{Access, AccessControl, Error, Limits, Request, Response, Router, Server};
 
 pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
 /// Longer than anything here takes, shorter than anyone likes to wait for a test that fails.
@@ -31,9 +31,9 @@ pub struct Edge {
 
 pub fn limits() -> Limits {
     Limits {
-        head_bytes: 8 << 10,
-        headers: 20,
-        body_bytes: 1 << 20,
+        max_head_bytes: 8 << 10,
+        max_headers: 20,
+        max_body_bytes: 1 << 20,
         ..Limits::default()
     }
 }
@@ -104,7 +104,7 @@ pub fn edge_with(limits: Limits) -> Edge {
             }
             Ok(Response::empty(200))
         });
-    let guard = Guard::new(Some(b"open sesame".to_vec()), vec!["my-box".into()]);
+    let guard = AccessControl::new(Some(b"open sesame".to_vec()), vec!["my-box".into()]);
     Edge {
         server: Server::bind("127.0.0.1:0", router, guard, limits).unwrap(),
         waiting,

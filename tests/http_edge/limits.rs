@@ -56,8 +56,8 @@ fn peak_memory() -> u64 {
 fn a_slow_head_or_body_is_given_up_however_steadily_it_drips() {
     let short = Duration::from_millis(300);
     let edge = edge_with(Limits {
-        head: short,
-        body: short,
+        head_timeout: short,
+        body_timeout: short,
         ..limits()
     });
     for start in [
@@ -91,7 +91,7 @@ fn a_slow_head_or_body_is_given_up_however_steadily_it_drips() {
 #[test]
 fn an_idle_connection_is_closed_without_a_word() {
     let edge = edge_with(Limits {
-        idle: Duration::from_millis(200),
+        idle_timeout: Duration::from_millis(200),
         ..limits()
     });
     assert!(edge.connect().is_closed());
@@ -103,7 +103,7 @@ fn an_idle_connection_is_closed_without_a_word() {
 #[test]
 fn a_client_that_does_not_read_is_given_up() {
     let edge = edge_with(Limits {
-        write: Duration::from_millis(300),
+        write_timeout: Duration::from_millis(300),
         ..limits()
     });
     let mut client = edge.says(get("/big").repeat(4));
@@ -117,7 +117,7 @@ fn a_client_that_does_not_read_is_given_up() {
 #[test]
 fn at_the_cap_the_connection_idle_longest_makes_room() {
     let mut edge = edge_with(Limits {
-        connections: 3,
+        max_connections: 3,
         ..limits()
     });
     let mut oldest = edge.says(get("/empty"));
@@ -183,7 +183,7 @@ fn a_route_without_a_key_takes_no_body() {
 #[test]
 fn connections_without_a_key_never_keep_out_those_with_one() {
     let edge = edge_with(Limits {
-        connections: 6,
+        max_connections: 6,
         ..limits()
     });
     let mut keyed = edge.says(get("/empty"));
@@ -213,7 +213,7 @@ fn connections_without_a_key_never_keep_out_those_with_one() {
 #[test]
 fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
     let edge = edge_with(Limits {
-        connections: 4,
+        max_connections: 4,
         ..limits()
     });
     let mut keyed = edge.says(get("/empty"));
@@ -240,8 +240,8 @@ fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
 #[test]
 fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
     let edge = edge_with(Limits {
-        connections: 3,
-        slot: PATIENCE,
+        max_connections: 3,
+        slot_timeout: PATIENCE,
         ..limits()
     });
     // More than there is room for, all of which connect before they send.
@@ -256,8 +256,8 @@ fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
 #[test]
 fn at_the_cap_a_new_connection_waits_for_a_slot() {
     let mut edge = edge_with(Limits {
-        connections: 2,
-        slot: PATIENCE,
+        max_connections: 2,
+        slot_timeout: PATIENCE,
         ..limits()
     });
     let busy = [edge.says(get("/wait")), edge.says(get("/wait"))];
@@ -286,7 +286,7 @@ fn a_burst_of_resets_provokes_no_refusal() {
     use std::os::fd::AsRawFd;
 
     let edge = edge_with(Limits {
-        connections: 16,
+        max_connections: 16,
         ..limits()
     });
     let reset = |client: Client| {

@@ -70,7 +70,7 @@ fn a_connection_serves_request_after_request() {
         assert_eq!(reply.header("connection"), None);
         assert!(reply.header("date").is_some());
     }
-    // Refusals of requests without a body leave the connection as it is.
+    // ErrorFormat of requests without a body leave the connection as it is.
     for (path, status) in [
         ("/nope", 404),
         ("/echo", 405),

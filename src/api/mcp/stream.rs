@@ -128,7 +128,7 @@ impl Stream {
         over: &Cancel,
     ) {
         // A client that gave this connection up may have drawn on its next one before.
-        if !out.is_heard() || !self.take(turn) {
+        if !out.is_connected() || !self.take(turn) {
             return;
         }
         let EventId {
@@ -160,7 +160,7 @@ impl Stream {
                     stream: number,
                     message,
                 };
-                out.queue_as(id, &json);
+                out.queue_with_id(id, &json);
                 said = message;
             }
             out.flush();

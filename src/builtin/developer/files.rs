@@ -161,7 +161,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
-    sys::fs::never_wait(&mut options);
+    sys::fs::open_without_blocking(&mut options);
     options.open(path)
 }
 

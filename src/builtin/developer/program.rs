@@ -6,7 +6,7 @@ use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Command, Ending, Family, Grace, Process, wait_output};
+use crate::sys::process::{Command, Family, Grace, OutputDrain, Process, wait_output};
 use crate::text::printable;
 use std::env;
 use std::ffi::OsString;
@@ -166,7 +166,7 @@ impl<'a> Programs<'a> {
         let mut stdout = Kept::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);
         let mut stderr = Kept::new(PipeReader::new(pipes.stderr), MAX_COMPLAINT);
         let exit = process.watch();
-        let mut ending = Ending::default();
+        let mut ending = OutputDrain::default();
         loop {
             let now = Instant::now();
             let over = match () {

@@ -314,7 +314,7 @@ fn markdown(content: &str) -> Result<Said, String> {
             (line.trim_end() == "---").then_some(here)
         });
         let closed = closed.ok_or("its front matter has no end: a line of `---`")?;
-        let front = store::object_in_yaml(&content[start..closed])?;
+        let front = store::parse_yaml_object(&content[start..closed])?;
         said = crate::json::from_object(&front).map_err(|error| error.to_string())?;
         text = &content[end..];
     }

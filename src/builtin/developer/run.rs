@@ -6,7 +6,9 @@ use super::lines::Lines;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Command, Ending, ExitWatch, Family, Grace, Process, Ready, wait_output};
+use crate::sys::process::{
+    Command, ExitWatch, Family, Grace, OutputDrain, Process, Ready, wait_output,
+};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -373,7 +375,7 @@ const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
 impl Reader {
     fn run(mut self) {
         let mut buffer = vec![0; READ];
-        let mut ending = Ending::default();
+        let mut ending = OutputDrain::default();
         loop {
             let [stdout, stderr] = &self.pipes;
             if stdout.is_none() && stderr.is_none() && self.exit.is_none() {

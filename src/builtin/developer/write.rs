@@ -112,7 +112,7 @@ fn failed(real: &Path, error: &io::Error) -> String {
 }
 
 fn open(real: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    sys::fs::never_wait(options).open(real)
+    sys::fs::open_without_blocking(options).open(real)
 }
 
 fn replace(

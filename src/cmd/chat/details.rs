@@ -4,7 +4,7 @@
 //! Text stands behind `|`, each of its lines on a row of its own, so that no text can pass for another part
 //! or for a question. A line that is too long goes on behind `↪`.
 
-use crate::text::explicit;
+use crate::text::escape_invisible;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
@@ -85,7 +85,7 @@ fn add_entries(entries: Vec<(String, &str)>, depth: usize, rows: &mut Vec<String
         let name = if !name.is_empty() && name.chars().all(plain) {
             name
         } else {
-            explicit(&serde_json::Value::from(name).to_string())
+            escape_invisible(&serde_json::Value::from(name).to_string())
         };
         add(&name, json, depth, rows);
     }
@@ -129,7 +129,7 @@ fn add_text(name: &str, text: &str, depth: usize, rows: &mut Vec<String>) {
 
 /// One line, on as many rows as it takes.
 fn add_line(before: &str, line: &str, depth: usize, rows: &mut Vec<String>) {
-    let line = explicit(line);
+    let line = escape_invisible(line);
     let mut rest = line.as_str();
     let mut before = before.to_owned();
     loop {

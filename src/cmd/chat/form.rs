@@ -1,6 +1,6 @@
 //! A flat JSON Schema as questions, one field at a time. No I/O.
 
-use crate::text::explicit;
+use crate::text::escape_invisible;
 use serde_json::{Map, Number, Value};
 
 /// One field of a form.
@@ -31,8 +31,8 @@ pub(super) fn fields(schema: &str) -> Vec<Field> {
 impl Field {
     /// What the user is asked, in one line.
     pub(super) fn question(&self) -> String {
-        let text = |key: &str| self.schema[key].as_str().map(explicit);
-        let mut question = text("title").unwrap_or_else(|| explicit(&self.name));
+        let text = |key: &str| self.schema[key].as_str().map(escape_invisible);
+        let mut question = text("title").unwrap_or_else(|| escape_invisible(&self.name));
         let choices = match &self.schema["items"] {
             Value::Object(_) => choices(&self.schema["items"]),
             _ => choices(&self.schema),
@@ -40,7 +40,7 @@ impl Field {
         let mut notes: Vec<String> = text("description").into_iter().collect();
         if !choices.is_empty() {
             let shown: Vec<_> = choices.iter().map(|(_, shown)| shown.as_str()).collect();
-            notes.push(explicit(&shown.join(" | ")));
+            notes.push(escape_invisible(&shown.join(" | ")));
         } else if self.kind() == "boolean" {
             notes.push("y or n".to_owned());
         }
@@ -55,7 +55,7 @@ impl Field {
         }
         if let Some(default) = self.default() {
             let shown = default.as_str().map_or(default.to_string(), str::to_owned);
-            question += &format!(" [{}]", explicit(&shown));
+            question += &format!(" [{}]", escape_invisible(&shown));
         }
         question + ": "
     }

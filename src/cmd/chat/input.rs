@@ -2,7 +2,7 @@
 
 use crate::sys;
 use crate::sys::cancel::Cancel;
-use crate::text::legible;
+use crate::text::strip_invisible;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read, Write};
@@ -49,7 +49,7 @@ impl Input {
         let early = self.early.pop_front();
         if self.terminal {
             let shown = match &early {
-                Some(Line::Text(line)) => format!("> {}\n", legible(line)),
+                Some(Line::Text(line)) => format!("> {}\n", strip_invisible(line)),
                 _ => "> ".to_owned(),
             };
             // Nobody is left to tell if stderr is gone.

@@ -7,7 +7,7 @@ use crate::conversation::{Action, Content, Message, NotificationType, Outcome, T
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
 use crate::sys::cancel::Cancel;
-use crate::text::{explicit, legible, printable};
+use crate::text::{escape_invisible, printable, strip_invisible};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
@@ -144,7 +144,7 @@ impl Screen<'_> {
         for part in &message.content {
             match part {
                 // What stands in the place of an answer is none.
-                Content::Text(text) if self.state.failed => self.note(&legible(&text.text)),
+                Content::Text(text) if self.state.failed => self.note(&strip_invisible(&text.text)),
                 Content::Text(text) => self.stream(&text.text, Column::InText),
                 Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
                 Content::Thinking(thinking) => self.stream(&thinking.thinking, Column::InThought),
@@ -223,7 +223,7 @@ impl Screen<'_> {
         arguments: &str,
         prompt: Option<&str>,
     ) -> Option<Confirmation> {
-        let tool = explicit(tool);
+        let tool = escape_invisible(tool);
         if !self.input.is_terminal() {
             self.note(&format!(
                 "denied {tool}: it needs approval and there is no terminal to ask at; \
@@ -263,7 +263,7 @@ impl Screen<'_> {
             self.note("asked:");
             self.show(&details::text(message)).ok()?;
         } else {
-            self.note(&format!("asked: {}", explicit(message)));
+            self.note(&format!("asked: {}", escape_invisible(message)));
         }
         let fields = form::fields(schema);
         if fields.is_empty() {
@@ -350,7 +350,7 @@ impl Screen<'_> {
                 self.write(DIM);
             }
         }
-        let text = legible(text);
+        let text = strip_invisible(text);
         if text.is_empty() {
             return;
         }

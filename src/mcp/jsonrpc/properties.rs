@@ -1,7 +1,7 @@
 //! What holds of any bytes.
 
 use super::*;
-use crate::any::{always, json};
+use crate::property_testing::{any_json, check};
 
 const WORDS: [&str; 12] = [
     "jsonrpc",
@@ -20,7 +20,7 @@ const WORDS: [&str; 12] = [
 
 /// Something that looks like a message, or nearly.
 fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::Result<Vec<u8>> {
-    let mut message = json(u, &WORDS, 3)?;
+    let mut message = any_json(u, &WORDS, 3)?;
     if let Some(members) = message.as_object_mut()
         && u.ratio(3, 4)?
     {
@@ -36,7 +36,7 @@ fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::R
 
 #[test]
 fn any_bytes_are_messages_or_refused() {
-    always(|u| {
+    check(|u| {
         let bytes: Vec<u8> = u.arbitrary()?;
         let _ = parse(&bytes, u.arbitrary()?).map_err(|malformed| malformed.to_string());
         Ok(())
@@ -45,7 +45,7 @@ fn any_bytes_are_messages_or_refused() {
 
 #[test]
 fn what_is_accepted_means_the_same_when_it_is_written_again() {
-    always(|u| {
+    check(|u| {
         let bytes = nearly(u)?;
         let parts = match parse(&bytes, true) {
             Ok(Payload::One(message)) => vec![Ok(message)],

@@ -1,7 +1,7 @@
 //! What holds of any stream, however it comes.
 
 use super::*;
-use crate::any::{always, cut, part, several};
+use crate::property_testing::{check, one_of, split, vec_of};
 
 const PARTS: [&str; 18] = [
     "data",
@@ -47,11 +47,11 @@ fn decode(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, String) {
 
 #[test]
 fn a_stream_means_the_same_however_it_is_cut() {
-    always(|u| {
-        let text = several(u, 24, |u| part(u, &PARTS))?.concat();
+    check(|u| {
+        let text = vec_of(u, 24, |u| one_of(u, &PARTS))?.concat();
         let limit = u.int_in_range(0..=40)?;
         let whole = decode(&[text.as_bytes()], limit);
-        let pieces = cut(u, text.as_bytes())?;
+        let pieces = split(u, text.as_bytes())?;
         assert_eq!(decode(&pieces, limit), whole, "{pieces:?}");
         let single: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
         assert_eq!(decode(&single, limit), whole, "{text:?}");
@@ -61,9 +61,9 @@ fn a_stream_means_the_same_however_it_is_cut() {
 
 #[test]
 fn line_ends_of_every_kind_mean_the_same() {
-    always(|u| {
-        let lines = several(u, 12, |u| {
-            let line = several(u, 3, |u| part(u, &PARTS))?.concat();
+    check(|u| {
+        let lines = vec_of(u, 12, |u| {
+            let line = vec_of(u, 3, |u| one_of(u, &PARTS))?.concat();
             Ok(line.replace(['\r', '\n'], ""))
         })?;
         let with = |end: &str| {

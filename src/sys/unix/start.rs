@@ -2,7 +2,7 @@
 //! which takes as long as the file system likes.
 
 use super::super::command::Command;
-use super::super::mark::Mark;
+use super::super::process_mark::ProcessMark;
 use super::set_limit;
 use std::collections::BTreeMap;
 use std::env;
@@ -105,7 +105,7 @@ impl Prepared {
     /// When something has a NUL byte in it, or there are no more descriptors.
     pub(in crate::sys) fn child(
         command: &Command,
-        mark: &Mark,
+        mark: &ProcessMark,
         stdio: [OwnedFd; 3],
     ) -> io::Result<(Prepared, Progress)> {
         let environment = command.environment();
@@ -370,7 +370,7 @@ mod tests {
     fn prepared(program: &Path, stdin: PipeReader) -> (Prepared, Progress) {
         let null = || File::options().write(true).open("/dev/null").unwrap();
         let stdio = [stdin.into(), null().into(), null().into()];
-        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
         Prepared::child(&Command::new(program), &mark, stdio).unwrap()
     }
 

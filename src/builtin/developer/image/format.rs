@@ -227,7 +227,7 @@ fn bmp_size(bytes: &[u8]) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any::{always, several};
+    use crate::property_testing::{check, vec_of};
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
@@ -357,15 +357,15 @@ mod tests {
     #[test]
     fn any_bytes_are_looked_at_without_harm() {
         let samples = samples();
-        always(|u| {
+        check(|u| {
             let mut bytes = u.choose(&samples)?.clone();
-            for (at, byte) in several(u, 8, |u| Ok((u.arbitrary::<u16>()?, u.arbitrary()?)))? {
+            for (at, byte) in vec_of(u, 8, |u| Ok((u.arbitrary::<u16>()?, u.arbitrary()?)))? {
                 let at = usize::from(at) % bytes.len();
                 bytes[at] = byte;
             }
             let end = u.int_in_range(0..=bytes.len())?;
             bytes.truncate(end);
-            bytes.extend(several(u, 8, |u| u.arbitrary::<u8>())?);
+            bytes.extend(vec_of(u, 8, |u| u.arbitrary::<u8>())?);
             if let Some(header) = look(&bytes) {
                 let fits = |(width, height)| width > 0 && height > 0;
                 assert!(header.size.is_none_or(fits), "{header:?}");

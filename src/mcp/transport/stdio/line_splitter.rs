@@ -73,7 +73,7 @@ impl LineSplitter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any::{always, cut, part, several};
+    use crate::property_testing::{check, one_of, split, vec_of};
     use std::collections::VecDeque;
 
     fn lines_of(chunks: &[&[u8]], limit: usize) -> (Vec<String>, Result<bool, TransportError>) {
@@ -162,9 +162,9 @@ mod tests {
                 }
             }
         };
-        always(|u| {
-            let parts = several(u, 12, |u| {
-                let part = part(u, &["{}", "\n", "\r\n", " ", "\0", "\u{85}", "\u{feff}"])?;
+        check(|u| {
+            let parts = vec_of(u, 12, |u| {
+                let part = one_of(u, &["{}", "\n", "\r\n", " ", "\0", "\u{85}", "\u{feff}"])?;
                 Ok(part.repeat(*u.choose(&[1, 1, 1, 3, 5000, 70_000])?))
             })?;
             let bytes: Vec<u8> = [&parts.concat().into_bytes()[..], u.bytes(u.len() / 2)?].concat();
@@ -177,8 +177,8 @@ mod tests {
                     .collect(),
                 None => Vec::new(),
             };
-            assert_eq!(read(cut(u, &bytes)?, usize::MAX / 2).0, expected);
-            let (lines, end) = read(cut(u, &bytes)?, 6000);
+            assert_eq!(read(split(u, &bytes)?, usize::MAX / 2).0, expected);
+            let (lines, end) = read(split(u, &bytes)?, 6000);
             assert!(expected.starts_with(&lines));
             match end {
                 Ok(_) => assert_eq!(lines, expected),

@@ -6,9 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 #[global_allocator]
-static COUNTED: Counted = Counted;
+static COUNTED: CountingAllocator = CountingAllocator;
 
-struct Counted;
+struct CountingAllocator;
 
 thread_local! {
     /// Bytes that the thread has taken and not given back; what it gives back for another counts against it.
@@ -26,7 +26,7 @@ fn count(more: usize, less: usize) {
 }
 
 // SAFETY: all of it is the system's allocator; counting allocates nothing.
-unsafe impl GlobalAlloc for Counted {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
         // SAFETY: the caller keeps the promises that the system's allocator asks for, here and below.
@@ -53,7 +53,7 @@ unsafe impl GlobalAlloc for Counted {
 }
 
 /// The most bytes that this thread held at once for `work`, beside what it held before.
-pub(crate) fn most_held<R>(work: impl FnOnce() -> R) -> usize {
+pub(crate) fn peak_bytes<R>(work: impl FnOnce() -> R) -> usize {
     let before = HELD.get();
     MOST.set(before);
     drop(work());

@@ -1,7 +1,7 @@
 //! What holds of any text.
 
 use super::*;
-use crate::any::{always, part, several, text};
+use crate::property_testing::{any_text, check, one_of, vec_of};
 use arbtest::arbitrary::{Result, Unstructured};
 
 /// Said anew here, so that the lists there are held against something.
@@ -18,8 +18,8 @@ fn hides_words(c: char) -> bool {
 
 #[test]
 fn what_is_shown_can_be_seen_whole_and_stays_the_same_the_second_time() {
-    always(|u| {
-        let text = text(u)?;
+    check(|u| {
+        let text = any_text(u)?;
         let shown = printable(&text, usize::MAX);
         assert!(!shown.contains(is_dangerous), "{shown:?}");
         assert_eq!(printable(&shown, usize::MAX), shown);
@@ -38,15 +38,15 @@ fn what_is_shown_can_be_seen_whole_and_stays_the_same_the_second_time() {
 
 #[test]
 fn what_a_terminal_gets_has_no_power_and_all_its_words() {
-    always(|u| {
-        let text = text(u)?;
-        let shown = legible(&text);
+    check(|u| {
+        let text = any_text(u)?;
+        let shown = strip_invisible(&text);
         let harmless = |c: char| matches!(c, '\n' | '\t');
         assert!(
             !shown.contains(|c| is_dangerous(c) && !harmless(c)),
             "{shown:?}"
         );
-        assert_eq!(legible(&shown), shown);
+        assert_eq!(strip_invisible(&shown), shown);
         let visible = text.chars().filter(|c| harmless(*c) || !is_invisible(*c));
         assert!(visible.eq(shown.chars()));
         Ok(())
@@ -55,8 +55,8 @@ fn what_a_terminal_gets_has_no_power_and_all_its_words() {
 
 #[test]
 fn a_model_gets_the_text_without_hidden_words_and_otherwise_unchanged() {
-    always(|u| {
-        let text = text(u)?;
+    check(|u| {
+        let text = any_text(u)?;
         let read = for_model(&text);
         assert!(!read.contains(hides_words), "{read:?}");
         assert_eq!(for_model(&read), read);
@@ -117,9 +117,9 @@ fn units(json: &str) -> Vec<u16> {
 
 #[test]
 fn json_hides_no_words_either_however_they_are_escaped() {
-    always(|u| {
-        let json: String = several(u, 14, |u| {
-            Ok(match part(u, &IN_JSON)? {
+    check(|u| {
+        let json: String = vec_of(u, 14, |u| {
+            Ok(match one_of(u, &IN_JSON)? {
                 one if one == "\"" || one == "\\" => "x".to_owned(),
                 one => one,
             })
@@ -138,8 +138,8 @@ fn json_hides_no_words_either_however_they_are_escaped() {
 
 #[test]
 fn any_text_is_taken_for_json_without_harm() {
-    always(|u| {
-        let parts = several(u, 14, |u| part(u, &IN_JSON))?;
+    check(|u| {
+        let parts = vec_of(u, 14, |u| one_of(u, &IN_JSON))?;
         let json: String = parts.concat();
         assert!(json_for_model(&json).len() <= json.len());
         Ok(())
@@ -150,10 +150,10 @@ fn any_text_is_taken_for_json_without_harm() {
 fn no_part_of_a_secret_is_left_and_nothing_else_is_lost() {
     const LETTERS: [&str; 4] = ["a", "b", "ab", "é"];
     fn word(u: &mut Unstructured<'_>, most: usize) -> Result<String> {
-        several(u, most, |u| part(u, &LETTERS)).map(|word| word.concat())
+        vec_of(u, most, |u| one_of(u, &LETTERS)).map(|word| word.concat())
     }
-    always(|u| {
-        let secrets = several(u, 4, |u| word(u, 4))?;
+    check(|u| {
+        let secrets = vec_of(u, 4, |u| word(u, 4))?;
         // What is put in their place must not hold one.
         if secrets
             .iter()

@@ -14,7 +14,7 @@ const SIZE_DIGITS: usize = 16;
 /// Lines end with CRLF and nothing else: where a lone LF counts as an end for one party and not for the
 /// next, requests can be smuggled.
 #[derive(Debug)]
-pub(super) struct Chunked {
+pub(super) struct ChunkedDecoder {
     state: State,
     /// Bytes that the decoded body may still grow.
     room: u64,
@@ -41,10 +41,10 @@ enum State {
 
 const FIRST: State = State::Size { digits: 0, size: 0 };
 
-impl Chunked {
+impl ChunkedDecoder {
     /// A decoder for a body of at most `limit` bytes, chunk framing not counted.
-    pub(super) fn new(limit: usize) -> Chunked {
-        Chunked {
+    pub(super) fn new(limit: usize) -> ChunkedDecoder {
+        ChunkedDecoder {
             state: FIRST,
             room: limit as u64,
             overhead: 0,
@@ -178,7 +178,7 @@ mod tests {
 
     /// Feeds `pieces` and returns the body and how many bytes were left over, once it is done.
     fn decode(pieces: &[&[u8]]) -> Result<Option<(Vec<u8>, usize)>, u16> {
-        let mut decoder = Chunked::new(LIMIT);
+        let mut decoder = ChunkedDecoder::new(LIMIT);
         let mut body = Vec::new();
         let mut left = 0;
         for piece in pieces {
@@ -274,7 +274,7 @@ mod tests {
             filled(1 << 20, "", "1\r\nx\r\n", "0\r\n\r\n"),
         ];
         at_most(3, "body", &bodies, |text| {
-            let (mut decoder, mut body) = (Chunked::new(2 << 20), Vec::new());
+            let (mut decoder, mut body) = (ChunkedDecoder::new(2 << 20), Vec::new());
             for piece in text.chunks(4 << 10) {
                 let _ = decoder.decode(piece, &mut body);
             }

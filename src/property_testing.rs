@@ -49,14 +49,14 @@ const PARTS: [&str; 40] = [
 ];
 
 /// Tries a property for a moment, or for `ARBTEST_BUDGET_MS`.
-pub(crate) fn always<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
+pub(crate) fn check<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
     let budget = std::env::var("ARBTEST_BUDGET_MS").ok();
     let budget = budget.and_then(|budget| budget.parse().ok());
     (arbtest(property).size_max(4096)).budget_ms(budget.unwrap_or(150))
 }
 
 /// Up to `most` of something.
-pub(crate) fn several<T>(
+pub(crate) fn vec_of<T>(
     u: &mut Unstructured<'_>,
     most: usize,
     mut one: impl FnMut(&mut Unstructured<'_>) -> Result<T>,
@@ -65,7 +65,7 @@ pub(crate) fn several<T>(
 }
 
 /// One of `parts`, or now and then any character.
-pub(crate) fn part(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
+pub(crate) fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
     match u.ratio(1, 8)? {
         true => u.arbitrary::<char>().map(String::from),
         false => u.choose(parts).map(|part| (*part).to_owned()),
@@ -73,22 +73,22 @@ pub(crate) fn part(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
 }
 
 /// Any text.
-pub(crate) fn text(u: &mut Unstructured<'_>) -> Result<String> {
-    several(u, 20, |u| part(u, &PARTS)).map(|parts| parts.concat())
+pub(crate) fn any_text(u: &mut Unstructured<'_>) -> Result<String> {
+    vec_of(u, 20, |u| one_of(u, &PARTS)).map(|parts| parts.concat())
 }
 
 /// `bytes` in pieces of any size, empty ones included.
-pub(crate) fn cut<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
-    let mut cuts = several(u, 12, |u| u.int_in_range(0..=bytes.len()))?;
+pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
+    let mut cuts = vec_of(u, 12, |u| u.int_in_range(0..=bytes.len()))?;
     cuts.extend([0, bytes.len()]);
     cuts.sort_unstable();
     Ok(cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect())
 }
 
 /// Any JSON value; names and texts are often among `words`.
-pub(crate) fn json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
+pub(crate) fn any_json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
     let word = |u: &mut Unstructured<'_>| match u.ratio(1, 6)? {
-        true => text(u),
+        true => any_text(u),
         false => u.choose(words).map(|word| (*word).to_owned()),
     };
     Ok(match u.int_in_range(0..=if depth == 0 { 6 } else { 11 })? {
@@ -98,10 +98,10 @@ pub(crate) fn json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Resu
         3 => Value::from(u.arbitrary::<u64>()?),
         4 => Number::from_f64(u.arbitrary()?).map_or(Value::Null, Value::Number),
         5 | 6 => Value::String(word(u)?),
-        7 | 8 => Value::Array(several(u, 4, |u| json(u, words, depth - 1))?),
+        7 | 8 => Value::Array(vec_of(u, 4, |u| any_json(u, words, depth - 1))?),
         _ => {
-            let member = |u: &mut Unstructured<'_>| Ok((word(u)?, json(u, words, depth - 1)?));
-            Value::Object(several(u, 6, member)?.into_iter().collect::<Map<_, _>>())
+            let member = |u: &mut Unstructured<'_>| Ok((word(u)?, any_json(u, words, depth - 1)?));
+            Value::Object(vec_of(u, 6, member)?.into_iter().collect::<Map<_, _>>())
         }
     })
 }

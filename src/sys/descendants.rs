@@ -1,12 +1,12 @@
-//! Ending everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
+//! OutputDrain everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
 //!
 //! What forks while it is looked for is met by looking again, until a look meets nothing. The
 //! newest process is asked first, because one that forks and ends all the time leaves little time.
 //! There is no stopping before the killing: what was killed forks no more than what was stopped.
 
-use super::environments;
-use super::mark::{Mark, Says, has_ended, limit_in};
-use super::unix::{self, Hit, Signal};
+use super::proc_environ;
+use super::process_mark::{LimitMatch, ProcessMark, has_ended, limit_in};
+use super::unix::{self, Signal, SignalOutcome};
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Asks every process, other than this one, that carries the mark to end, and waits until all of them
 /// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill; what
 /// vanished before it could be asked may have been somebody, and have forked.
-pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
+pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
@@ -37,18 +37,18 @@ pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
                 thread::sleep(POLL_INTERVAL)
             }
             Err(e) => {
-                say_once(&e);
+                warn_once(&e);
                 // They have had their time, though nobody asked them.
                 return unix::is_resource_exhausted(&e);
             }
         }
     };
     let mut sweep = Sweep::new(mark, Signal::Terminate);
-    let (met, silent) = sweep.ask_limits(pids);
-    let met = met.max(sweep.ask_environments(silent, deadline));
+    let (met, silent) = sweep.signal_by_limits(pids);
+    let met = met.max(sweep.signal_by_environments(silent, deadline));
     let mut asked = sweep.signalled;
     loop {
-        asked.retain(|pid| lives(*pid) && carries(*pid, mark));
+        asked.retain(|pid| lives(*pid) && has_mark(*pid, mark));
         let left = deadline.saturating_duration_since(Instant::now());
         if asked.is_empty() || left.is_zero() {
             return met != Met::Nothing;
@@ -59,7 +59,7 @@ pub(super) fn ask_marked(mark: &Mark, limit: Duration) -> bool {
 
 /// Kills every process, other than this one, that carries the mark, and looks again until nothing is
 /// left or the limit passes. Where `/proc` shows nothing it does nothing, and says so once.
-pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
+pub(super) fn kill_marked(mark: &ProcessMark, limit: Duration) {
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -73,15 +73,15 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }
-            Err(e) => return say_once(&e),
+            Err(e) => return warn_once(&e),
         };
-        let (met, silent) = sweep.ask_limits(pids);
+        let (met, silent) = sweep.signal_by_limits(pids);
         match met {
             Met::New => in_vain = 0,
             Met::Again => thread::sleep(PAUSE),
             Met::TooLate if in_vain < IN_VAIN => in_vain += 1,
             Met::TooLate | Met::Unread | Met::Nothing => {
-                match sweep.ask_environments(silent, deadline) {
+                match sweep.signal_by_environments(silent, deadline) {
                     Met::New | Met::Again => thread::sleep(PAUSE),
                     Met::Unread => thread::sleep(POLL_INTERVAL),
                     Met::TooLate | Met::Nothing => return,
@@ -94,13 +94,13 @@ pub(super) fn kill_marked(mark: &Mark, limit: Duration) {
 
 /// Whether the leader of a group runs and does not carry the mark: the id of the group means another one by
 /// now. False where that cannot be seen.
-pub(super) fn is_of_another(group: i32, mark: &Mark) -> bool {
-    cfg!(target_os = "linux") && lives(group) && !carries(group, mark)
+pub(super) fn is_other_process(group: i32, mark: &ProcessMark) -> bool {
+    cfg!(target_os = "linux") && lives(group) && !has_mark(group, mark)
 }
 
 /// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
 /// no descriptors or threads to look with, or the limit passes; false where `/proc` shows nothing.
-pub(super) fn is_any_marked(mark: &Mark, limit: Duration) -> bool {
+pub(super) fn has_marked(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
@@ -111,18 +111,18 @@ pub(super) fn is_any_marked(mark: &Mark, limit: Duration) -> bool {
     };
     let mut silent = Vec::new();
     for pid in pids {
-        match says(pid, mark) {
-            Some(Says::Marked) if lives(pid) => return true,
-            Some(Says::Nothing) => silent.push(pid),
+        match limit_match(pid, mark) {
+            Some(LimitMatch::Marked) if lives(pid) => return true,
+            Some(LimitMatch::Nothing) => silent.push(pid),
             _ => {}
         }
     }
-    let found = environments::marked(silent, mark, deadline);
+    let found = proc_environ::marked(silent, mark, deadline);
     !found.is_complete || found.pids.into_iter().any(lives)
 }
 
 /// Whether other processes can be seen, so that those that carry a mark are found.
-pub(super) fn sees_processes() -> bool {
+pub(super) fn can_see_processes() -> bool {
     cfg!(target_os = "linux")
         && others().map_or_else(|error| unix::is_resource_exhausted(&error), |_| true)
 }
@@ -142,7 +142,7 @@ enum Met {
 }
 
 struct Sweep<'a> {
-    mark: &'a Mark,
+    mark: &'a ProcessMark,
     signal: Signal,
     /// What was met so far.
     known: HashSet<i32>,
@@ -151,7 +151,7 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn new(mark: &'a Mark, signal: Signal) -> Sweep<'a> {
+    fn new(mark: &'a ProcessMark, signal: Signal) -> Sweep<'a> {
         Sweep {
             mark,
             signal,
@@ -161,34 +161,34 @@ impl<'a> Sweep<'a> {
     }
 
     /// Signals by the limits of processes. Also gives those whose limits say nothing.
-    fn ask_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
+    fn signal_by_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
         let (mark, mut most, mut silent) = (self.mark, Met::Nothing, Vec::new());
         for pid in pids {
-            let marked = || says(pid, mark) == Some(Says::Marked);
-            most = most.max(match says(pid, mark) {
-                Some(Says::Marked) => self.signal(pid, marked),
-                Some(Says::Other) => Met::Nothing,
-                Some(Says::Nothing) => {
+            let marked = || limit_match(pid, mark) == Some(LimitMatch::Marked);
+            most = most.max(match limit_match(pid, mark) {
+                Some(LimitMatch::Marked) => self.signal(pid, marked),
+                Some(LimitMatch::Other) => Met::Nothing,
+                Some(LimitMatch::Nothing) => {
                     silent.push(pid);
                     Met::Nothing
                 }
-                None => self.note(pid, Hit::Gone),
+                None => self.note(pid, SignalOutcome::Gone),
             });
         }
         (most, silent)
     }
 
     /// Signals by the environments of processes, which takes far longer.
-    fn ask_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
+    fn signal_by_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
         let mark = self.mark;
-        let found = environments::marked(pids, mark, deadline);
+        let found = proc_environ::marked(pids, mark, deadline);
         let mut most = if found.is_complete {
             Met::Nothing
         } else {
             Met::Unread
         };
         for pid in found.pids {
-            most = most.max(self.signal(pid, || remembers(pid, mark)));
+            most = most.max(self.signal(pid, || has_marked_environment(pid, mark)));
         }
         most
     }
@@ -198,29 +198,29 @@ impl<'a> Sweep<'a> {
         self.note(pid, hit)
     }
 
-    fn note(&mut self, pid: i32, hit: Hit) -> Met {
+    fn note(&mut self, pid: i32, hit: SignalOutcome) -> Met {
         let new = self.known.insert(pid);
-        if hit == Hit::Signalled && new {
+        if hit == SignalOutcome::Signalled && new {
             self.signalled.push(pid);
         }
         match (hit, new) {
-            (Hit::Signalled, true) => Met::New,
-            (Hit::Signalled, false) => Met::Again,
-            (Hit::Gone, true) => Met::TooLate,
-            (Hit::Gone, false) | (Hit::Refused, _) => Met::Nothing,
+            (SignalOutcome::Signalled, true) => Met::New,
+            (SignalOutcome::Signalled, false) => Met::Again,
+            (SignalOutcome::Gone, true) => Met::TooLate,
+            (SignalOutcome::Gone, false) | (SignalOutcome::Refused, _) => Met::Nothing,
         }
     }
 }
 
 /// Whether the environment of a process has the mark. A zombie has none.
-fn remembers(pid: i32, mark: &Mark) -> bool {
-    let deadline = Instant::now() + environments::TIMEOUT;
-    let found = environments::marked(vec![pid], mark, deadline);
+fn has_marked_environment(pid: i32, mark: &ProcessMark) -> bool {
+    let deadline = Instant::now() + proc_environ::TIMEOUT;
+    let found = proc_environ::marked(vec![pid], mark, deadline);
     !found.pids.is_empty()
 }
 
-fn carries(pid: i32, mark: &Mark) -> bool {
-    says(pid, mark) == Some(Says::Marked) || remembers(pid, mark)
+fn has_mark(pid: i32, mark: &ProcessMark) -> bool {
+    limit_match(pid, mark) == Some(LimitMatch::Marked) || has_marked_environment(pid, mark)
 }
 
 /// Who cannot be looked at just now is taken to live.
@@ -233,17 +233,17 @@ fn lives(pid: i32) -> bool {
 }
 
 /// What the limit of a process says; none when it has vanished.
-fn says(pid: i32, mark: &Mark) -> Option<Says> {
+fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
     let limit = match unix::limit_of(pid) {
         Ok(limit) => Some(limit),
         Err(e) if unix::is_no_such_process(&e) => return None,
-        Err(_) if unix::is_out_of_reach(pid) => return Some(Says::Other),
+        Err(_) if unix::is_out_of_reach(pid) => return Some(LimitMatch::Other),
         // For example a program that is setuid: there is a file for everybody to read.
         Err(_) => fs::read_to_string(format!("/proc/{pid}/limits"))
             .ok()
             .and_then(|limits| limit_in(&limits)),
     };
-    Some(limit.map_or(Says::Nothing, |limit| mark.judge(limit)))
+    Some(limit.map_or(LimitMatch::Nothing, |limit| mark.classify_limit(limit)))
 }
 
 /// All processes but this one that can be seen, the newest first as far as their ids tell.
@@ -260,7 +260,7 @@ fn others() -> io::Result<Vec<i32>> {
     Ok(pids)
 }
 
-fn say_once(error: &io::Error) {
+fn warn_once(error: &io::Error) {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !unix::is_resource_exhausted(error) && !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
@@ -281,15 +281,15 @@ mod tests {
     /// Far more than a sweep takes.
     const LIMIT: Duration = Duration::from_secs(60);
 
-    fn server() -> Mark {
-        Mark::of_server(&crate::sys::random_hex(16).unwrap())
+    fn server() -> ProcessMark {
+        ProcessMark::of_server(&crate::sys::random_hex(16).unwrap())
     }
 
     /// A child that carries the mark as a limit alone.
     struct Limited(i32);
 
     impl Limited {
-        fn new(mark: &Mark) -> Self {
+        fn new(mark: &ProcessMark) -> Self {
             let mut command = command::Command::new("sleep");
             command.arg("300");
             let null = || fs::File::open("/dev/null").unwrap().into();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     /// A shell that carries the mark, once it has set a trap.
-    fn trapped(mark: &Mark, trap: &str) -> Child {
+    fn trapped(mark: &ProcessMark, trap: &str) -> Child {
         let mut command = Command::new("sh");
         let script = format!("{trap} echo; while :; do sleep 0.02; done");
         command
@@ -333,11 +333,11 @@ mod tests {
     fn who_is_asked_may_see_to_its_affairs_first() {
         let mark = server().of_child(1);
         // Others come and go all the time.
-        let nobody = |_| !ask_marked(&mark, LIMIT);
+        let nobody = |_| !terminate_marked(&mark, LIMIT);
         assert!((0..1000).any(nobody), "nobody is there");
         let other = Limited::new(&server().of_child(1));
         let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
-        assert!(ask_marked(&mark, LIMIT));
+        assert!(terminate_marked(&mark, LIMIT));
         assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(7));
         assert!(other.runs());
         unix::kill_child(other.0);
@@ -349,7 +349,7 @@ mod tests {
         let mark = server().of_child(1);
         let mut deaf: Vec<_> = (0..4).map(|_| trapped(&mark, "trap '' TERM;")).collect();
         let (limit, begin) = (Duration::from_secs(2), Instant::now());
-        assert!(ask_marked(&mark, limit));
+        assert!(terminate_marked(&mark, limit));
         let took = begin.elapsed();
         assert!(took >= limit && took < 4 * limit, "{took:?}");
         assert!(deaf.iter_mut().all(runs));
@@ -368,10 +368,10 @@ mod tests {
         kill_marked(&one, LIMIT);
         first.wait();
         assert!(second.runs());
-        assert!(is_of_another(second.0, &one) && !is_of_another(second.0, &server));
+        assert!(is_other_process(second.0, &one) && !is_other_process(second.0, &server));
         kill_marked(&server, LIMIT);
         second.wait();
-        assert!(!is_of_another(second.0, &one));
+        assert!(!is_other_process(second.0, &one));
     }
 
     #[test]
@@ -410,10 +410,19 @@ mod tests {
     fn a_mark_is_asked_for_again_before_the_kill() {
         let child = Limited::new(&server().of_child(1));
         let pid = child.0;
-        assert_eq!(unix::signal_if(pid, Signal::Kill, || false), Hit::Gone);
+        assert_eq!(
+            unix::signal_if(pid, Signal::Kill, || false),
+            SignalOutcome::Gone
+        );
         assert!(child.runs());
-        assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Signalled);
+        assert_eq!(
+            unix::signal_if(pid, Signal::Kill, || true),
+            SignalOutcome::Signalled
+        );
         child.wait();
-        assert_eq!(unix::signal_if(pid, Signal::Kill, || true), Hit::Gone);
+        assert_eq!(
+            unix::signal_if(pid, Signal::Kill, || true),
+            SignalOutcome::Gone
+        );
     }
 }

@@ -48,7 +48,7 @@ pub(super) enum Expect {
 
 /// Finds the end of a head that arrives in pieces, and refuses at the first byte that no head has.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct HeadScanner {
     /// Where the head begins, after empty lines.
     start: usize,
     /// Where to go on.
@@ -60,7 +60,7 @@ pub(super) struct Scan {
     blank_lines: usize,
 }
 
-impl Scan {
+impl HeadScanner {
     /// Looks at `bytes`, all that has arrived. Gives the head's range once it is complete.
     ///
     /// Errs with 400 for a line end other than CRLF, a control character or too many empty lines, 414
@@ -93,7 +93,7 @@ impl Scan {
                     ));
                 }
             }
-            if self.at - self.start > limits.head_bytes {
+            if self.at - self.start > limits.max_head_bytes {
                 return Err(self.too_large(limits));
             }
         }
@@ -114,10 +114,13 @@ impl Scan {
         if !empty {
             self.lines += 1;
             // One line is the request line.
-            if self.lines > limits.headers + 1 {
+            if self.lines > limits.max_headers + 1 {
                 return Err(Error::new(
                     431,
-                    format!("The request has more than {} header fields", limits.headers),
+                    format!(
+                        "The request has more than {} header fields",
+                        limits.max_headers
+                    ),
                 ));
             }
             return Ok(());
@@ -139,12 +142,12 @@ impl Scan {
         };
         Error::new(
             status,
-            format!("The {what} exceeds {} bytes", limits.head_bytes),
+            format!("The {what} exceeds {} bytes", limits.max_head_bytes),
         )
     }
 }
 
-/// Parses a complete head that [`Scan`] has passed, with its final empty line.
+/// Parses a complete head that [`HeadScanner`] has passed, with its final empty line.
 ///
 /// Errs with 400 for what is no HTTP, 501 for a transfer coding other than `chunked`, 505 for a version
 /// other than 1.0 and 1.1.
@@ -384,10 +387,10 @@ mod tests {
     use super::*;
 
     fn scan(text: &str, limits: &Limits) -> Result<Option<Range<usize>>, u16> {
-        let whole = Scan::default()
+        let whole = HeadScanner::default()
             .advance(text.as_bytes(), limits)
             .map_err(|error| error.status.0);
-        let mut scan = Scan::default();
+        let mut scan = HeadScanner::default();
         let mut pieces = Ok(None);
         for end in 1..=text.len() {
             pieces = scan
@@ -432,7 +435,7 @@ mod tests {
     #[test]
     fn empty_lines_alone_are_forgotten_but_counted() {
         let limits = Limits::default();
-        let mut scan = Scan::default();
+        let mut scan = HeadScanner::default();
         for _ in 0..BLANK_LINES {
             assert!(scan.advance(b"\r\n", &limits).unwrap().is_none());
             assert!(scan.skip_blank(2));
@@ -444,8 +447,8 @@ mod tests {
     #[test]
     fn a_head_has_its_limits() {
         let limits = Limits {
-            head_bytes: 60,
-            headers: 2,
+            max_head_bytes: 60,
+            max_headers: 2,
             ..Limits::default()
         };
         let long = "x".repeat(60);
@@ -609,7 +612,7 @@ mod tests {
             format!("{line}{fields}\r\n").into_bytes(),
         ];
         at_most(25, "head", &heads, |text| {
-            let range = Scan::default().advance(text, &Limits::default());
+            let range = HeadScanner::default().advance(text, &Limits::default());
             range.map(|range| range.map(|range| parse(&text[range]).is_ok()))
         });
     }

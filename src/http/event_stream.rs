@@ -1,7 +1,7 @@
 //! Event streams: a response that is written while its handler runs (HTML Living Standard §9.2).
 //!
 //! The handler's thread writes. A second thread looks ten times a second whether the client is still
-//! there, and says something when the handler has been silent for [`SILENCE`], so that the client and
+//! there, and says something when the handler has been silent for [`KEEP_ALIVE_INTERVAL`], so that the client and
 //! whatever lies between know that the stream lives.
 
 use std::fmt::Display;
@@ -19,13 +19,13 @@ use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
 
 /// How long a stream may be silent before it says that it lives.
-const SILENCE: Duration = Duration::from_millis(500);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);
 /// How often it is looked whether the client is still there.
-const LOOK: Duration = Duration::from_millis(100);
+const HANGUP_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// What is queued goes out at this size, whatever else follows.
-const ENOUGH: usize = 32 << 10;
+const FLUSH_BYTES: usize = 32 << 10;
 /// A buffer that grew beyond this for one event is given back after it.
-const KEEP: usize = 256 << 10;
+const MAX_IDLE_BUFFER: usize = 256 << 10;
 /// Room for a chunk's size and its line end: `0000abcd\r\n`.
 const SIZE: usize = 10;
 
@@ -108,7 +108,7 @@ impl EventStream {
 
     /// Queues an event with an id, by which a client says later how far it came, and with `json`, which
     /// is passed through, as its data. An event without data only tells the id.
-    pub fn queue_as(&mut self, id: impl Display, json: &[u8]) {
+    pub fn queue_with_id(&mut self, id: impl Display, json: &[u8]) {
         self.add(|out| {
             out.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
             let start = out.len();
@@ -121,7 +121,7 @@ impl EventStream {
     fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut out = lock(&self.shared.out);
         write(&mut out.buffer);
-        let sent = out.buffer.len() < ENOUGH || self.shared.flush(&mut out);
+        let sent = out.buffer.len() < FLUSH_BYTES || self.shared.flush(&mut out);
         drop(out);
         self.shared.notice(sent);
     }
@@ -133,7 +133,7 @@ impl EventStream {
     }
 
     /// Looks at once whether the client is still there, which is noticed after a while anyway.
-    pub fn is_heard(&self) -> bool {
+    pub fn is_connected(&self) -> bool {
         if net::hung_up(&self.shared.socket) {
             self.shared.gone.cancel();
         }
@@ -183,7 +183,7 @@ impl Drop for EventStream {
 impl Shared {
     /// Looks after the stream until it ends or the client does.
     fn beat(&self, ended: &Receiver<()>) {
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(HANGUP_POLL_INTERVAL) {
             if net::hung_up(&self.socket) {
                 self.gone.cancel();
                 return;
@@ -194,7 +194,7 @@ impl Shared {
     }
 
     fn keep_alive(&self, out: &mut Out) -> bool {
-        if out.last.elapsed() < SILENCE {
+        if out.last.elapsed() < KEEP_ALIVE_INTERVAL {
             return true;
         }
         if out.buffer.len() == SIZE {
@@ -226,7 +226,7 @@ impl Shared {
             self.write(&out.buffer[SIZE..])
         };
         out.buffer.truncate(SIZE);
-        out.buffer.shrink_to(KEEP);
+        out.buffer.shrink_to(MAX_IDLE_BUFFER);
         out.last = Instant::now();
         sent
     }

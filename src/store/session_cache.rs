@@ -16,7 +16,7 @@ const LARGEST: u64 = 256 << 10;
 
 /// Sessions by their ids, each with the state that its file had.
 #[derive(Debug, Default)]
-pub struct Known(Mutex<Entries>);
+pub struct SessionCache(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
@@ -24,7 +24,7 @@ struct Entries {
     bytes: u64,
 }
 
-impl Known {
+impl SessionCache {
     /// The session `id`, if its file still is in the state `stamp`.
     pub fn get(&self, id: &str, stamp: Stamp) -> Option<Arc<Session>> {
         let entries = lock(&self.0);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let known = Known::default();
+        let known = SessionCache::default();
         known.put("large", stamp(LARGEST + 1), Arc::default());
         assert!(known.get("large", stamp(LARGEST + 1)).is_none());
         let many = 2 * ROOM / LARGEST;
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn only_the_same_state_counts() {
-        let known = Known::default();
+        let known = SessionCache::default();
         known.put("a", stamp(1), Arc::default());
         assert!(known.get("a", stamp(2)).is_none() && known.get("b", stamp(1)).is_none());
         known.put("a", stamp(2), Arc::default());

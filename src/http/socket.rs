@@ -6,21 +6,21 @@ use std::time::{Duration, Instant};
 
 use super::Limits;
 
-/// What an idle connection holds: a page, which one ordinary request fits into.
-const BUFFER: usize = 4 << 10;
+/// What an idle connection holds: a page, which one ordinary request is_close_enough into.
+const IDLE_BUFFER: usize = 4 << 10;
 /// A body's first allocation, whatever length was declared.
-const FIRST_READ: usize = 64 << 10;
+const FIRST_ALLOCATION: usize = 64 << 10;
 /// How much later than its deadline a wait may end. A timeout within it need not be set anew, which
 /// saves a system call.
-const SLACK: Duration = Duration::from_millis(100);
+const DEADLINE_TOLERANCE: Duration = Duration::from_millis(100);
 /// Bytes of an unread body that are discarded before the connection is closed over it.
-const DISCARDED: usize = 1 << 20;
+const MAX_DISCARDED: usize = 1 << 20;
 
 /// One connection's socket.
 ///
 /// The system's timeouts begin anew with every read, so that a byte a second would never meet them.
 /// Here each wait has an [`Instant`] at which it ends, and the timeout is set to what is left.
-pub(super) struct Wire<'a> {
+pub(super) struct Socket<'a> {
     stream: &'a TcpStream,
     read_timeout: Duration,
     write_timeout: Duration,
@@ -30,15 +30,15 @@ pub(super) struct Wire<'a> {
     end: usize,
 }
 
-impl<'a> Wire<'a> {
+impl<'a> Socket<'a> {
     /// Prepares `stream`: no delay for small writes, and the timeouts that most waits need.
-    pub(super) fn new(stream: &'a TcpStream, limits: &Limits) -> io::Result<Wire<'a>> {
-        let read_timeout = limits.idle.max(SLACK);
-        let write_timeout = limits.write.max(SLACK);
+    pub(super) fn new(stream: &'a TcpStream, limits: &Limits) -> io::Result<Socket<'a>> {
+        let read_timeout = limits.idle_timeout.max(DEADLINE_TOLERANCE);
+        let write_timeout = limits.write_timeout.max(DEADLINE_TOLERANCE);
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(read_timeout))?;
         stream.set_write_timeout(Some(write_timeout))?;
-        Ok(Wire {
+        Ok(Socket {
             stream,
             read_timeout,
             write_timeout,
@@ -53,20 +53,20 @@ impl<'a> Wire<'a> {
         &self.buffer[self.start..self.end]
     }
 
-    /// Drops the first `count` bytes of [`Wire::buffered`].
+    /// Drops the first `count` bytes of [`Socket::buffered`].
     pub(super) fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
     }
 
     /// Gives back what a large head took, before the connection may rest for long.
-    pub(super) fn rest(&mut self) {
-        if self.buffer.len() > BUFFER && self.buffered().is_empty() {
+    pub(super) fn shrink_buffer(&mut self) {
+        if self.buffer.len() > IDLE_BUFFER && self.buffered().is_empty() {
             (self.buffer, self.start, self.end) = (Vec::new(), 0, 0);
         }
     }
 
-    /// Reads once onto [`Wire::buffered`] and gives the number of bytes, 0 at the end of the stream.
+    /// Reads once onto [`Socket::buffered`] and gives the number of bytes, 0 at the end of the stream.
     /// The buffer grows if it is full, so the caller bounds what it lets pile up.
     /// Errs with `TimedOut` at `deadline`.
     pub(super) fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
@@ -77,7 +77,7 @@ impl<'a> Wire<'a> {
             (self.start, self.end) = (0, self.end - self.start);
         }
         if self.end == self.buffer.len() {
-            let length = (self.buffer.len() * 2).max(BUFFER);
+            let length = (self.buffer.len() * 2).max(IDLE_BUFFER);
             self.buffer.resize(length, 0);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
@@ -95,7 +95,7 @@ impl<'a> Wire<'a> {
         deadline: Instant,
         body: &mut Vec<u8>,
     ) -> io::Result<()> {
-        body.reserve_exact(length.min(FIRST_READ.max(self.buffered().len())));
+        body.reserve_exact(length.min(FIRST_ALLOCATION.max(self.buffered().len())));
         let ahead = length.min(self.buffered().len());
         body.extend_from_slice(&self.buffered()[..ahead]);
         self.consume(ahead);
@@ -103,8 +103,8 @@ impl<'a> Wire<'a> {
         if missing == 0 {
             return Ok(());
         }
-        let mut rest = Until {
-            wire: self,
+        let mut rest = DeadlineReader {
+            socket: self,
             deadline,
         }
         .take(missing as u64);
@@ -125,14 +125,14 @@ impl<'a> Wire<'a> {
         };
         while !left.is_empty() {
             let remaining = remaining(deadline)?;
-            if !fits(self.write_timeout, remaining) {
+            if !is_close_enough(self.write_timeout, remaining) {
                 self.stream.set_write_timeout(Some(remaining))?;
                 self.write_timeout = remaining;
             }
             match self.stream.write_vectored(left) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => IoSlice::advance_slices(&mut left, written),
-                Err(error) if is_early(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -147,7 +147,7 @@ impl<'a> Wire<'a> {
         }
         let deadline = Instant::now() + limit;
         let mut discarded = 0;
-        while discarded < DISCARDED {
+        while discarded < MAX_DISCARDED {
             self.consume(self.buffered().len());
             match self.fill(deadline) {
                 Ok(0) | Err(_) => return,
@@ -159,27 +159,27 @@ impl<'a> Wire<'a> {
     fn read(&mut self, buffer: &mut [u8], deadline: Instant) -> io::Result<usize> {
         loop {
             let remaining = remaining(deadline)?;
-            if !fits(self.read_timeout, remaining) {
+            if !is_close_enough(self.read_timeout, remaining) {
                 self.stream.set_read_timeout(Some(remaining))?;
                 self.read_timeout = remaining;
             }
             match self.stream.read(buffer) {
-                Err(error) if is_early(&error) => {}
+                Err(error) if is_retryable(&error) => {}
                 done => return done,
             }
         }
     }
 }
 
-/// Reads from a wire up to a deadline, for the standard library's adapters.
-struct Until<'w, 'a> {
-    wire: &'w mut Wire<'a>,
+/// Reads from a socket up to a deadline, for the standard library's adapters.
+struct DeadlineReader<'w, 'a> {
+    socket: &'w mut Socket<'a>,
     deadline: Instant,
 }
 
-impl Read for Until<'_, '_> {
+impl Read for DeadlineReader<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.wire.read(buffer, self.deadline)
+        self.socket.read(buffer, self.deadline)
     }
 }
 
@@ -191,15 +191,15 @@ fn remaining(deadline: Instant) -> io::Result<Duration> {
     }
 }
 
-/// Whether a wait of `remaining` can use a `timeout` that is set already: it ends at most [`SLACK`] too
+/// Whether a wait of `remaining` can use a `timeout` that is set already: it ends at most [`DEADLINE_TOLERANCE`] too
 /// late, and so seldom too early that waiting again costs less than setting it anew. With the default
 /// limits a client that sends head and body apart needs no system call for its deadlines.
-fn fits(timeout: Duration, remaining: Duration) -> bool {
-    timeout <= remaining + SLACK && timeout >= remaining / 4
+fn is_close_enough(timeout: Duration, remaining: Duration) -> bool {
+    timeout <= remaining + DEADLINE_TOLERANCE && timeout >= remaining / 4
 }
 
 /// Whether a call ended before its deadline could be looked at: a timeout or a signal.
-fn is_early(error: &io::Error) -> bool {
+fn is_retryable(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
@@ -212,14 +212,22 @@ mod tests {
 
     #[test]
     fn a_timeout_is_kept_while_it_neither_passes_the_deadline_nor_wakes_often() {
-        let fits = |timeout, remaining| {
-            super::fits(
+        let is_close_enough = |timeout, remaining| {
+            super::is_close_enough(
                 Duration::from_millis(timeout),
                 Duration::from_millis(remaining),
             )
         };
-        assert!(fits(60_000, 60_000) && fits(60_000, 59_950) && fits(60_000, 119_999));
-        assert!(!fits(60_000, 59_000) && !fits(120_000, 60_000) && !fits(10_000, 60_000));
+        assert!(
+            is_close_enough(60_000, 60_000)
+                && is_close_enough(60_000, 59_950)
+                && is_close_enough(60_000, 119_999)
+        );
+        assert!(
+            !is_close_enough(60_000, 59_000)
+                && !is_close_enough(120_000, 60_000)
+                && !is_close_enough(10_000, 60_000)
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! file system that does not answer.
 
 use super::lock;
-use super::mark::Mark;
+use super::process_mark::ProcessMark;
 use crossbeam_channel::{Receiver, TryRecvError, unbounded};
 use std::collections::HashMap;
 use std::fs;
@@ -34,11 +34,16 @@ pub(super) struct Found {
 
 /// Those of these processes whose environment has the mark. A zombie has none. One that cannot be read in time
 /// is passed over as long as it cannot; the others are read all the same, until the deadline.
-pub(super) fn marked(pids: Vec<i32>, mark: &Mark, deadline: Instant) -> Found {
+pub(super) fn marked(pids: Vec<i32>, mark: &ProcessMark, deadline: Instant) -> Found {
     marked_in(Path::new("/proc"), pids, mark, deadline)
 }
 
-fn marked_in(folder: &'static Path, mut pids: Vec<i32>, mark: &Mark, deadline: Instant) -> Found {
+fn marked_in(
+    folder: &'static Path,
+    mut pids: Vec<i32>,
+    mark: &ProcessMark,
+    deadline: Instant,
+) -> Found {
     let mut found = Found {
         pids: Vec::new(),
         is_complete: true,
@@ -100,7 +105,11 @@ struct Reader;
 impl Reader {
     /// None when there is no thread to be had. It ends with its work, or as soon as it is not stuck any more
     /// after its answers were dropped.
-    fn start(folder: &'static Path, pids: &[i32], mark: &Mark) -> Option<(u64, Receiver<bool>)> {
+    fn start(
+        folder: &'static Path,
+        pids: &[i32],
+        mark: &ProcessMark,
+    ) -> Option<(u64, Receiver<bool>)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (answers, receiver) = unbounded();
@@ -120,7 +129,7 @@ impl Reader {
     }
 }
 
-fn is_marked(folder: &Path, pid: i32, mark: &Mark) -> bool {
+fn is_marked(folder: &Path, pid: i32, mark: &ProcessMark) -> bool {
     let file = folder.join(pid.to_string()).join("environ");
     fs::read(file).is_ok_and(|text| mark.is_in(&text))
 }
@@ -141,14 +150,14 @@ mod tests {
         assert!(made.unwrap().success());
     }
 
-    fn search(folder: &'static Path, pids: &[i32], mark: &Mark) -> Vec<i32> {
+    fn search(folder: &'static Path, pids: &[i32], mark: &ProcessMark) -> Vec<i32> {
         marked_in(folder, pids.to_vec(), mark, Instant::now() + LIMIT).pids
     }
 
     #[test]
     fn many_processes_that_are_stuck_together_take_no_longer_than_the_deadline() {
         const SEARCH: Duration = Duration::from_secs(1);
-        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
         let folder = std::env::temp_dir().join(format!("gosling-environs-{}", std::process::id()));
         let mut pids: Vec<i32> = (100..120).map(|n| i32::MAX - n).collect();
         pids.iter().for_each(|pid| make_fifo(&folder, *pid));
@@ -181,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_search_whose_deadline_has_passed_is_not_complete() {
-        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap());
+        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap());
         let folder = Path::new("/does/not/exist");
         let found = marked_in(folder, vec![i32::MAX - 200], &mark, Instant::now());
         assert!(!found.is_complete);
@@ -192,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_process_whose_environment_cannot_be_read_holds_up_no_search() {
-        let mark = Mark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
+        let mark = ProcessMark::of_server(&crate::sys::random_hex(16).unwrap()).of_child(1);
         let folder = std::env::temp_dir().join(format!("gosling-environ-{}", std::process::id()));
         // No process has such an id.
         let [first, stuck, last] = [i32::MAX - 2, i32::MAX - 1, i32::MAX];

@@ -13,15 +13,15 @@
 use super::process::MARK;
 
 /// The bits of a limit that count the children of one server; those above tell servers apart.
-const COUNT: u64 = (1 << 24) - 1;
+const CHILD_NUMBER_BITS: u64 = (1 << 24) - 1;
 /// Set in every mark, so that it cannot be mistaken for a limit that somebody means.
-const HUGE: u64 = 1 << 62;
+const MARK_BIT: u64 = 1 << 62;
 /// The longest mark of another server, around this one, that is handed on.
-const LONGEST: usize = 1000;
+const MAX_INHERITED: usize = 1000;
 
 /// What tells the processes of one server, or of one of its children, from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct ProcessMark {
     text: String,
     /// The server's part of the limit, if limits can carry marks here.
     server: Option<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Mark {
 
 /// What a process's limit says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum LimitMatch {
     /// It carries the mark.
     Marked,
     /// It is not the one that is looked for: it carries the mark of another child of the same server,
@@ -43,25 +43,25 @@ pub(super) enum Says {
     Nothing,
 }
 
-impl Mark {
+impl ProcessMark {
     /// The mark of a whole server, by its random name in hexadecimal.
-    pub(super) fn of_server(name: &str) -> Mark {
+    pub(super) fn of_server(name: &str) -> ProcessMark {
         let number = name.get(..16).and_then(|n| u64::from_str_radix(n, 16).ok());
         let limits = cfg!(all(target_os = "linux", target_pointer_width = "64"));
-        Mark {
+        ProcessMark {
             text: format!("{name}."),
             // Half of the numbers is left alone: signed ones, and that for no limit.
             server: number
                 .filter(|_| limits)
-                .map(|n| HUGE | (n & (HUGE - 1) & !COUNT)),
+                .map(|n| MARK_BIT | (n & (MARK_BIT - 1) & !CHILD_NUMBER_BITS)),
             child: None,
             member: false,
         }
     }
 
     /// The mark of the server's child with this number.
-    pub(super) fn of_child(&self, number: u64) -> Mark {
-        Mark {
+    pub(super) fn of_child(&self, number: u64) -> ProcessMark {
+        ProcessMark {
             text: format!("{}{number}.", self.text),
             server: self.server,
             child: Some(number),
@@ -70,8 +70,8 @@ impl Mark {
     }
 
     /// The mark of one in a family whose mark this is.
-    pub(super) fn of_member(&self, number: u64) -> Mark {
-        Mark {
+    pub(super) fn of_member(&self, number: u64) -> ProcessMark {
+        ProcessMark {
             text: format!("{}{number}.", self.text),
             member: true,
             ..*self
@@ -80,26 +80,26 @@ impl Mark {
 
     /// The value of the environment variable for a child, behind that of the server around this one.
     pub(super) fn variable(&self, around: Option<&str>) -> String {
-        let around = around.filter(|around| around.len() <= LONGEST);
+        let around = around.filter(|around| around.len() <= MAX_INHERITED);
         format!("{}{}", around.unwrap_or_default(), self.text)
     }
 
     /// The limit for a child; none when there are no more numbers.
     pub(super) fn limit(&self) -> Option<u64> {
-        let child = self.child.filter(|child| *child <= COUNT)?;
+        let child = self.child.filter(|child| *child <= CHILD_NUMBER_BITS)?;
         Some(self.server? | child)
     }
 
     /// What a limit says.
-    pub(super) fn judge(&self, limit: u64) -> Says {
-        if self.server != Some(limit & !COUNT) {
-            return Says::Nothing;
+    pub(super) fn classify_limit(&self, limit: u64) -> LimitMatch {
+        if self.server != Some(limit & !CHILD_NUMBER_BITS) {
+            return LimitMatch::Nothing;
         }
         match self.child {
-            None => Says::Marked,
-            Some(child) if child != limit & COUNT => Says::Other,
-            Some(_) if self.member => Says::Nothing,
-            Some(_) => Says::Marked,
+            None => LimitMatch::Marked,
+            Some(child) if child != limit & CHILD_NUMBER_BITS => LimitMatch::Other,
+            Some(_) if self.member => LimitMatch::Nothing,
+            Some(_) => LimitMatch::Marked,
         }
     }
 
@@ -140,14 +140,14 @@ mod tests {
 
     const NAME: &str = "ffeeddccbbaa99887766554433221100";
 
-    fn server() -> Mark {
-        Mark::of_server(NAME)
+    fn server() -> ProcessMark {
+        ProcessMark::of_server(NAME)
     }
 
     #[test]
     fn a_server_knows_its_children_and_a_child_only_itself() {
         let (three, four) = (server().of_child(3), server().of_child(4));
-        let stranger = Mark::of_server("00eeddccbbaa99887766554433221100").of_child(3);
+        let stranger = ProcessMark::of_server("00eeddccbbaa99887766554433221100").of_child(3);
         for child in [&three, &four] {
             let variable = format!("A=1\0{MARK}={}\0", child.variable(None));
             assert!(server().is_in(variable.as_bytes()));
@@ -168,13 +168,16 @@ mod tests {
         assert!(!two.is_in(variable.as_bytes()));
         assert_eq!(one.limit(), family.limit());
         if let Some(limit) = one.limit() {
-            assert_eq!(family.judge(limit), Says::Marked);
+            assert_eq!(family.classify_limit(limit), LimitMatch::Marked);
             assert_eq!(
-                one.judge(limit),
-                Says::Nothing,
+                one.classify_limit(limit),
+                LimitMatch::Nothing,
                 "it may be that of the other"
             );
-            assert_eq!(server().of_child(8).of_member(1).judge(limit), Says::Other);
+            assert_eq!(
+                server().of_child(8).of_member(1).classify_limit(limit),
+                LimitMatch::Other
+            );
         }
     }
 
@@ -182,22 +185,33 @@ mod tests {
     #[test]
     fn limits_tell_the_same() {
         let (three, four) = (server().of_child(3), server().of_child(4));
-        let stranger = Mark::of_server("00eeddccbbaa99887766554433221100");
+        let stranger = ProcessMark::of_server("00eeddccbbaa99887766554433221100");
         let limit = three.limit().unwrap();
         assert!(limit > 1 << 62 && i64::try_from(limit).is_ok());
-        assert_eq!(server().judge(limit), Says::Marked);
-        assert_eq!(three.judge(limit), Says::Marked);
-        assert_eq!(four.judge(limit), Says::Other);
-        assert_eq!(stranger.judge(limit), Says::Nothing);
-        assert_eq!(stranger.of_child(3).judge(limit), Says::Nothing);
+        assert_eq!(server().classify_limit(limit), LimitMatch::Marked);
+        assert_eq!(three.classify_limit(limit), LimitMatch::Marked);
+        assert_eq!(four.classify_limit(limit), LimitMatch::Other);
+        assert_eq!(stranger.classify_limit(limit), LimitMatch::Nothing);
+        assert_eq!(
+            stranger.of_child(3).classify_limit(limit),
+            LimitMatch::Nothing
+        );
         for nothing in [0, 1024, i64::MAX.unsigned_abs(), u64::MAX] {
-            assert_eq!(server().judge(nothing), Says::Nothing);
+            assert_eq!(server().classify_limit(nothing), LimitMatch::Nothing);
         }
         // When there are no more numbers, none is given twice.
-        let last = server().of_child(COUNT);
-        assert_eq!(server().judge(last.limit().unwrap()), Says::Marked);
-        assert_eq!(server().of_child(COUNT + 1).limit(), None);
-        assert_eq!(server().of_child(COUNT + 1 + 3).judge(limit), Says::Other);
+        let last = server().of_child(CHILD_NUMBER_BITS);
+        assert_eq!(
+            server().classify_limit(last.limit().unwrap()),
+            LimitMatch::Marked
+        );
+        assert_eq!(server().of_child(CHILD_NUMBER_BITS + 1).limit(), None);
+        assert_eq!(
+            server()
+                .of_child(CHILD_NUMBER_BITS + 1 + 3)
+                .classify_limit(limit),
+            LimitMatch::Other
+        );
     }
 
     #[test]
@@ -209,22 +223,22 @@ mod tests {
             "käse käse käse käse",
             "zzzzzzzzzzzzzzzzzz",
         ] {
-            let mark = Mark::of_server(name).of_child(1);
+            let mark = ProcessMark::of_server(name).of_child(1);
             assert_eq!(mark.limit(), None);
-            assert_eq!(mark.judge(u64::MAX), Says::Nothing);
+            assert_eq!(mark.classify_limit(u64::MAX), LimitMatch::Nothing);
         }
     }
 
     #[test]
     fn a_server_inside_another_hands_the_others_mark_on() {
-        let inner = Mark::of_server("00112233445566778899aabbccddeeff").of_child(1);
+        let inner = ProcessMark::of_server("00112233445566778899aabbccddeeff").of_child(1);
         let outer = server().of_child(2);
         let variable = inner.variable(Some(&outer.variable(None)));
         let environment = format!("{MARK}={variable}\0");
         assert!(inner.is_in(environment.as_bytes()));
         assert!(outer.is_in(environment.as_bytes()));
         assert!(!server().of_child(1).is_in(environment.as_bytes()));
-        let long = "x".repeat(LONGEST + 1);
+        let long = "x".repeat(MAX_INHERITED + 1);
         assert_eq!(inner.variable(Some(&long)), inner.variable(None));
     }
 

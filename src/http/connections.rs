@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Reading a request, or writing a refusal.
+/// Reading a request, or writing a error_message.
 const READING: u64 = 0;
 /// A handler runs, or its response is being written.
 const HANDLING: u64 = 1;
@@ -22,61 +22,61 @@ const CLOSED: u64 = 2;
 /// Waiting for a request; larger by the milliseconds from the start of the server to the start of the wait.
 const IDLE: u64 = 3;
 /// Added to the state of a connection that has shown the key.
-const KEYED: u64 = 1 << 63;
+const AUTHENTICATED: u64 = 1 << 63;
 
 /// Threads that may still have to notice that their connection was closed for another's sake.
-const EVICTED: usize = 16;
+const MAX_EVICTED: usize = 16;
 /// How long to wait for them before going on all the same.
-const NOTICE: Duration = Duration::from_millis(100);
+const EVICTION_TIMEOUT: Duration = Duration::from_millis(100);
 /// The poll interval of a wait for a connection that may be closed.
-const POLL: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A connection as the thread that serves it and those who may close it share it.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct SharedConnection {
     pub(super) stream: Arc<TcpStream>,
     pub(super) peer: SocketAddr,
-    came: Instant,
+    accepted_at: Instant,
     state: AtomicU64,
 }
 
-impl Slot {
+impl SharedConnection {
     /// A connection that waits for its first request since `now`, an age of the server.
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr, now: Duration) -> Slot {
-        Slot {
+    pub(super) fn new(stream: TcpStream, peer: SocketAddr, now: Duration) -> SharedConnection {
+        SharedConnection {
             stream: Arc::new(stream),
             peer,
-            came: Instant::now(),
+            accepted_at: Instant::now(),
             state: AtomicU64::new(idle_at(now)),
         }
     }
 
     /// From `now` on, an age of the server, the connection waits for a request and may be closed for
     /// another's sake. False if it has been closed.
-    pub(super) fn rest(&self, now: Duration) -> bool {
+    pub(super) fn set_idle(&self, now: Duration) -> bool {
         self.enter(idle_at(now))
     }
 
     /// A request has begun to arrive. False if the connection has been closed.
-    pub(super) fn wake(&self) -> bool {
+    pub(super) fn set_reading(&self) -> bool {
         self.enter(READING)
     }
 
     /// A handler is about to run. False if the connection has been closed.
-    pub(super) fn handle(&self) -> bool {
+    pub(super) fn set_handling(&self) -> bool {
         self.enter(HANDLING)
     }
 
     /// The client has shown the key.
-    pub(super) fn show_key(&self) {
+    pub(super) fn set_authenticated(&self) {
         // Most requests are not the first of their connection.
-        if is_keyless(self.state()) {
-            self.change(|state| (state != CLOSED).then_some(state | KEYED));
+        if is_unauthenticated(self.state()) {
+            self.change(|state| (state != CLOSED).then_some(state | AUTHENTICATED));
         }
     }
 
     fn enter(&self, next: u64) -> bool {
-        self.change(|state| (state != CLOSED).then_some(next | (state & KEYED)))
+        self.change(|state| (state != CLOSED).then_some(next | (state & AUTHENTICATED)))
     }
 
     fn state(&self) -> u64 {
@@ -100,23 +100,23 @@ impl Slot {
 }
 
 fn idle_at(now: Duration) -> u64 {
-    let most = KEYED - 1 - IDLE;
+    let most = AUTHENTICATED - 1 - IDLE;
     IDLE + u64::try_from(now.as_millis()).map_or(most, |millis| millis.min(most))
 }
 
 /// Whether a connection in this state has not shown the key.
-fn is_keyless(state: u64) -> bool {
-    state & KEYED == 0
+fn is_unauthenticated(state: u64) -> bool {
+    state & AUTHENTICATED == 0
 }
 
 /// Whether a connection in this state may be closed for another's sake.
 fn is_evictable(state: u64) -> bool {
-    is_keyless(state) || state & !KEYED >= IDLE
+    is_unauthenticated(state) || state & !AUTHENTICATED >= IDLE
 }
 
 /// All connections of a server.
 #[derive(Debug, Default)]
-pub(super) struct Registry {
+pub(super) struct Connections {
     table: Mutex<Table>,
     left: Condvar,
 }
@@ -133,7 +133,7 @@ struct Table {
 
 #[derive(Debug)]
 struct Entry {
-    slot: Arc<Slot>,
+    connection: Arc<SharedConnection>,
     thread: JoinHandle<()>,
 }
 
@@ -142,11 +142,11 @@ impl Table {
     fn evictable(&self) -> Option<(u64, &Entry)> {
         self.open
             .iter()
-            .map(|(&id, entry)| (id, entry, entry.slot.state()))
+            .map(|(&id, entry)| (id, entry, entry.connection.state()))
             .filter(|&(.., state)| is_evictable(state))
-            // Numbers are in the order in which the connections came.
+            // Numbers are in the order in which the connections accepted_at.
             .min_by_key(|&(id, _, state)| {
-                if is_keyless(state) {
+                if is_unauthenticated(state) {
                     (0, id)
                 } else {
                     (state, id)
@@ -162,7 +162,7 @@ impl Table {
                 return false;
             };
             // It may have shown the key or begun a request meanwhile; then another one is looked for.
-            if self.open[&id].slot.close_if(is_evictable) {
+            if self.open[&id].connection.close_if(is_evictable) {
                 if let Some(entry) = self.open.remove(&id) {
                     self.evicted.insert(id, entry);
                 }
@@ -172,7 +172,7 @@ impl Table {
     }
 }
 
-impl Registry {
+impl Connections {
     /// Whether there is room for one more among `cap` within `limit`, if need be after closing another
     /// connection. One that came less than `limit` ago has until then to show the key.
     pub(super) fn make_room(&self, cap: usize, limit: Duration) -> bool {
@@ -182,13 +182,17 @@ impl Registry {
             return true;
         }
         // Their threads end at once, but a flood must not outrun them.
-        let crowded = |table: &mut Table| table.evicted.len() >= EVICTED;
-        let waited = self.left.wait_timeout_while(table, NOTICE, crowded);
+        let crowded = |table: &mut Table| table.evicted.len() >= MAX_EVICTED;
+        let waited = self
+            .left
+            .wait_timeout_while(table, EVICTION_TIMEOUT, crowded);
         table = waited.unwrap_or_else(PoisonError::into_inner).0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let is_new =
-                |entry: &Entry| is_keyless(entry.slot.state()) && entry.slot.came.elapsed() < limit;
+            let is_new = |entry: &Entry| {
+                is_unauthenticated(entry.connection.state())
+                    && entry.connection.accepted_at.elapsed() < limit
+            };
             let waits = !left.is_zero() && table.evictable().is_some_and(|(_, it)| is_new(it));
             if table.open.len() < cap || (!waits && table.evict()) {
                 return true;
@@ -197,7 +201,7 @@ impl Registry {
                 return false;
             }
             // One that leaves is told of, one that comes to rest is not.
-            let waited = self.left.wait_timeout(table, left.min(POLL));
+            let waited = self.left.wait_timeout(table, left.min(POLL_INTERVAL));
             table = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -207,11 +211,11 @@ impl Registry {
         self.table().evict()
     }
 
-    /// Enters `slot` with the thread that `spawn` starts for it, which must call [`Registry::leave`] with
+    /// Enters `connection` with the thread that `spawn` starts for it, which must call [`Connections::leave`] with
     /// the number that it is given. Errs as `spawn` does.
     pub(super) fn enter(
         &self,
-        slot: &Arc<Slot>,
+        connection: &Arc<SharedConnection>,
         spawn: impl FnOnce(u64) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<()> {
         // Held while the thread starts, so that it cannot leave before it has entered.
@@ -219,8 +223,8 @@ impl Registry {
         table.last += 1;
         let id = table.last;
         let thread = spawn(id)?;
-        let slot = Arc::clone(slot);
-        table.open.insert(id, Entry { slot, thread });
+        let connection = Arc::clone(connection);
+        table.open.insert(id, Entry { connection, thread });
         Ok(())
     }
 
@@ -229,20 +233,20 @@ impl Registry {
         let mut table = self.table();
         let entry = table.open.remove(&id);
         let entry = entry.or_else(|| table.evicted.remove(&id));
-        let Some(Entry { slot, thread }) = entry else {
+        let Some(Entry { connection, thread }) = entry else {
             return;
         };
         let previous = table.ended.replace(thread);
         drop(table);
         // Closes the socket, if no handler kept it.
-        drop(slot);
+        drop(connection);
         self.left.notify_all();
         join(previous);
     }
 
     /// Closes every connection on which no handler runs.
     pub(super) fn close_waiting(&self) {
-        self.close(|state| state & !KEYED != HANDLING);
+        self.close(|state| state & !AUTHENTICATED != HANDLING);
     }
 
     /// Closes every connection.
@@ -272,7 +276,7 @@ impl Registry {
 
     fn close(&self, which: impl Fn(u64) -> bool) {
         for entry in self.table().open.values() {
-            entry.slot.close_if(&which);
+            entry.connection.close_if(&which);
         }
     }
 

@@ -22,7 +22,7 @@ const OLDER_BACKUPS: usize = 3;
 
 /// A YAML file with a mapping at its root.
 #[derive(Debug)]
-pub struct Document {
+pub struct YamlFile {
     path: PathBuf,
     secret: bool,
     cache: Mutex<Option<Cached>>,
@@ -45,7 +45,7 @@ struct Snapshot {
     mapping: Mapping,
 }
 
-impl Document {
+impl YamlFile {
     /// The file `path`, with a backup before this process rewrites what it has not written itself.
     pub fn new(path: PathBuf) -> Self {
         Self {
@@ -177,9 +177,9 @@ impl Document {
         }
         let older = |n: usize| files::beside(&self.path, "", &format!(".bak.{n}"));
         for n in (1..OLDER_BACKUPS).rev() {
-            move_if_there(&older(n), &older(n + 1))?;
+            rename_if_exists(&older(n), &older(n + 1))?;
         }
-        move_if_there(&newest, &older(1))?;
+        rename_if_exists(&newest, &older(1))?;
         files::write_atomic(&newest, content)?;
         Ok(newest)
     }
@@ -243,7 +243,7 @@ pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>>
 ///
 /// # Errors
 /// Where and why it is none.
-pub fn object_in_yaml(text: &str) -> std::result::Result<Map<String, Json>, String> {
+pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, String> {
     let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.line {
         0 => flaw.reason,
         line => format!("line {line}: {}", flaw.reason),
@@ -251,7 +251,7 @@ pub fn object_in_yaml(text: &str) -> std::result::Result<Map<String, Json>, Stri
     Ok(yaml::to_json_object(&mapping))
 }
 
-fn move_if_there(from: &Path, to: &Path) -> Result<()> {
+fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("keep the backup", from)(error))

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::registry::{Registry, Slot};
-use super::response::End;
-use super::{Error, Guard, Limits, Response, Router, connection};
+use super::connections::{Connections, SharedConnection};
+use super::response::BodyEnd;
+use super::{AccessControl, Error, Limits, Response, Router, connection};
 use crate::sys;
 
 /// Stack of a connection's thread. Only pages that were used take memory, so that an idle connection
@@ -17,16 +17,16 @@ use crate::sys;
 /// 160 KiB optimized and 400 KiB in a debug build, and an overflow would end the process.
 const STACK: usize = 1 << 20;
 /// How long to wait before accepting again when the system has no descriptors or memory left.
-const EXHAUSTED: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// How often to say so.
-const COMPLAINT: Duration = Duration::from_secs(60);
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a thread may take to notice that its socket was shut down.
-const NOTICE: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A running server. Dropping it stops it without waiting for handlers.
 #[derive(Debug)]
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     listener: Arc<TcpListener>,
     address: SocketAddr,
     acceptor: Mutex<Option<JoinHandle<()>>>,
@@ -34,16 +34,16 @@ pub struct Server {
 
 /// What all threads of a server use.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ServerState {
     pub(super) router: Router,
-    pub(super) guard: Guard,
+    pub(super) access_control: AccessControl,
     pub(super) limits: Limits,
-    registry: Registry,
+    connections: Connections,
     stopping: AtomicBool,
     started: Instant,
 }
 
-impl Shared {
+impl ServerState {
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
     }
@@ -61,17 +61,17 @@ impl Server {
     pub fn bind(
         address: impl ToSocketAddrs,
         router: Router,
-        guard: Guard,
+        access_control: AccessControl,
         limits: Limits,
     ) -> io::Result<Server> {
         let listener = Arc::new(TcpListener::bind(address)?);
         sys::net::lengthen_queue(&listener);
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             router,
-            guard,
+            access_control,
             limits,
-            registry: Registry::default(),
+            connections: Connections::default(),
             stopping: AtomicBool::new(false),
             started: Instant::now(),
         });
@@ -111,13 +111,13 @@ impl Server {
             // It catches what can panic, so there is nothing to learn from its end.
             let _ = acceptor.join();
         }
-        let registry = &self.shared.registry;
-        registry.close_waiting();
-        match registry.wait_empty(grace) {
+        let connections = &self.shared.connections;
+        connections.close_waiting();
+        match connections.wait_empty(grace) {
             0 => 0,
             _ => {
-                registry.close_all();
-                registry.wait_empty(NOTICE)
+                connections.close_all();
+                connections.wait_empty(SHUTDOWN_TIMEOUT)
             }
         }
     }
@@ -131,11 +131,11 @@ impl Drop for Server {
 
 /// Accepts until the server stops. No error ends it: what a client does to its own connection is skipped,
 /// and what the system lacks comes back.
-fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
-    let mut complained: Option<Instant> = None;
-    let mut complain = |error: &io::Error| {
-        if complained.is_none_or(|last| last.elapsed() > COMPLAINT) {
-            complained = Some(Instant::now());
+fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
+    let mut last_warning: Option<Instant> = None;
+    let mut warn = |error: &io::Error| {
+        if last_warning.is_none_or(|last| last.elapsed() > WARNING_INTERVAL) {
+            last_warning = Some(Instant::now());
             log::warn!("connection not taken reason={error}");
         }
     };
@@ -147,64 +147,66 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         match accepted {
             Ok((stream, peer)) => {
                 if let Err(error) = admit(shared, stream, peer) {
-                    complain(&error);
-                    thread::sleep(EXHAUSTED);
+                    warn(&error);
+                    thread::sleep(ACCEPT_RETRY_DELAY);
                 }
             }
-            Err(error) if is_clients_own(&error) => {}
+            Err(error) if is_client_error(&error) => {}
             Err(error) => {
-                complain(&error);
-                shared.registry.evict();
-                thread::sleep(EXHAUSTED);
+                warn(&error);
+                shared.connections.evict();
+                thread::sleep(ACCEPT_RETRY_DELAY);
             }
         }
     }
 }
 
 /// Starts a connection's thread. Errs if the system has none to give; the client was told then.
-fn admit(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
     // A flood of clients that connect and leave is not worth a thread each.
     if sys::net::hung_up(&stream) {
         return Ok(());
     }
     let Limits {
-        connections, slot, ..
+        max_connections,
+        slot_timeout,
+        ..
     } = shared.limits;
-    if !shared.registry.make_room(connections, slot) {
-        turn_away(&stream);
+    if !shared.connections.make_room(max_connections, slot_timeout) {
+        reject_busy(&stream);
         return Ok(());
     }
-    let slot = Arc::new(Slot::new(stream, peer, shared.age()));
-    let entered = shared.registry.enter(&slot, |id| {
-        let (shared, slot) = (Arc::clone(shared), Arc::clone(&slot));
+    let connection = Arc::new(SharedConnection::new(stream, peer, shared.age()));
+    let entered = shared.connections.enter(&connection, |id| {
+        let (shared, connection) = (Arc::clone(shared), Arc::clone(&connection));
         sys::spawn(format!("http {peer}"), Some(STACK), move || {
-            let leaving = Leaving {
+            let leaving = LeaveOnDrop {
                 shared: &shared,
                 id,
             };
-            connection::serve(&shared, &slot);
+            connection::serve(&shared, &connection);
             // The socket closes before the connection counts as gone.
-            drop(slot);
+            drop(connection);
             drop(leaving);
         })
     });
-    entered.inspect_err(|_| turn_away(&slot.stream))
+    entered.inspect_err(|_| reject_busy(&connection.stream))
 }
 
-/// Takes a connection off the registry when its thread ends, in whatever way.
-struct Leaving<'a> {
-    shared: &'a Shared,
+/// Takes a connection off the connections when its thread ends, in whatever way.
+struct LeaveOnDrop<'a> {
+    shared: &'a ServerState,
     id: u64,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {
-        self.shared.registry.leave(self.id);
+        self.shared.connections.leave(self.id);
     }
 }
 
 /// Answers 503 without waiting for anything: the acceptor must not depend on a client.
-fn turn_away(mut stream: &TcpStream) {
+fn reject_busy(mut stream: &TcpStream) {
     if stream.set_nonblocking(true).is_err() {
         return;
     }
@@ -214,9 +216,9 @@ fn turn_away(mut stream: &TcpStream) {
     );
     let response = Response::from(error.header("Retry-After", "1"));
     let mut out = Vec::new();
-    response.write_head(&mut out, Some("close"), End::Length);
+    response.write_head(&mut out, Some("close"), BodyEnd::Length);
     out.extend_from_slice(&response.body);
-    // Unread bytes would turn the close into a reset. What fails here only makes the refusal less polite.
+    // Unread bytes would turn the close into a reset. What fails here only makes the error_message less polite.
     let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write(&out);
     let _ = stream.shutdown(Shutdown::Write);
@@ -224,7 +226,7 @@ fn turn_away(mut stream: &TcpStream) {
 
 /// Whether an error of `accept` concerns one client that is gone, or a signal, so that to go on at once
 /// makes progress.
-fn is_clients_own(error: &io::Error) -> bool {
+fn is_client_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted

@@ -25,10 +25,11 @@ pub(super) fn decode<T: DeserializeOwned>(
         );
         return Err(Error::bad_request(message));
     }
-    let decoded = crate::json::from_slice(body).or_else(|error| match paired(body) {
-        Some(mended) => crate::json::from_slice(&mended),
-        None => Err(error),
-    });
+    let decoded =
+        crate::json::from_slice(body).or_else(|error| match replace_lone_surrogates(body) {
+            Some(mended) => crate::json::from_slice(&mended),
+            None => Err(error),
+        });
     decoded.map_err(|error| refused(body, &error))
 }
 
@@ -62,7 +63,7 @@ fn refused(body: &[u8], error: &serde_json::Error) -> Error {
 
 /// The body with U+FFFD for each half of a surrogate pair that stands alone; `None` if none does.
 /// JavaScript's strings may hold such halves, and its JSON escapes them.
-fn paired(body: &[u8]) -> Option<Vec<u8>> {
+fn replace_lone_surrogates(body: &[u8]) -> Option<Vec<u8>> {
     let unit = |at: usize| {
         let digits = body.get(at..at + 6)?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

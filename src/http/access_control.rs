@@ -8,33 +8,33 @@ use super::Error;
 
 /// The server's secret and the host names it answers to.
 #[derive(Default)]
-pub struct Guard {
+pub struct AccessControl {
     secret: Option<Vec<u8>>,
     allowed_hosts: Vec<String>,
-    own_pages_only: bool,
+    local_origins_only: bool,
 }
 
-impl Guard {
+impl AccessControl {
     /// `secret` is what `X-Secret-Key` must hold; with `None` no key is asked for, and an empty secret
     /// matches no key. `allowed_hosts` are the names, beside `localhost` and IP addresses, that a
     /// request may give as its host; case, a port and a trailing dot do not count.
-    pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> Guard {
+    pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> AccessControl {
         let allowed_hosts = allowed_hosts
             .iter()
             .map(|name| name.trim().trim_end_matches('.').to_ascii_lowercase())
             .filter(|name| !name.is_empty())
             .collect();
-        Guard {
+        AccessControl {
             secret,
             allowed_hosts,
-            own_pages_only: false,
+            local_origins_only: false,
         }
     }
 
     /// Refuses what pages of other sites ask for, even if the key were right: an `Origin` must be
     /// `http` or `https` on this machine or on one of the allowed hosts.
-    pub fn own_pages_only(mut self) -> Guard {
-        self.own_pages_only = true;
+    pub fn local_origins_only(mut self) -> AccessControl {
+        self.local_origins_only = true;
         self
     }
 
@@ -77,7 +77,7 @@ impl Guard {
     /// Errs with 403 if `origin` is where a page of another site comes from, and only our own may call.
     /// A client that is no browser sends none (MCP 2025-11-25, basic/transports, security warning).
     pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
-        if !self.own_pages_only {
+        if !self.local_origins_only {
             return Ok(());
         }
         let site = origin
@@ -105,12 +105,12 @@ impl Guard {
 }
 
 /// Says whether there is a secret, never which.
-impl fmt::Debug for Guard {
+impl fmt::Debug for AccessControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard")
+        f.debug_struct("AccessControl")
             .field("secret", &self.secret.as_ref().map(|_| "…"))
             .field("allowed_hosts", &self.allowed_hosts)
-            .field("own_pages_only", &self.own_pages_only)
+            .field("local_origins_only", &self.local_origins_only)
             .finish()
     }
 }
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn names_other_than_ours_are_refused() {
-        let guard = Guard::new(None, vec!["My-Box.Local.".into(), " ".into()]);
+        let access_control = AccessControl::new(None, vec!["My-Box.Local.".into(), " ".into()]);
         for fine in [
             "localhost",
             "LOCALHOST:1",
@@ -190,18 +190,22 @@ mod tests {
             "my-box.local:80",
             "MY-BOX.LOCAL.",
         ] {
-            assert!(guard.check_host(fine).is_ok(), "{fine}");
+            assert!(access_control.check_host(fine).is_ok(), "{fine}");
         }
         for evil in ["evil.com", "localhost.evil.com", "127.0.0.1.nip.io", "."] {
-            assert_eq!(guard.check_host(evil).unwrap_err().status.0, 403, "{evil}");
+            assert_eq!(
+                access_control.check_host(evil).unwrap_err().status.0,
+                403,
+                "{evil}"
+            );
         }
-        assert_eq!(guard.check_host("").unwrap_err().status.0, 400);
+        assert_eq!(access_control.check_host("").unwrap_err().status.0, 400);
     }
 
     #[test]
     fn pages_of_other_sites_are_refused_where_that_is_wanted() {
         let hosts = vec!["my-box".to_owned()];
-        let guard = Guard::new(None, hosts.clone()).own_pages_only();
+        let access_control = AccessControl::new(None, hosts.clone()).local_origins_only();
         for fine in [
             "http://localhost:6274",
             "https://LOCALHOST",
@@ -210,7 +214,7 @@ mod tests {
             "http://[::1]:8080",
             "http://my-box",
         ] {
-            assert!(guard.check_origin(fine).is_ok(), "{fine}");
+            assert!(access_control.check_origin(fine).is_ok(), "{fine}");
         }
         for evil in [
             "http://evil.com",
@@ -223,16 +227,20 @@ mod tests {
             "null",
             "",
         ] {
-            let refused = guard.check_origin(evil).map_err(|e| e.status.0);
+            let refused = access_control.check_origin(evil).map_err(|e| e.status.0);
             assert_eq!(refused, Err(403), "{evil}");
-            assert!(Guard::new(None, hosts.clone()).check_origin(evil).is_ok());
+            assert!(
+                AccessControl::new(None, hosts.clone())
+                    .check_origin(evil)
+                    .is_ok()
+            );
         }
     }
 
     #[test]
     fn only_the_secret_opens() {
-        let guard = Guard::new(Some(b"secret".to_vec()), Vec::new());
-        assert!(guard.check_key(Some("secret")).is_ok());
+        let access_control = AccessControl::new(Some(b"secret".to_vec()), Vec::new());
+        assert!(access_control.check_key(Some("secret")).is_ok());
         for wrong in [
             None,
             Some(""),
@@ -240,13 +248,14 @@ mod tests {
             Some("secrets"),
             Some("Secret"),
         ] {
-            assert_eq!(guard.check_key(wrong).unwrap_err().status.0, 401);
+            assert_eq!(access_control.check_key(wrong).unwrap_err().status.0, 401);
         }
-        let empty = Guard::new(Some(Vec::new()), Vec::new());
+        let empty = AccessControl::new(Some(Vec::new()), Vec::new());
         assert!(empty.check_key(Some("")).is_err());
-        assert!(Guard::default().check_key(None).is_ok());
+        assert!(AccessControl::default().check_key(None).is_ok());
         assert!(
-            !format!("{guard:?}").contains("115") && !format!("{guard:?}").contains("secret\"")
+            !format!("{access_control:?}").contains("115")
+                && !format!("{access_control:?}").contains("secret\"")
         );
     }
 }
