@@ -238,6 +238,29 @@ fn a_model_that_fails_is_exit_code_1_and_the_next_line_has_its_turn() {
 }
 
 #[test]
+fn without_a_model_the_user_learns_what_to_type() {
+    let home = Home::new(json!({}));
+    let mut command = gosling();
+    command
+        .args(["chat", "-m", "hello"])
+        .current_dir(home.root.path().join("work"))
+        .env("GOOSE_PATH_ROOT", home.root.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let done = finish(command, "").exits(1).prints_exactly("");
+    for text in [
+        "--provider scripted",
+        "config/config.yaml",
+        "gosling help models",
+    ] {
+        assert!(done.stderr().contains(text), "{}", done.stderr());
+    }
+    assert!(!done.stderr().contains("POST"), "{}", done.stderr());
+    assert!(home.sessions().is_empty());
+}
+
+#[test]
 fn what_needs_approval_is_denied_without_a_terminal() {
     let home = Home::new(json!({"turns": [adds()]}));
     let mut command = home.command(&["--with-builtin", "demo", "-m", "add"]);

@@ -21,23 +21,37 @@ pub struct ModelChoice {
 }
 
 impl Registry {
+    /// Whether the session, its recipe or the configuration names a provider. Without one, every turn
+    /// of the session ends with an error.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`], or [`Error::Store`] when files cannot be read.
+    pub fn has_provider(&self, id: &str) -> Result<bool, Error> {
+        Ok(self.provider_of(&self.session(id)?)?.is_some())
+    }
+
+    /// The name of the provider for the session: its own, else its recipe's, else that of the
+    /// configuration.
+    fn provider_of(&self, session: &Session) -> Result<Option<String>, Error> {
+        let name = session.provider_name.clone();
+        match name.or_else(|| recipe_setting(session, "goose_provider")) {
+            None => self.name_in_settings("GOOSE_PROVIDER"),
+            name => Ok(name),
+        }
+    }
+
+    /// The setting, unless it is blank.
+    fn name_in_settings(&self, key: &str) -> Result<Option<String>, Error> {
+        Ok(match self.stores().config.get(key)? {
+            Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
+            _ => None,
+        })
+    }
+
     /// The model that answers for the session: its own, else its recipe's, else that of the
     /// configuration.
     pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
-        let recipe = session.recipe.as_ref().map(|recipe| &recipe["settings"]);
-        let wanted = |key: &str| Some(recipe?.get(key)?.as_str()?.to_owned());
-        let setting = |key: &str| -> Result<Option<String>, Error> {
-            Ok(match self.stores().config.get(key)? {
-                Some(Value::String(name)) if !name.trim().is_empty() => Some(name),
-                _ => None,
-            })
-        };
-        let name = session.provider_name.clone();
-        let name = match name.or_else(|| wanted("goose_provider")) {
-            None => setting("GOOSE_PROVIDER")?,
-            name => name,
-        };
-        let Some(name) = name else {
+        let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
                        with POST /agent/update_provider";
             return Err(provider::Error::new(Class::Config, why).into());
@@ -56,14 +70,15 @@ impl Registry {
                 }
             }
             None => {
-                let model = match wanted("goose_model") {
-                    None => setting("GOOSE_MODEL")?,
+                let model = match recipe_setting(session, "goose_model") {
+                    None => self.name_in_settings("GOOSE_MODEL")?,
                     model => model,
                 };
                 self.model_config(&name, model.as_deref())?
             }
         };
-        if let Some(temperature) = recipe.and_then(|recipe| recipe["temperature"].as_f64()) {
+        let recipe = session.recipe.as_ref();
+        if let Some(temperature) = recipe.and_then(|it| it["settings"]["temperature"].as_f64()) {
             config.temperature = Some(temperature);
         }
         Ok(Model { provider, config })
@@ -170,4 +185,13 @@ impl Registry {
         self.live(id)
             .is_some_and(|agent| agent.floor.results.answer(request, result))
     }
+}
+
+/// A setting of the session's recipe.
+fn recipe_setting(session: &Session, key: &str) -> Option<String> {
+    Some(
+        session.recipe.as_ref()?["settings"][key]
+            .as_str()?
+            .to_owned(),
+    )
 }

@@ -63,6 +63,15 @@ const COMMANDS: &str = "\
 /prompt NAME [K=V ...]   use one
 ";
 
+/// The error of a chat whose session has no model. `FILE` stands for the settings file.
+const NO_MODEL: &str = "no model is chosen. Choose one
+  for this session:  gosling chat --provider NAME --model MODEL
+  for all sessions:  GOOSE_PROVIDER and GOOSE_MODEL, as settings in
+                     FILE
+                     or as environment variables
+  without a model:   gosling chat --provider scripted
+`gosling help models` lists the providers and the settings for their keys";
+
 /// The exit code after Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -258,12 +267,18 @@ fn prepare(
     options: &Options,
     cancel: &Cancel,
 ) -> Result<(), Failure> {
-    let (session, results) = registry
-        .resume(id, true, cancel)
-        .map_err(|error| match error {
-            Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
-            error => told(error),
-        })?;
+    let no_session = |error| match error {
+        Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
+        error => told(error),
+    };
+    if options.provider.is_none()
+        && options.model.is_none()
+        && !registry.has_provider(id).map_err(no_session)?
+    {
+        let settings = registry.stores().config.path().display().to_string();
+        return Err(Failure::Failed(NO_MODEL.replace("FILE", &settings)));
+    }
+    let (session, results) = registry.resume(id, true, cancel).map_err(no_session)?;
     for result in results.iter().flatten().filter(|result| !result.success) {
         let reason = result.error.as_deref().unwrap_or("no reason was given");
         tell(&format!("{}: {}", result.name, printable(reason, 1_000)));
