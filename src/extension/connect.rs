@@ -1,4 +1,4 @@
-//! How an extension gets a connection to its server, at its activation and whenever it needs another.
+//! Connects an extension to its MCP server, at its activation and after a lost connection.
 
 use super::config::{ExtensionConfig, StreamableHttp, key};
 use super::container::{Container, Inside};
@@ -33,23 +33,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that is ready, and what it listed.
+/// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) tools: Arc<Vec<Tool>>,
-    /// The server said that its list of tools has changed.
+    /// The server reported that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
-    /// None for one in this process.
+    /// Where the server runs; `None` for a server in this process.
     pub(super) place: Option<Location>,
-    /// The container that it runs in, if it does.
+    /// The container in which the server runs.
     pub(super) container: Option<Container>,
-    /// When it was ready.
+    /// When the server was initialized.
     pub(super) since: Instant,
     secrets: Vec<String>,
 }
 
 impl Connection {
-    /// Something that the server said, fit to be shown.
+    /// Text of the server, shortened, escaped and with its secrets redacted.
     pub(super) fn shown(&self, text: &str) -> String {
         shown(text, &self.secrets)
     }
@@ -59,20 +59,20 @@ fn shown(text: &str, secrets: &[String]) -> String {
     printable(&redact(text, secrets), 100)
 }
 
-/// Why there is no connection.
+/// Why the connection failed, and whether to retry.
 pub(super) struct ConnectError {
     pub(super) error: Error,
     pub(super) retry: RetryAdvice,
 }
 
-/// Whether another attempt may do better.
+/// Whether a retry may succeed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryAdvice {
-    /// Nothing says so.
+    /// Do not retry.
     No,
-    /// Nobody listens at the address.
+    /// The address refuses connections.
     Refused,
-    /// The server asks to come back after this time.
+    /// The server asks for a retry after this time.
     Busy(Duration),
 }
 
@@ -85,15 +85,15 @@ impl From<Error> for ConnectError {
     }
 }
 
-/// How often somebody who waits looks whether the caller is still there.
+/// How often a wait checks whether the caller has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Context {
-    /// As [`connect`](Self::connect), again and again until `end` while the server asks for that or, should
-    /// it have been there before, while nobody listens at its address.
+    /// Calls [`connect`](Self::connect) until it succeeds, fails for good, or `end` has passed. Retries if
+    /// the server is busy, and, with `was_connected`, if its address refuses connections.
     ///
     /// # Errors
-    /// As there.
+    /// The last error of [`connect`](Self::connect), or `Cancelled`.
     pub(super) fn connect_until(
         &self,
         end: Instant,
@@ -128,10 +128,10 @@ impl Context {
         }
     }
 
-    /// Starts the server of an extension, or finds it, initializes it and asks for its tools.
+    /// Starts or reaches the server of an extension, initializes it and lists its tools.
     ///
     /// # Errors
-    /// Why it did not come up. Nothing of it is left then.
+    /// Why the server could not be started or reached. No process or connection is left.
     pub(super) fn connect(
         &self,
         config: &ExtensionConfig,
@@ -208,7 +208,7 @@ impl Context {
             idle: config.timeout(),
             total: config.timeout().max(self.limits.total),
         };
-        // As the server sees it.
+        // The working directory as the server sees it.
         let working_dir = match &inside {
             None => Some(self.working_dir.clone()),
             Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
@@ -265,8 +265,7 @@ impl Context {
         })
     }
 
-    /// Starts the command of an extension: here, or in its container by the client of the container
-    /// runtime.
+    /// Starts the command of an extension, on this machine or with the container runtime's client.
     fn stdio(
         &self,
         config: &ExtensionConfig,
@@ -289,7 +288,7 @@ impl Context {
                 let words = inside.arguments(environment, cmd, args);
                 let words = words.map_err(|reason| Error::new(name, Phase::Config, reason))?;
                 let mut command = Command::new(inside.runtime().map_err(failed)?);
-                // The client itself has no business in the project.
+                // The runtime's client does not need the project's directory.
                 command.args(words).current_dir("/");
                 command
             }
@@ -339,7 +338,7 @@ impl Context {
     }
 }
 
-/// Why a server did not come up, and what a container may have to do with it.
+/// The error for a server that failed to start, with advice if it runs in a container.
 fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
     let mut failed = Error::from_mcp(config.name(), true, error);
     if let Some(inside) = inside {
@@ -355,7 +354,7 @@ fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::E
     failed
 }
 
-/// The first tool of each name; the others could never be called.
+/// Removes tools whose name occurred before, because they could not be called.
 pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
     let (mut seen, mut twice) = (HashSet::new(), Vec::new());
     tools.retain(|tool| {
@@ -375,8 +374,8 @@ pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<T
     tools
 }
 
-/// Hears what has changed. Lists of resources and prompts are asked for anew whenever they are
-/// wanted, so nothing has to be done about those.
+/// Handles list changes and resource updates of one connection. Resources and prompts are listed on demand,
+/// so their list changes need no action.
 struct ListChanges {
     stale: Arc<AtomicBool>,
     subscriptions: Arc<Subscriptions>,

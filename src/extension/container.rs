@@ -1,7 +1,7 @@
-//! Extensions in a container: their command is run by `docker exec` or `podman exec`, in a container that
-//! runs already. CORE §8.1, §10.
+//! Extensions in a container: `docker exec` or `podman exec` runs their command in a running container. CORE
+//! §8.1, §10.
 //!
-//! Nothing here starts anything: these are the words of a command, and what its end means.
+//! This module starts nothing: it builds the command line and explains how the command ended.
 
 use super::config::ExtensionConfig;
 use super::environment::Environment;
@@ -11,25 +11,26 @@ use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The longest name of a container.
+/// The longest name of a container, in bytes.
 const MAX_NAME: usize = 255;
-/// What runs commands in containers, in the order in which it is looked for.
+/// The container runtimes, in order of preference.
 const RUNTIMES: [&str; 2] = ["docker", "podman"];
-/// The setting of that name: the directory of the container's own.
+/// The value of `GOOSE_CONTAINER_WORKDIR` that stands for the container's own working directory.
 const ITS_OWN: &str = ".";
 
-/// Variables that an extension in a container may not have, as it would be the runtime's client that they
-/// steer: the client hands its own variables on, so that no value is among its arguments, which everybody
-/// on the machine can see. A name that ends in `*` stands for all that begin so.
+/// Variables that an extension in a container may not set, because they would change what the runtime's
+/// client does: the client gets the variables in its own environment, so that their values do not appear in
+/// its arguments, which every user of the machine can read. A name that ends in `*` matches every variable
+/// with that prefix.
 const STEERS: [&str; 11] = [
     "DOCKER_*",
     "CONTAINER_*",
     "CONTAINERS_*",
-    // Those that rootless podman tells itself.
+    // Set by rootless podman for itself.
     "_CONTAINERS_*",
     "PODMAN_*",
     "BUILDAH_*",
-    // Podman's options of its storage, programs that it runs among them.
+    // Podman's storage options, which can name programs to run.
     "STORAGE_*",
     "SSH_*",
     "XDG_*",
@@ -37,16 +38,15 @@ const STEERS: [&str; 11] = [
     "TMPDIR",
 ];
 
-/// A container that runs already, by its name or id. It can be nothing else in a command: no option, no
-/// path.
+/// The name or id of a running container. It is checked, so that it cannot be read as an option or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container(String);
 
 impl Container {
-    /// The container of this name or id.
+    /// Checks a name or id of a container.
     ///
     /// # Errors
-    /// When there can be none.
+    /// The name cannot be that of a container.
     pub fn named(name: &str) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric();
         let fits = name.len() <= MAX_NAME
@@ -62,7 +62,7 @@ impl Container {
         }
     }
 
-    /// Its name or id.
+    /// The name or id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,27 +74,28 @@ impl fmt::Display for Container {
     }
 }
 
-/// In which container the extensions of a session run, and how it is reached.
+/// The container in which a session's extensions run, and the settings to reach it.
 #[derive(Clone, Debug, Default)]
 pub struct Containers {
-    /// That of the session, as it is stored: it is read when an extension starts, so that one that makes no
-    /// sense keeps extensions from starting, and never lets them start outside.
+    /// The container of the session, as stored. It is checked when an extension starts, so that an invalid
+    /// name keeps extensions from starting and never starts them outside the container.
     pub session: Option<String>,
     /// The setting `GOOSE_CONTAINER_RUNTIME`: the runtime's client, by name or absolute path.
     pub runtime: Option<String>,
-    /// The setting `GOOSE_CONTAINER_WORKDIR`: where extensions work, as seen from inside. The session's
-    /// directory if absent, that of the container itself if it is `.`.
+    /// The setting `GOOSE_CONTAINER_WORKDIR`: the working directory inside the container. If absent the
+    /// session's directory, if `.` the container's own.
     pub working_dir: Option<String>,
-    /// The setting `GOOSE_CONTAINER_GOSLING`: where this program is inside, for builtin extensions.
+    /// The setting `GOOSE_CONTAINER_GOSLING`: the path of gosling inside the container, for builtin
+    /// extensions.
     pub gosling: Option<String>,
 }
 
 impl Containers {
-    /// The way into the container that an extension is to run in, if there is one: its own, else the
-    /// session's. Those that start no program have none, and `todo`, which only has the session's data.
+    /// The container for an extension: its own, else the session's. `None` for an extension that starts no
+    /// process and for `todo`, which has only the session's data.
     ///
     /// # Errors
-    /// What is wrong with a name or a setting.
+    /// A name or setting is invalid.
     pub(super) fn inside(
         &self,
         config: &ExtensionConfig,
@@ -144,38 +145,38 @@ impl Containers {
     }
 }
 
-/// The way into a container.
+/// How to run a command in a container.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inside {
     pub(super) container: Container,
     runtime: Option<String>,
-    /// Where commands work; where the container says, if absent.
+    /// The working directory inside; if absent the container's own.
     pub(super) working_dir: Option<String>,
     gosling: Option<String>,
 }
 
 impl Inside {
-    /// The client of the container runtime: the one that the setting names, else docker or podman, those
-    /// on PATH before those in the usual places.
+    /// The container runtime's client: the one of the setting, else docker or podman, looked up on PATH and
+    /// then in the usual directories.
     ///
     /// # Errors
-    /// Says what was looked for.
+    /// The client was not found; the error names what was searched.
     pub(super) fn runtime(&self) -> Result<PathBuf, String> {
         let places = [program_lookup::on_path(), program_lookup::usual_places()];
         runtime(self.runtime.as_deref(), &places)
     }
 
-    /// The command that serves a builtin extension.
+    /// The command line that serves a builtin extension.
     pub(super) fn builtin(&self, name: &str) -> (&str, Vec<String>) {
         let gosling = self.gosling.as_deref().unwrap_or("gosling");
         (gosling, vec!["mcp".to_owned(), name.to_owned()])
     }
 
-    /// The arguments of the runtime's client for this command: the names of the variables that it is to
-    /// hand on, and no value of any.
+    /// The arguments of the runtime's client for this command. They contain the names of the variables, not
+    /// their values.
     ///
     /// # Errors
-    /// When a variable would change what the client does, or the command is empty.
+    /// A variable would change what the client does, or the command is empty.
     pub(super) fn arguments(
         &self,
         environment: &Environment,
@@ -199,8 +200,8 @@ impl Inside {
         Ok(words)
     }
 
-    /// What to do about a server that did not come up, if that can be told from how the runtime's client
-    /// ended and what it wrote. `status` is for example `exit status: 127`.
+    /// Advice about a server that failed to start, derived from the exit status of the runtime's client (for
+    /// example `exit status: 127`) and its stderr.
     pub(super) fn advice(&self, config: &ExtensionConfig, status: &str, stderr: &str) -> String {
         let container = &self.container;
         let said = stderr.to_ascii_lowercase();
@@ -235,7 +236,7 @@ impl Inside {
     }
 }
 
-/// A variable that would change what the client does, or which it would not take as a name.
+/// Rejects a variable that would change what the client does, or whose name the client does not accept.
 fn check(name: &str) -> Result<(), String> {
     let hit = |pattern: &&&str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
@@ -248,7 +249,7 @@ fn check(name: &str) -> Result<(), String> {
              the command inside with `cmd: env`"
         ));
     }
-    // To podman, a name with a star at its end is every variable that begins so.
+    // Podman reads a name with a final star as every variable with that prefix.
     let odd = |c: char| c == '*' || c.is_whitespace() || c.is_control();
     match name.contains(odd) {
         true => Err(format!(
@@ -259,7 +260,7 @@ fn check(name: &str) -> Result<(), String> {
 }
 
 fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
-    // A relative path would mean another program in every project.
+    // A relative path would be another program in each project.
     let find =
         |name: &str, folders: &[PathBuf]| program_lookup::find(name, Path::new("/"), folders);
     if let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) {

@@ -1,36 +1,35 @@
-//! What a failure means for the connection it came on, and how often a server may be started again.
-//! Pure: no I/O and no clock.
+//! When to retry a failed request or restart a server. Pure: no I/O and no clock.
 
 use crate::mcp;
 use crate::mcp::transport::TransportError;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often a server is started again within [`WINDOW`].
+/// The most restarts of a server within [`WINDOW`].
 pub(super) const RESTARTS: usize = 3;
 /// See [`RESTARTS`].
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// The first and the longest wait before an address that refuses connections is tried again.
+/// The first and the longest wait before a retry.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// What to do about a failed request.
+/// Kinds of failed requests, by what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
-    /// Nothing: the connection still stands, or the caller no longer waits.
+    /// Do not retry: the connection is open, or the caller has cancelled.
     Final,
-    /// Nobody listens at the address; try again in a moment.
+    /// The address refuses connections; retry with backoff.
     Refused,
-    /// The server did nothing; try again after this time.
+    /// The server did not run the request; retry after this time.
     Busy(Duration),
-    /// The connection still stands, but the answer was lost: the server may have done what it was asked for.
+    /// The connection is open but the answer was lost: the server may have run the request.
     Broken,
-    /// The server did nothing and will not on this connection: connect anew and send it again.
+    /// The server did not run the request and will not on this connection: reconnect and send it again.
     Unsent,
-    /// The server was lost, and may have done what it was asked for.
+    /// The connection was lost; the server may have run the request.
     Lost,
 }
 
-/// Judges the failure of a request. `open`: its connection still stands.
+/// Classifies the failure of a request. `open`: its connection is still open.
 pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
     use mcp::Error::{Protocol, Transport, Unsent};
     match error {
@@ -40,7 +39,7 @@ pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
             after: Some(after), ..
         }) => FailureKind::Busy(*after),
         Transport(TransportError::ResponseLost(_)) if open => FailureKind::Broken,
-        // Said by whoever stands before a server that cannot be reached.
+        // Sent by a proxy in front of a server that cannot be reached.
         Transport(TransportError::Status {
             code: 502..=504, ..
         }) if open => FailureKind::Broken,
@@ -55,12 +54,12 @@ pub(super) fn backoff(attempt: u32) -> Duration {
     first.saturating_mul(1 << attempt.min(10)).min(longest)
 }
 
-/// When a server was started again.
+/// The times of recent restarts.
 #[derive(Default)]
 pub(super) struct Restarts(VecDeque<Instant>);
 
 impl Restarts {
-    /// Counts one more, unless there were too many of late.
+    /// Counts a restart; false if there were too many within [`WINDOW`].
     pub(super) fn allow(&mut self, now: Instant) -> bool {
         (self.0).retain(|then| now.saturating_duration_since(*then) < WINDOW);
         let allowed = self.0.len() < RESTARTS;
@@ -70,7 +69,7 @@ impl Restarts {
         allowed
     }
 
-    /// The last one was none after all.
+    /// Removes the last restart, because the server was not started.
     pub(super) fn forget_last(&mut self) {
         self.0.pop_back();
     }

@@ -1,4 +1,4 @@
-//! What the servers of a session may ask of it: an answer of its model, or of its user.
+//! Requests of MCP servers that a session answers: sampling (by its model) and elicitation (by its user).
 
 use crate::mcp::client::RequestHandler;
 use crate::mcp::jsonrpc::ErrorObject;
@@ -6,24 +6,25 @@ use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, 
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
-/// Where a request of a server comes from.
+/// The origin of a server's request.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The key of the extension.
     pub extension: &'a str,
-    /// The label of the call that it came in: exact over HTTP, otherwise that of the call that has been
-    /// running longest. None when no call is running, or it has no label.
+    /// The label of the call during which the request came: exact over HTTP, otherwise the oldest running
+    /// call. `None` if no call is running or the call has no label.
     pub caller: Option<&'a str>,
 }
 
-/// Answers the requests of servers. Each call has a thread of its own, at most eight for each
-/// extension, and may take minutes: no deadline of a running call to that server passes meanwhile. It
-/// must return soon after `cancel` has fired.
+/// Answers requests of the session's MCP servers. Each extension's MCP client calls it when its server sends
+/// a request, in a new thread, for at most eight requests at a time. A request may take minutes: the
+/// deadlines of running calls to that server are paused. The handler must return soon after `cancel` has
+/// fired.
 pub trait ServerRequestHandler: Send + Sync {
-    /// Asks the session's model: `sampling/createMessage`.
+    /// Answers `sampling/createMessage` with the session's model.
     ///
     /// # Errors
-    /// What the server is told instead.
+    /// The JSON-RPC error for the server.
     fn sample(
         &self,
         from: Origin<'_>,
@@ -31,10 +32,10 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject>;
 
-    /// Asks the session's user: `elicitation/create`.
+    /// Answers `elicitation/create` with input of the session's user.
     ///
     /// # Errors
-    /// What the server is told instead.
+    /// The JSON-RPC error for the server.
     fn elicit(
         &self,
         from: Origin<'_>,
@@ -42,11 +43,12 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject>;
 
-    /// The user is done at the address that an elicitation sent them to. Must not block.
+    /// Handles `notifications/elicitation/complete`: the user has finished at the address of a URL
+    /// elicitation. Must not block.
     fn elicitation_complete(&self, _extension: &str, _elicitation_id: &str) {}
 }
 
-/// The callbacks as one extension's client knows them.
+/// Forwards requests of one extension's server to the session's [`ServerRequestHandler`].
 pub(super) struct SessionRequests {
     pub(super) extension: String,
     pub(super) callbacks: Arc<dyn ServerRequestHandler>,

@@ -1,6 +1,6 @@
-//! What a session wants of a server beside its answers: to hear when a resource changes, and how much to
-//! be told. It is asked for anew on every connection, because a server forgets it with the old one.
-//! MCP 2025-11-25, server/resources (subscriptions), server/utilities/logging.
+//! Resource subscriptions and the log level of one extension. They are sent on every new connection, because
+//! a server forgets them with the old one. MCP 2025-11-25, server/resources (subscriptions),
+//! server/utilities/logging.
 
 use crate::mcp;
 use crate::mcp::client::Client;
@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Hears that a resource may have changed. Called in a thread that has other things to do.
+/// Called when a resource may have changed, in a thread that must not be blocked.
 pub type OnResourceUpdated = Arc<dyn Fn() + Send + Sync>;
 
-/// How many resources of one extension may be subscribed to.
+/// The most subscriptions of one extension.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// The subscriptions of a session for one extension.
@@ -25,7 +25,7 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Remembers a subscription; false when there are too many.
+    /// Stores a subscription; false if there are too many.
     pub(super) fn subscribe(&self, uri: &str, updated: OnResourceUpdated) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
         let fits = subscriptions.len() < MAX_SUBSCRIPTIONS || subscriptions.contains_key(uri);
@@ -35,12 +35,13 @@ impl Subscriptions {
         fits
     }
 
-    /// Forgets a subscription; false when there is none.
+    /// Removes a subscription; false if there is none.
     pub(super) fn unsubscribe(&self, uri: &str) -> bool {
         lock(&self.subscriptions).remove(uri).is_some()
     }
 
-    /// Tells a new connection. A server that refuses is still of use, so that is only logged.
+    /// Sends the log level and the subscriptions on a new connection. A refusal is only logged, because the
+    /// server can still be used.
     pub(super) fn apply(
         &self,
         name: &str,
@@ -71,7 +72,7 @@ impl Subscriptions {
         }
     }
 
-    /// The server says that a resource, or something below it, has changed.
+    /// Handles `notifications/resources/updated`.
     pub(super) fn notify_updated(&self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Params {
@@ -90,14 +91,14 @@ impl Subscriptions {
         told.iter().for_each(|updated| updated());
     }
 
-    /// There is a new connection, and nobody knows what changed while there was none.
+    /// Notifies all subscribers after a reconnection, because changes may have been missed.
     pub(super) fn notify_all(&self) {
         let all: Vec<_> = lock(&self.subscriptions).values().cloned().collect();
         all.iter().for_each(|updated| updated());
     }
 }
 
-/// A server may name a resource below the one that was subscribed to.
+/// A server may report a resource below the subscribed one.
 fn covers(subscribed: &str, updated: &str) -> bool {
     match updated.strip_prefix(subscribed) {
         Some("") => true,

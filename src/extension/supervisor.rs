@@ -1,4 +1,4 @@
-//! The server of an active extension: its present connection, and how it gets another when that is lost.
+//! Supervises the MCP server of an active extension: reconnects or restarts it when the connection is lost.
 
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
@@ -18,21 +18,21 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks whether the caller is still there.
+/// How often a wait checks whether the caller has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long the end of an extension waits for a attempt to give up.
+/// How long `close` waits for a reconnection to be cancelled.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a listing that the server said has changed may take, attempt included.
+/// The time limit for listing tools again after a change, including a reconnection.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An MCP server that is connected again when it was lost.
+/// An MCP server that is reconnected when its connection is lost.
 pub(super) struct Supervisor {
     config: ExtensionConfig,
     context: Arc<Context>,
     state: Mutex<State>,
-    /// A attempt is over.
+    /// A reconnection has ended, or the supervisor was closed.
     changed: Condvar,
-    /// What the session wants on every connection.
+    /// Subscriptions for every connection.
     pub(super) subscriptions: Arc<Subscriptions>,
     calls: Mutex<Calls>,
     /// Cancelled by [`close`](Supervisor::close).
@@ -41,37 +41,37 @@ pub(super) struct Supervisor {
 
 struct State {
     connection: Arc<Connection>,
-    /// What it listed when it was last asked.
+    /// The tools of the last listing.
     tools: Arc<Vec<Tool>>,
-    /// Earlier connections that still answer what was asked on them.
+    /// Earlier connections that still have running requests.
     retired: Vec<Weak<Connection>>,
     reconnecting: bool,
-    /// Errands that are being run.
+    /// The number of running operations.
     operations: usize,
-    /// The connection was given back because nobody used it. The next one is no restart.
+    /// The connection was closed because the session was idle. The next one does not count as a restart.
     suspended: bool,
     restarts: Restarts,
-    /// How often it was connected again in all.
+    /// The number of restarts so far.
     restarted: u64,
-    /// Why the last attempt to connect again failed.
+    /// Why the last reconnection failed.
     failure: Option<String>,
-    /// Why there was a attempt that no call has told yet.
+    /// The reason of a restart that no call has reported yet.
     unreported_restart: Option<String>,
     closed: bool,
 }
 
-/// Something to be asked of the server.
+/// The properties of a request that decide about retries.
 pub(super) struct Operation<'a> {
-    /// Doing it twice is as doing it once.
+    /// Running it twice has the same effect as running it once.
     pub(super) repeatable: bool,
-    /// Must be among the tools after a attempt.
+    /// The tool that the server must still have after a reconnection.
     pub(super) tool: Option<&'a str>,
-    /// Hears that there was a attempt, should nobody have been told yet.
+    /// Gets the report of a restart that was not reported yet.
     pub(super) observer: Option<CallObserver>,
 }
 
 impl Operation<'_> {
-    /// One that only asks.
+    /// A request that only reads.
     pub(super) const QUERY: Operation<'static> = Operation {
         repeatable: true,
         tool: None,
@@ -109,12 +109,12 @@ impl Supervisor {
         }
     }
 
-    /// The present connection, which may be lost.
+    /// The current connection, which may be lost.
     pub(super) fn connection(&self) -> Arc<Connection> {
         lock(&self.state).connection.clone()
     }
 
-    /// Whether it can be used as it is: connected, or given back until it is used.
+    /// Whether it can be used without a restart: connected, or suspended.
     pub(super) fn is_up(&self) -> bool {
         let state = lock(&self.state);
         let up = state.suspended || state.connection.client.is_open();
@@ -130,18 +130,18 @@ impl Supervisor {
         lock(&self.state).tools.clone()
     }
 
-    /// Counts a call of a tool that has closed_token.
+    /// Records a finished tool call.
     pub(super) fn record(&self, took: Duration, failed: bool) {
         lock(&self.calls).record(took, failed);
     }
 
-    /// Closes the connection until it is needed, unless something is under way on it.
+    /// Closes the connection until it is needed again, unless an operation is running.
     pub(super) fn suspend(&self) {
         let connection = {
             let mut state = lock(&self.state);
             let busy =
                 state.operations > 0 || state.reconnecting || state.closed || state.suspended;
-            // A server in this process costs nothing, and may have work for the user in hand.
+            // A server in this process costs nothing, and may be working for the user.
             let inside = state.connection.place.is_none();
             if busy || inside || !state.connection.client.is_open() {
                 return;
@@ -156,8 +156,8 @@ impl Supervisor {
         );
     }
 
-    /// Connects again after a [`suspend`](Self::suspend). What goes wrong is logged, and tried again by
-    /// whoever needs the server.
+    /// Reconnects after [`suspend`](Self::suspend). A failure is logged; the next use of the server tries
+    /// again.
     pub(super) fn resume(&self, cancel: &Cancel) {
         let (connection, suspended) = self.present();
         if suspended {
@@ -166,7 +166,7 @@ impl Supervisor {
         }
     }
 
-    /// How it is doing. Asks nobody.
+    /// The status of the extension. Sends no request.
     pub(super) fn status(&self) -> Status {
         let mut status = Status::bare(
             self.config.name(),
@@ -209,7 +209,7 @@ impl Supervisor {
         status
     }
 
-    /// What the server lists, asked again only after it said that the list has changed, or was lost.
+    /// The tools. Lists them again if the server reported a change or the connection was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
         let (connection, suspended) = self.present();
         let open = !suspended && connection.client.is_open();
@@ -240,11 +240,11 @@ impl Supervisor {
         self.known_tools()
     }
 
-    /// Asks the server, on a new connection if the present one is lost.
+    /// Sends a request to the server, on a new connection if the current one is lost.
     ///
     /// # Errors
-    /// When it cannot be connected again, the operation fails, or the server was lost before it answered and
-    /// the operation may not be repeated.
+    /// The reconnection failed, the request failed, or the connection was lost before the answer and the
+    /// request is not repeatable.
     pub(super) fn ask<R>(
         &self,
         operation: &Operation<'_>,
@@ -252,7 +252,8 @@ impl Supervisor {
         ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let name = self.config.name();
-        // ExtensionItem the retries; a attempt has as long as a request, however late it begins.
+        // The deadline of the retries. Each reconnection gets the full time of a request, however late it
+        // begins.
         let again = || Instant::now() + self.config.timeout();
         let end = again();
         let _in_use = InUse::new(self);
@@ -320,7 +321,7 @@ impl Supervisor {
         }
     }
 
-    /// Ends it, and a attempt that is under way.
+    /// Closes the connection and cancels a reconnection.
     pub(super) fn close(&self) {
         let (connection, retired) = {
             let mut state = lock(&self.state);
@@ -344,8 +345,8 @@ impl Supervisor {
         }
     }
 
-    /// What to say about a tool that the server refused to run: it may have said that its list has changed,
-    /// and not have the tool any more.
+    /// The error for a tool that the server refused to run: if the server no longer lists the tool, the error
+    /// says so.
     fn missing_tool_error(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
         let had = |tools: &[Tool]| tools.iter().any(|known| known.name == tool);
         if !had(&self.known_tools()) || had(&self.tools(cancel)) {
@@ -372,7 +373,7 @@ impl Supervisor {
         }
     }
 
-    /// Tells the call, and whoever follows it, that the server was started again.
+    /// Reports a restart to the observer of the call.
     fn report_restart(&self, observer: Option<&CallObserver>) {
         let Some(observer) = observer else { return };
         let Some(reason) = lock(&self.state).unreported_restart.take() else {
@@ -395,7 +396,7 @@ impl Supervisor {
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
-    /// Waits before the next attempt.
+    /// Waits before a retry.
     fn pause(&self, wait: Duration, cancel: &Cancel) -> Result<(), Error> {
         let end = Instant::now() + wait;
         let mut state = lock(&self.state);
@@ -420,8 +421,7 @@ impl Supervisor {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// A connection in the place of one that was lost: one is made, or that which somebody else made
-    /// meanwhile is taken.
+    /// Replaces a lost connection by a new one, made by this thread or by another.
     fn reconnect(
         &self,
         lost: &Arc<Connection>,
@@ -433,7 +433,7 @@ impl Supervisor {
         };
         let open = lost.client.is_open() && !attempt.was_suspended;
         if !open {
-            // What is left of it ends before another begins.
+            // The old process ends before a new one starts.
             lost.client.close();
         }
         let reason = lock(&self.state).failure.clone();
@@ -450,7 +450,7 @@ impl Supervisor {
             Err(ConnectError { error, retry }) => {
                 log::warn!("extension not started again name={name:?} reason={error}");
                 let mut state = lock(&self.state);
-                // Nothing was started, or it was given no time to start.
+                // Nothing was started, or the start was cancelled.
                 if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
                     match attempt.was_suspended {
                         true => state.suspended = true,
@@ -492,7 +492,8 @@ impl Supervisor {
         Ok(made)
     }
 
-    /// The right to reconnect, one at a time; none when another did it.
+    /// Acquires the right to reconnect, which one thread has at a time; `None` if another thread has
+    /// reconnected.
     fn begin_reconnecting(
         &self,
         lost: &Arc<Connection>,
@@ -544,10 +545,10 @@ impl Supervisor {
     }
 }
 
-/// Somebody recovers the server.
+/// The right to reconnect, released when dropped.
 struct Reconnecting<'s> {
     server: &'s Supervisor,
-    /// It was not lost, only given back.
+    /// The connection was suspended, not lost.
     was_suspended: bool,
 }
 
@@ -558,7 +559,7 @@ impl Drop for Reconnecting<'_> {
     }
 }
 
-/// An operation under way, for which the connection stays.
+/// A running operation, during which the connection is not suspended.
 struct InUse<'s>(&'s Supervisor);
 
 impl<'s> InUse<'s> {
