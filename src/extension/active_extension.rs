@@ -64,7 +64,8 @@ impl Extension {
         if frontend.tools.len() > MAX_TOOLS {
             return wrong(format!("it has more than {MAX_TOOLS} tools"));
         }
-        let (mut tools, mut names) = (Vec::new(), HashSet::new());
+        let mut tools = Vec::new();
+        let mut names = HashSet::new();
         for (n, tool) in frontend.tools.iter().enumerate() {
             let n = n + 1;
             // Read from text, because the raw JSON fields of a tool cannot be read from a `Value`.
@@ -127,7 +128,8 @@ impl Extension {
         match &self.runs {
             ToolRunner::Supervised(server) => server.status(),
             ToolRunner::Frontend { tools, .. } => {
-                let (name, kind) = (self.config.name(), Some(self.config.kind()));
+                let name = self.config.name();
+                let kind = Some(self.config.kind());
                 let mut status = Status::bare(name, self.key.clone(), kind, State::Frontend);
                 status.tools = tools.len();
                 status
@@ -144,9 +146,10 @@ impl Extension {
     /// The name of a tool in the session. A tool of a frontend extension keeps the name that the client gave
     /// it.
     pub(super) fn full_name(&self, tool: &str) -> String {
-        match self.is_frontend() {
-            true => tool.to_owned(),
-            false => tool_names::full_name(&self.key, tool),
+        if self.is_frontend() {
+            tool.to_owned()
+        } else {
+            tool_names::full_name(&self.key, tool)
         }
     }
 

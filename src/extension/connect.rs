@@ -1,13 +1,13 @@
 //! Connects an extension to its MCP server, at its activation and after a lost connection.
 
-use super::config::{ExtensionConfig, StreamableHttp, key};
+use super::config::{Envs, ExtensionConfig, StreamableHttp, key};
 use super::container::{Container, Inside};
 use super::environment::Environment;
 use super::manager::Context;
 use super::platform_extensions;
 use super::program_lookup;
 use super::retry_policy::backoff;
-use super::server_requests::SessionRequests;
+use super::server_requests::RequestForwarder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
@@ -40,7 +40,7 @@ pub(super) struct Connection {
     /// The server reported that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
     /// Where the server runs; `None` for a server in this process.
-    pub(super) place: Option<Location>,
+    pub(super) location: Option<Location>,
     /// The container in which the server runs.
     pub(super) container: Option<Container>,
     /// When the server was initialized.
@@ -76,11 +76,45 @@ pub(super) enum RetryAdvice {
     Busy(Duration),
 }
 
+impl ConnectError {
+    /// The error for a failed request of the client.
+    fn of_client(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Self {
+        ConnectError {
+            error: start_error(config, inside, error),
+            retry: match error {
+                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
+                mcp::Error::Transport(TransportError::TooManyRequests {
+                    after: Some(after),
+                    ..
+                }) => RetryAdvice::Busy(*after),
+                _ => RetryAdvice::No,
+            },
+        }
+    }
+}
+
 impl From<Error> for ConnectError {
     fn from(error: Error) -> Self {
         ConnectError {
             error,
             retry: RetryAdvice::No,
+        }
+    }
+}
+
+/// A transport that is ready for `initialize`.
+struct Started {
+    transport: Arc<dyn Transport>,
+    location: Option<Location>,
+    environment: Environment,
+}
+
+impl Started {
+    fn process(transport: StdioTransport, environment: Environment) -> Self {
+        Started {
+            location: Some(Location::Pid(transport.pid())),
+            transport: Arc::new(transport),
+            environment,
         }
     }
 }
@@ -97,7 +131,7 @@ impl Context {
     pub(super) fn connect_until(
         &self,
         end: Instant,
-        was_there: bool,
+        was_connected: bool,
         config: &ExtensionConfig,
         subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
@@ -109,7 +143,7 @@ impl Context {
                 Err(failed) => failed,
             };
             let wait = match failed.retry {
-                RetryAdvice::Refused if was_there => backoff(attempt),
+                RetryAdvice::Refused if was_connected => backoff(attempt),
                 RetryAdvice::Busy(asked) => asked.max(backoff(attempt)),
                 RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
             };
@@ -120,7 +154,7 @@ impl Context {
             }
             while let Some(left) = next.checked_duration_since(Instant::now()) {
                 if cancel.probe() {
-                    let reason = "nobody waits for its server any more";
+                    let reason = "the caller cancelled the wait for its server";
                     return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
                 }
                 thread::sleep(left.min(POLL_INTERVAL));
@@ -132,115 +166,28 @@ impl Context {
     ///
     /// # Errors
     /// Why the server could not be started or reached. No process or connection is left.
-    pub(super) fn connect(
+    fn connect(
         &self,
         config: &ExtensionConfig,
         subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
-        let merged = |envs, keys| {
-            let merged = Environment::merge(envs, keys, &*self.secrets);
-            merged.map_err(|reason| Error::new(name, Phase::Config, reason))
-        };
         let inside = (self.containers.inside(config, &self.working_dir))
             .map_err(|reason| Error::new(name, Phase::Config, reason))?;
-        let (transport, place, environment): (Arc<dyn Transport>, _, _) = match config {
-            ExtensionConfig::Stdio(stdio) => {
-                let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                let line = (stdio.cmd.as_str(), &*stdio.args);
-                let transport = self.stdio(config, line, &environment, inside.as_ref(), cancel)?;
-                let place = Some(Location::Pid(transport.pid()));
-                (Arc::new(transport), place, environment)
-            }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = merged(&http.envs, &http.env_keys)?;
-                let transport = self.http(http, &environment)?;
-                let place = Some(Location::Url(transport.origin().to_owned()));
-                (Arc::new(transport), place, environment)
-            }
-            ExtensionConfig::Sse(_) => {
-                let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
-                              `streamable_http` and `uri` to the server's MCP endpoint";
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
-                let reason = unsupported::platform(&config.key());
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
-                let server = builtin::server(&config.key(), &self.paths, &self.data, self.offline);
-                let server = server.ok_or_else(|| {
-                    Error::new(name, Phase::Config, unsupported::builtin(&config.key()))
-                })?;
-                let environment = Environment::default();
-                match &inside {
-                    None => (Arc::new(InProcess::new(server)), None, environment),
-                    Some(way) => {
-                        let (cmd, args) = way.builtin(&config.key());
-                        let line = (cmd, &*args);
-                        let transport =
-                            self.stdio(config, line, &environment, Some(way), cancel)?;
-                        let place = Some(Location::Pid(transport.pid()));
-                        (Arc::new(transport), place, environment)
-                    }
-                }
-            }
-            ExtensionConfig::Frontend(_) => {
-                return Err(missing(name, "server of a frontend extension").into());
-            }
-            ExtensionConfig::InlinePython(_) if inside.is_some() => {
-                let reason = "inline Python cannot run in a container; make the code a file inside \
-                              and use type `stdio`";
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::InlinePython(_) => {
-                return Err(missing(name, "inline Python extension").into());
-            }
-        };
+        let Started {
+            transport,
+            location,
+            environment,
+        } = self.start_transport(config, inside.as_ref(), cancel)?;
         let stale = Arc::new(AtomicBool::new(false));
-        let listener = Arc::new(ListChanges {
+        let changes = Arc::new(ListChanges {
             stale: stale.clone(),
             subscriptions: subscriptions.clone(),
         });
-        let mut options = Options::new(name);
-        options.timeouts = RequestTimeouts {
-            idle: config.timeout(),
-            total: config.timeout().max(self.limits.total),
-        };
-        // The working directory as the server sees it.
-        let working_dir = match &inside {
-            None => Some(self.working_dir.clone()),
-            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
-        };
-        let mut say = |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
-        say("agent-session-id", self.session_id.clone());
-        if let Some(dir) = &working_dir {
-            say("agent-working-dir", dir.to_string_lossy().into_owned());
-        }
-        options.secrets = environment.secrets().to_vec();
-        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
-        options.roots = self.roots.then(|| roots().collect());
-        options.request_handler = self.request_handler.clone().map(|callbacks| {
-            let extension = config.key();
-            let answering = SessionRequests {
-                extension,
-                callbacks,
-            };
-            Arc::new(answering) as Arc<dyn RequestHandler>
-        });
-        let failed = |error: mcp::Error| ConnectError {
-            error: start_error(config, inside.as_ref(), &error),
-            retry: match error {
-                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
-                mcp::Error::Transport(TransportError::TooManyRequests {
-                    after: Some(after),
-                    ..
-                }) => RetryAdvice::Busy(after),
-                _ => RetryAdvice::No,
-            },
-        };
-        let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
+        let options = self.client_options(config, inside.as_ref(), environment.secrets());
+        let failed = |error| ConnectError::of_client(config, inside.as_ref(), &error);
+        let client = Client::connect(transport, options, changes, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
         subscriptions.apply(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
@@ -258,11 +205,127 @@ impl Context {
             tools: Arc::new(without_duplicates(name, tools)),
             client,
             stale,
-            place,
+            location,
             container: inside.map(|inside| inside.container),
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),
         })
+    }
+
+    /// Makes the transport to the server of an extension: starts its process, or prepares its address.
+    fn start_transport(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let name = config.name();
+        let invalid = |reason: &str| Err(Error::new(name, Phase::Config, reason));
+        match config {
+            ExtensionConfig::Stdio(stdio) => {
+                let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
+                let line = (stdio.cmd.as_str(), &*stdio.args);
+                let transport = self.stdio(config, line, &environment, inside, cancel)?;
+                Ok(Started::process(transport, environment))
+            }
+            ExtensionConfig::StreamableHttp(http) => {
+                let environment = self.environment(name, &http.envs, &http.env_keys)?;
+                let transport = self.http(http, &environment)?;
+                Ok(Started {
+                    location: Some(Location::Url(transport.origin().to_owned())),
+                    transport: Arc::new(transport),
+                    environment,
+                })
+            }
+            ExtensionConfig::Sse(_) => invalid(
+                "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
+                 `uri` to the server's MCP endpoint",
+            ),
+            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
+                invalid(&unsupported::platform(&config.key()))
+            }
+            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+                self.start_builtin(config, inside, cancel)
+            }
+            ExtensionConfig::Frontend(_) => {
+                Err(unavailable(name, "server of a frontend extension"))
+            }
+            ExtensionConfig::InlinePython(_) if inside.is_some() => invalid(
+                "inline Python cannot run in a container; make the code a file inside and use type \
+                 `stdio`",
+            ),
+            ExtensionConfig::InlinePython(_) => Err(unavailable(name, "inline Python extension")),
+        }
+    }
+
+    /// Starts a builtin server: in this process, or as a process in the container.
+    fn start_builtin(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let key = config.key();
+        let server = builtin::server(&key, &self.paths, &self.data, self.offline);
+        let server = server
+            .ok_or_else(|| Error::new(config.name(), Phase::Config, unsupported::builtin(&key)))?;
+        let environment = Environment::default();
+        let Some(inside) = inside else {
+            return Ok(Started {
+                transport: Arc::new(InProcess::new(server)),
+                location: None,
+                environment,
+            });
+        };
+        let (cmd, args) = inside.builtin(&key);
+        let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
+        Ok(Started::process(transport, environment))
+    }
+
+    fn environment(
+        &self,
+        name: &str,
+        envs: &Envs,
+        env_keys: &[String],
+    ) -> Result<Environment, Error> {
+        Environment::merge(envs, env_keys, &*self.secrets)
+            .map_err(|reason| Error::new(name, Phase::Config, reason))
+    }
+
+    /// The options of the MCP client for one server.
+    fn client_options(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        secrets: &[String],
+    ) -> Options {
+        let mut options = Options::new(config.name());
+        options.timeouts = RequestTimeouts {
+            idle: config.timeout(),
+            total: config.timeout().max(self.limits.total),
+        };
+        // The working directory as the server sees it.
+        let working_dir = match inside {
+            None => Some(self.working_dir.clone()),
+            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
+        };
+        let mut set_meta =
+            |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
+        set_meta("agent-session-id", self.session_id.clone());
+        if let Some(dir) = &working_dir {
+            set_meta("agent-working-dir", dir.to_string_lossy().into_owned());
+        }
+        options.secrets = secrets.to_vec();
+        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
+        options.roots = self.roots.then(|| roots().collect());
+        options.request_handler = self.request_handler.clone().map(|handler| {
+            let forwarder = RequestForwarder {
+                extension: config.key(),
+                handler,
+            };
+            Arc::new(forwarder) as Arc<dyn RequestHandler>
+        });
+        options
     }
 
     /// Starts the command of an extension, on this machine or with the container runtime's client.
@@ -285,11 +348,12 @@ impl Context {
                 command
             }
             Some(inside) => {
-                let words = inside.arguments(environment, cmd, args);
-                let words = words.map_err(|reason| Error::new(name, Phase::Config, reason))?;
+                let arguments = inside.arguments(environment, cmd, args);
+                let arguments =
+                    arguments.map_err(|reason| Error::new(name, Phase::Config, reason))?;
                 let mut command = Command::new(inside.runtime().map_err(failed)?);
                 // The runtime's client does not need the project's directory.
-                command.args(words).current_dir("/");
+                command.args(arguments).current_dir("/");
                 command
             }
         };
@@ -328,7 +392,9 @@ impl Context {
                 .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
             if value.contains('$') {
                 let name = &config.name;
-                log::warn!("a `$` goes out as it is extension={name:?} header={header:?}");
+                log::warn!(
+                    "a header contains a `$` that no variable replaces extension={name:?} header={header:?}"
+                );
             }
             options.headers.push((header.to_owned(), value));
         }
@@ -356,18 +422,19 @@ fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::E
 
 /// Removes tools whose name occurred before, because they could not be called.
 pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
-    let (mut seen, mut twice) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut duplicates = Vec::new();
     tools.retain(|tool| {
         let first = seen.insert(tool.name.clone());
         if !first {
-            twice.push(tool.name.clone());
+            duplicates.push(tool.name.clone());
         }
         first
     });
-    if let Some(first) = twice.first() {
+    if let Some(first) = duplicates.first() {
         log::warn!(
-            "left out tools that are listed twice extension={extension:?} count={} first={:?}",
-            twice.len(),
+            "removed tools with duplicate names extension={extension:?} count={} first={:?}",
+            duplicates.len(),
             printable(first, 100)
         );
     }
@@ -391,7 +458,8 @@ impl NotificationHandler for ListChanges {
     }
 }
 
-fn missing(name: &str, what: &str) -> Error {
+/// The error for a kind of extension that gosling cannot run.
+fn unavailable(name: &str, what: &str) -> Error {
     let reason = format!(
         "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
          type `stdio`"

@@ -16,13 +16,13 @@ const MAX_NAME: usize = 255;
 /// The container runtimes, in order of preference.
 const RUNTIMES: [&str; 2] = ["docker", "podman"];
 /// The value of `GOOSE_CONTAINER_WORKDIR` that stands for the container's own working directory.
-const ITS_OWN: &str = ".";
+const CONTAINER_OWN_DIR: &str = ".";
 
 /// Variables that an extension in a container may not set, because they would change what the runtime's
 /// client does: the client gets the variables in its own environment, so that their values do not appear in
 /// its arguments, which every user of the machine can read. A name that ends in `*` matches every variable
 /// with that prefix.
-const STEERS: [&str; 11] = [
+const RESERVED_VARIABLES: [&str; 11] = [
     "DOCKER_*",
     "CONTAINER_*",
     "CONTAINERS_*",
@@ -52,14 +52,14 @@ impl Container {
         let fits = name.len() <= MAX_NAME
             && name.starts_with(plain)
             && name.chars().all(|c| plain(c) || "_.-".contains(c));
-        match fits {
-            true => Ok(Container(name.to_owned())),
-            false => Err(format!(
-                "{:?} cannot be the name or id of a container: those are at most {MAX_NAME} letters, \
-                 digits, `_`, `.` and `-`, the first a letter or a digit",
-                crate::text::printable(name, 100)
-            )),
+        if fits {
+            return Ok(Container(name.to_owned()));
         }
+        Err(format!(
+            "{:?} cannot be the name or id of a container: those are at most {MAX_NAME} letters, digits, \
+             `_`, `.` and `-`, the first a letter or a digit",
+            crate::text::printable(name, 100)
+        ))
     }
 
     /// The name or id.
@@ -118,21 +118,23 @@ impl Containers {
                 None => return Ok(None),
             },
             Some(_) => {
-                return Err("`container` is the name or id of a container, a text".to_owned());
+                return Err(
+                    "`container` is not a string; it is the name or id of a container".to_owned(),
+                );
             }
         };
         let session_dir = || {
             let dir = session_dir.to_str().map(str::to_owned);
-            dir.ok_or("the session's working directory is not Unicode, so no container can have it")
+            dir.ok_or("the session's working directory is not valid Unicode, so it cannot be used in a container")
         };
         let working_dir = match self.working_dir.as_deref().map(str::trim) {
             None | Some("") => Some(session_dir()?),
-            Some(ITS_OWN) => None,
+            Some(CONTAINER_OWN_DIR) => None,
             Some(dir) if dir.starts_with('/') => Some(dir.to_owned()),
             Some(dir) => {
                 return Err(format!(
-                    "the setting GOOSE_CONTAINER_WORKDIR is {dir:?}; it has to be an absolute path inside \
-                     the container, or `.` for the directory that the container itself has"
+                    "the setting GOOSE_CONTAINER_WORKDIR is {dir:?}; it must be an absolute path inside the \
+                     container, or `.` for the container's own working directory"
                 ));
             }
         };
@@ -162,7 +164,7 @@ impl Inside {
     /// # Errors
     /// The client was not found; the error names what was searched.
     pub(super) fn runtime(&self) -> Result<PathBuf, String> {
-        let places = [program_lookup::on_path(), program_lookup::usual_places()];
+        let places = [program_lookup::on_path(), program_lookup::usual_folders()];
         runtime(self.runtime.as_deref(), &places)
     }
 
@@ -208,7 +210,7 @@ impl Inside {
         let absent = ["no such container", "no container with", "not running"];
         if absent.iter().any(|words| said.contains(words)) {
             return format!(
-                "; it is to run in the container {container}, which has to be there and running: see \
+                "; it runs in the container {container}, which must exist and be running: see \
                  `docker ps -a` or `podman ps -a`"
             );
         }
@@ -219,19 +221,19 @@ impl Inside {
         let needed = match config {
             ExtensionConfig::Stdio(stdio) => format!("the command {:?}", stdio.cmd),
             _ => format!(
-                "gosling itself as {:?} (GOOSE_CONTAINER_GOSLING says where else it is)",
+                "gosling itself as {:?} (GOOSE_CONTAINER_GOSLING sets another path)",
                 self.builtin("").0
             ),
         };
         let place = match &self.working_dir {
             Some(dir) => format!(
-                " and the directory {dir:?} (GOOSE_CONTAINER_WORKDIR says which else, `.` for its own)"
+                " and the directory {dir:?} (GOOSE_CONTAINER_WORKDIR sets another, `.` for its own)"
             ),
             None => String::new(),
         };
         format!(
-            "; the container {container} needs {needed}{place} inside; what the container runtime said \
-             is in the log"
+            "; the container {container} needs {needed}{place} inside; the output of the container \
+             runtime is in the log"
         )
     }
 }
@@ -242,21 +244,21 @@ fn check(name: &str) -> Result<(), String> {
         Some(prefix) => name.starts_with(prefix),
         None => name == **pattern,
     };
-    if STEERS.iter().find(hit).is_some() {
+    if RESERVED_VARIABLES.iter().find(hit).is_some() {
         return Err(format!(
-            "the environment variable `{name}` would steer the client of the container runtime, so an \
-             extension in a container may not set it; give it to the container when that is made, or to \
-             the command inside with `cmd: env`"
+            "the environment variable `{name}` would change what the client of the container runtime \
+             does, so an extension in a container may not set it; set it when the container is created, or \
+             for the command inside with `cmd: env`"
         ));
     }
     // Podman reads a name with a final star as every variable with that prefix.
     let odd = |c: char| c == '*' || c.is_whitespace() || c.is_control();
-    match name.contains(odd) {
-        true => Err(format!(
-            "{name:?} cannot be an environment variable in a container: it has white space or a star in it"
-        )),
-        false => Ok(()),
+    if name.contains(odd) {
+        return Err(format!(
+            "{name:?} cannot be an environment variable in a container: it contains white space or a star"
+        ));
     }
+    Ok(())
 }
 
 fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
@@ -271,7 +273,7 @@ fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, 
         .iter()
         .flat_map(|folders| RUNTIMES.iter().filter_map(|name| find(name, folders).ok()));
     found.next().ok_or_else(|| {
-        "it is to run in a container, but neither `docker` nor `podman` was found; install one of \
+        "it runs in a container, but neither `docker` nor `podman` was found; install one of \
          them, or name it in the setting GOOSE_CONTAINER_RUNTIME"
             .to_owned()
     })

@@ -172,7 +172,8 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     }
     if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
         return Err(format!(
-            "{name:?} cannot be an environment variable: `=` and NUL have no place there"
+            "{name:?} cannot be an environment variable: its name is empty or contains `=`, or its name or \
+             value contains NUL"
         ));
     }
     Ok(())

@@ -150,15 +150,16 @@ pub(super) fn run_in_parallel(count: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let share = || {
         loop {
-            match next.fetch_add(1, Ordering::Relaxed) {
-                n if n < count => work(n),
-                _ => return,
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            if n >= count {
+                return;
             }
+            work(n);
         }
     };
     thread::scope(|scope| {
         for n in 1..count.min(MAX_CONCURRENT) {
-            let thread = thread::Builder::new().name(format!("aside {n}"));
+            let thread = thread::Builder::new().name(format!("list {n}"));
             // Without a thread, the threads that exist do the work.
             let _ = thread.spawn_scoped(scope, share);
         }

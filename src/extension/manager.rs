@@ -184,70 +184,82 @@ impl Manager {
     fn activate(
         &self,
         config: &ExtensionConfig,
-        first: bool,
+        initial: bool,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let (name, key) = (config.name(), config.key());
+        let name = config.name();
+        let key = config.key();
         if key.is_empty() {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
-        let removed = || Error::new(name, Phase::Cancelled, "it was removed meanwhile");
         let parent = cancel.clone();
         let stop = cancel.child_with_probe(move || parent.probe());
-        let (_starting, number) = {
-            let mut table = lock(&self.table);
-            while table.starting.contains_key(&key) {
-                if cancel.probe() || table.closed {
-                    let reason = "it was being started already, and nobody waits any more";
-                    return Err(Error::new(name, Phase::Cancelled, reason));
-                }
-                let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
-                table = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            if let Some(active) = table.active.get(&key)
-                && active.config == *config
-                && active.is_up()
-            {
-                return Ok(());
-            }
-            match first {
-                true if table.removed_early.contains(&key) => return Err(removed()),
-                true => {}
-                false => drop(table.removed_early.remove(&key)),
-            }
-            table.starting.insert(key.clone(), stop.clone());
-            table.activations += 1;
-            let starting = Starting {
-                manager: self,
-                key: key.clone(),
-            };
-            (starting, table.activations)
+        let Some((_starting, number)) = self.reserve(config, initial, &stop, cancel)? else {
+            return Ok(());
         };
         let all = stop.clone();
         let _all = self.cancel.on_cancel(move || all.cancel());
-        let withdrawn = || stop.is_cancelled() && !cancel.is_cancelled();
+        let was_removed = || stop.is_cancelled() && !cancel.is_cancelled();
         let started = self.start(config, number, &stop);
         let extension = Arc::new(started.map_err(|error| match error.phase {
-            Phase::Cancelled if withdrawn() && !lock(&self.table).closed => removed(),
+            Phase::Cancelled if was_removed() && !lock(&self.table).closed => removed_error(name),
             _ => error,
         })?);
-        let (result, removed_early) = {
+        let (result, replaced) = {
             let mut table = lock(&self.table);
             if table.closed {
-                let reason = "the session was stopped meanwhile";
+                let reason = "the session was stopped during the start";
                 let stopped = Error::new(name, Phase::Cancelled, reason);
                 (Err(stopped), Some(extension))
-            } else if withdrawn() {
-                (Err(removed()), Some(extension))
+            } else if was_removed() {
+                (Err(removed_error(name)), Some(extension))
             } else {
                 (Ok(()), table.active.insert(key, extension))
             }
         };
-        if let Some(extension) = removed_early {
+        if let Some(extension) = replaced {
             extension.close();
         }
         result
+    }
+
+    /// Reserves the key of an extension for its start, after an earlier start of the same key has ended.
+    /// Returns the number of the activation, or `None` if the extension is active already. `stop` cancels
+    /// the start; `cancel` is the caller's token.
+    fn reserve(
+        &self,
+        config: &ExtensionConfig,
+        initial: bool,
+        stop: &Cancel,
+        cancel: &Cancel,
+    ) -> Result<Option<(Starting<'_>, u64)>, Error> {
+        let name = config.name();
+        let key = config.key();
+        let mut table = lock(&self.table);
+        while table.starting.contains_key(&key) {
+            if cancel.probe() || table.closed {
+                let reason = "it was already starting, and the caller cancelled the wait";
+                return Err(Error::new(name, Phase::Cancelled, reason));
+            }
+            let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if let Some(active) = table.active.get(&key)
+            && active.config == *config
+            && active.is_up()
+        {
+            return Ok(None);
+        }
+        if !initial {
+            table.removed_early.remove(&key);
+        } else if table.removed_early.contains(&key) {
+            return Err(removed_error(name));
+        }
+        table.starting.insert(key.clone(), stop.clone());
+        table.activations += 1;
+        let starting = Starting { manager: self, key };
+        Ok(Some((starting, table.activations)))
     }
 
     fn start(
@@ -291,11 +303,11 @@ impl Manager {
         }
         if let Some(starting) = &starting {
             starting.cancel();
-            let going_on = |table: &mut Table| table.starting.contains_key(&key);
+            let is_starting = |table: &mut Table| table.starting.contains_key(&key);
             let table = lock(&self.table);
             drop(
                 self.start_finished
-                    .wait_timeout_while(table, CLOSE_TIMEOUT, going_on),
+                    .wait_timeout_while(table, CLOSE_TIMEOUT, is_starting),
             );
         }
         removed.is_some() || starting.is_some()
@@ -477,12 +489,12 @@ impl Manager {
     pub fn unsubscribe(&self, extension: &str, uri: &str, cancel: &Cancel) -> Result<(), Error> {
         let found = self.require_active(extension)?;
         let server = supervisor(&found)?;
-        match server.subscriptions.unsubscribe(uri) {
-            true => server.ask(&Operation::QUERY, cancel, |client, cancel| {
-                client.subscribe(uri, false, cancel)
-            }),
-            false => Ok(()),
+        if !server.subscriptions.unsubscribe(uri) {
+            return Ok(());
         }
+        server.ask(&Operation::QUERY, cancel, |client, cancel| {
+            client.subscribe(uri, false, cancel)
+        })
     }
 
     /// The status of the extensions in the order of activation, then of those that are starting. Sends no
@@ -570,9 +582,13 @@ impl Manager {
     }
 }
 
+fn removed_error(name: &str) -> Error {
+    Error::new(name, Phase::Cancelled, "it was removed meanwhile")
+}
+
 fn supervisor(extension: &Extension) -> Result<&Supervisor, Error> {
     extension.supervisor().ok_or_else(|| {
-        let reason = "the client runs it, there is no server to ask";
+        let reason = "the client runs its tools; it has no MCP server";
         Error::new(extension.config.name(), Phase::Config, reason)
     })
 }

@@ -20,8 +20,9 @@ const KNOWN: [(&str, &str, &str); 5] = [
 pub(super) const OURS: [&str; 2] = ["developer", "todo"];
 
 /// The descriptions of those that gosling has, and of the others.
-const ABOUT_OURS: &str = "A checklist for each session, so that long work stays on its way";
-const DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
+const AVAILABLE_DESCRIPTION: &str =
+    "A checklist for each session, so that long work stays on its way";
+const UNAVAILABLE_DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
 
 /// Whether an entry with this key is activated as the builtin extension of the same name.
 pub fn is_ours(key: &str) -> bool {
@@ -42,9 +43,10 @@ pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
 pub fn absent(present: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let missing = KNOWN.iter().filter(|(key, ..)| !present(key));
     let entry = |(key, name, display_name): &(&str, &str, &str)| {
-        let description = match is_ours(key) {
-            true => ABOUT_OURS,
-            false => DESCRIPTION,
+        let description = if is_ours(key) {
+            AVAILABLE_DESCRIPTION
+        } else {
+            UNAVAILABLE_DESCRIPTION
         };
         let entry = json!({
             "enabled": false, "type": "platform", "name": name, "description": description,

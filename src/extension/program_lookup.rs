@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Directories below the home directory in which npm, uv, Homebrew and others install programs.
-const HOME_PLACES: &[&str] = &[
+const HOME_DIRECTORIES: &[&str] = &[
     ".local/bin",
     ".cargo/bin",
     ".npm-global/bin",
@@ -21,7 +21,7 @@ const HOME_PLACES: &[&str] = &[
 ];
 
 /// System directories in which programs are installed.
-const PLACES: &[&str] = &[
+const DIRECTORIES: &[&str] = &[
     "/usr/local/bin",
     "/opt/homebrew/bin",
     "/home/linuxbrew/.linuxbrew/bin",
@@ -33,7 +33,7 @@ const PLACES: &[&str] = &[
 /// The directories of PATH, then the existing usual directories that PATH does not contain.
 pub fn search_path() -> Vec<PathBuf> {
     let mut folders = on_path();
-    for folder in usual_places() {
+    for folder in usual_folders() {
         if !folders.contains(&folder) {
             folders.push(folder);
         }
@@ -49,12 +49,12 @@ pub(super) fn on_path() -> Vec<PathBuf> {
 }
 
 /// The usual directories that exist.
-pub(super) fn usual_places() -> Vec<PathBuf> {
+pub(super) fn usual_folders() -> Vec<PathBuf> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let usual = home
         .iter()
-        .flat_map(|home| HOME_PLACES.iter().map(|place| home.join(place)))
-        .chain(PLACES.iter().map(PathBuf::from));
+        .flat_map(|home| HOME_DIRECTORIES.iter().map(|place| home.join(place)))
+        .chain(DIRECTORIES.iter().map(PathBuf::from));
     usual.filter(|folder| folder.is_dir()).collect()
 }
 
@@ -116,11 +116,14 @@ fn not_found(cmd: &str, folders: &[PathBuf]) -> String {
 pub fn find(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
     let path = program(cmd, working_dir)?;
     if is_path(cmd) {
-        return match is_executable(&path) {
-            true => Ok(path),
-            false if path.exists() => Err(format!("{cmd:?} is not an executable file")),
-            false => Err(format!("there is no program {cmd:?}")),
-        };
+        if is_executable(&path) {
+            return Ok(path);
+        }
+        return Err(if path.exists() {
+            format!("{cmd:?} is not an executable file")
+        } else {
+            format!("there is no program {cmd:?}")
+        });
     }
     let found = folders
         .iter()

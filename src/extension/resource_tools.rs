@@ -21,13 +21,13 @@ const MAX_TEXT: usize = 200_000;
 pub fn tools() -> Vec<Tool> {
     let extension_name = json!({
         "type": "string",
-        "description": "The extension that has it",
+        "description": "The extension that has the resource",
     });
     let described = [
         (
             LIST,
-            "Lists what the active extensions offer to be read: URIs with names and types, and \
-             templates of URIs. Name an extension to see its own only.",
+            "Lists the resources of the active extensions: URIs with names and types, and URI \
+             templates. Name an extension to list only its resources.",
             json!({"type": "object", "properties": {"extension_name": extension_name}}),
         ),
         (
@@ -133,7 +133,7 @@ fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallTool
                 line(extension, &item.uri_template, &item.name, rest)
             });
     if !whole {
-        text.push_str("There are more; name an extension to see less of the others.\n");
+        text.push_str("There are more resources; name an extension to list only its resources.\n");
     }
     // A server that cannot list its resources usually cannot list its templates either.
     for error in &resources.errors {

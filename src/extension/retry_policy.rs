@@ -22,11 +22,11 @@ pub(super) enum FailureKind {
     /// The server did not run the request; retry after this time.
     Busy(Duration),
     /// The connection is open but the answer was lost: the server may have run the request.
-    Broken,
+    AnswerLost,
     /// The server did not run the request and will not on this connection: reconnect and send it again.
     Unsent,
     /// The connection was lost; the server may have run the request.
-    Lost,
+    ConnectionLost,
 }
 
 /// Classifies the failure of a request. `open`: its connection is still open.
@@ -38,12 +38,12 @@ pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
         Transport(TransportError::TooManyRequests {
             after: Some(after), ..
         }) => FailureKind::Busy(*after),
-        Transport(TransportError::ResponseLost(_)) if open => FailureKind::Broken,
+        Transport(TransportError::ResponseLost(_)) if open => FailureKind::AnswerLost,
         // Sent by a proxy in front of a server that cannot be reached.
         Transport(TransportError::Status {
             code: 502..=504, ..
-        }) if open => FailureKind::Broken,
-        Transport(_) | Protocol { .. } if !open => FailureKind::Lost,
+        }) if open => FailureKind::AnswerLost,
+        Transport(_) | Protocol { .. } if !open => FailureKind::ConnectionLost,
         _ => FailureKind::Final,
     }
 }
@@ -134,7 +134,11 @@ mod tests {
         };
         for (error, open, expected) in [
             (mcp::Error::Unsent(exited()), false, FailureKind::Unsent),
-            (mcp::Error::Transport(exited()), false, FailureKind::Lost),
+            (
+                mcp::Error::Transport(exited()),
+                false,
+                FailureKind::ConnectionLost,
+            ),
             (mcp::Error::Transport(forgotten), true, FailureKind::Unsent),
             (
                 mcp::Error::Transport(TransportError::Refused(String::new())),
@@ -149,19 +153,19 @@ mod tests {
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 true,
-                FailureKind::Broken,
+                FailureKind::AnswerLost,
             ),
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 false,
-                FailureKind::Lost,
+                FailureKind::ConnectionLost,
             ),
-            (status(503), true, FailureKind::Broken),
+            (status(503), true, FailureKind::AnswerLost),
             (status(500), true, FailureKind::Final),
             (busy(None), true, FailureKind::Final),
             (busy(Some(second)), true, FailureKind::Busy(second)),
             (broken(), true, FailureKind::Final),
-            (broken(), false, FailureKind::Lost),
+            (broken(), false, FailureKind::ConnectionLost),
             (mcp::Error::Cancelled { method }, false, FailureKind::Final),
         ] {
             assert_eq!(classify_failure(&error, open), expected, "{error:?} {open}");

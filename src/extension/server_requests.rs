@@ -49,13 +49,13 @@ pub trait ServerRequestHandler: Send + Sync {
 }
 
 /// Forwards requests of one extension's server to the session's [`ServerRequestHandler`].
-pub(super) struct SessionRequests {
+pub(super) struct RequestForwarder {
     pub(super) extension: String,
-    pub(super) callbacks: Arc<dyn ServerRequestHandler>,
+    pub(super) handler: Arc<dyn ServerRequestHandler>,
 }
 
-impl SessionRequests {
-    fn from<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
+impl RequestForwarder {
+    fn origin<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
         Origin {
             extension: &self.extension,
             caller,
@@ -63,14 +63,14 @@ impl SessionRequests {
     }
 }
 
-impl RequestHandler for SessionRequests {
+impl RequestHandler for RequestForwarder {
     fn sample(
         &self,
         caller: Option<&str>,
         params: CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        self.callbacks.sample(self.from(caller), params, cancel)
+        self.handler.sample(self.origin(caller), params, cancel)
     }
 
     fn elicit(
@@ -79,11 +79,11 @@ impl RequestHandler for SessionRequests {
         params: ElicitParams,
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
-        self.callbacks.elicit(self.from(caller), params, cancel)
+        self.handler.elicit(self.origin(caller), params, cancel)
     }
 
     fn elicitation_complete(&self, elicitation_id: &str) {
-        self.callbacks
+        self.handler
             .elicitation_complete(&self.extension, elicitation_id);
     }
 }

@@ -69,7 +69,7 @@ pub struct Status {
     pub state: State,
     /// The location of its server, while it is connected.
     #[serde(flatten)]
-    pub place: Option<Location>,
+    pub location: Option<Location>,
     /// The container in which it runs; `pid` is then the container runtime's client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
@@ -106,7 +106,7 @@ impl Status {
             key,
             kind,
             state,
-            place: None,
+            location: None,
             container: None,
             protocol_version: None,
             server: None,

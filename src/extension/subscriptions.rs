@@ -50,24 +50,22 @@ impl Subscriptions {
         cancel: &Cancel,
     ) {
         let uris: Vec<String> = lock(&self.subscriptions).keys().cloned().collect();
-        let able = client.server().capabilities.logging.is_some();
-        if let Some(level) = level.filter(|_| able)
+        let has_logging = client.server().capabilities.logging.is_some();
+        if let Some(level) = level.filter(|_| has_logging)
             && let Err(error) = client.set_level(level, cancel)
         {
-            log::warn!("log level not set extension={name:?} reason={error}");
+            log::warn!("log level could not be set extension={name:?} reason={error}");
         }
         for uri in uris {
-            match client.subscribe(&uri, true, cancel) {
-                Ok(()) => {}
-                Err(error) => {
-                    let uri = printable(&uri, 200);
-                    log::warn!(
-                        "not subscribed again extension={name:?} uri={uri:?} reason={error}"
-                    );
-                    if !matches!(error, mcp::Error::Rpc { .. }) {
-                        return;
-                    }
-                }
+            let Err(error) = client.subscribe(&uri, true, cancel) else {
+                continue;
+            };
+            let uri = printable(&uri, 200);
+            log::warn!(
+                "resource subscription failed extension={name:?} uri={uri:?} reason={error}"
+            );
+            if !matches!(error, mcp::Error::Rpc { .. }) {
+                return;
             }
         }
     }
@@ -83,12 +81,12 @@ impl Subscriptions {
         else {
             return;
         };
-        let told: Vec<_> = lock(&self.subscriptions)
+        let notified: Vec<_> = lock(&self.subscriptions)
             .iter()
             .filter(|(subscribed, _)| covers(subscribed, &uri))
             .map(|(_, updated)| updated.clone())
             .collect();
-        told.iter().for_each(|updated| updated());
+        notified.iter().for_each(|updated| updated());
     }
 
     /// Notifies all subscribers after a reconnection, because changes may have been missed.
@@ -151,7 +149,7 @@ mod tests {
         assert!(!subscriptions.subscribe("a://one-more", nothing.clone()));
         assert!(
             subscriptions.subscribe("a://0", nothing),
-            "it is there already"
+            "it replaces a subscription"
         );
     }
 }

@@ -60,6 +60,22 @@ struct State {
     closed: bool,
 }
 
+impl State {
+    fn status(&self) -> status::State {
+        if self.reconnecting {
+            status::State::Starting
+        } else if self.suspended && self.failure.is_none() {
+            status::State::Idle
+        } else if self.connection.client.is_open() {
+            status::State::Active
+        } else if self.failure.is_some() {
+            status::State::Broken
+        } else {
+            status::State::Lost
+        }
+    }
+}
+
 /// The properties of a request that decide about retries.
 pub(super) struct Operation<'a> {
     /// Running it twice has the same effect as running it once.
@@ -142,7 +158,7 @@ impl Supervisor {
             let busy =
                 state.operations > 0 || state.reconnecting || state.closed || state.suspended;
             // A server in this process costs nothing, and may be working for the user.
-            let inside = state.connection.place.is_none();
+            let inside = state.connection.location.is_none();
             if busy || inside || !state.connection.client.is_open() {
                 return;
             }
@@ -151,7 +167,7 @@ impl Supervisor {
         };
         connection.client.close();
         log::info!(
-            "extension idle, its server was ended name={:?}",
+            "extension suspended because the session is idle name={:?}",
             self.config.name()
         );
     }
@@ -179,18 +195,12 @@ impl Supervisor {
             status.tools = state.tools.len();
             status.restarts = state.restarted;
             status.error = state.failure.clone();
-            status.state = match () {
-                () if state.reconnecting => status::State::Starting,
-                () if state.suspended && state.failure.is_none() => status::State::Idle,
-                () if state.connection.client.is_open() => status::State::Active,
-                () if state.failure.is_some() => status::State::Broken,
-                () => status::State::Lost,
-            };
+            status.state = state.status();
             state.connection.clone()
         };
         if status.state == status::State::Active {
             status.error = None;
-            status.place.clone_from(&connection.place);
+            status.location.clone_from(&connection.location);
             let container = connection.container.as_ref();
             status.container = container.map(|container| container.as_str().to_owned());
             status.uptime = Some(connection.since.elapsed().as_secs());
@@ -216,15 +226,15 @@ impl Supervisor {
         if open && !connection.stale.swap(false, Ordering::SeqCst) {
             return self.known_tools();
         }
-        let (end, parent) = (Instant::now() + LISTING_TIMEOUT, cancel.clone());
+        let end = Instant::now() + LISTING_TIMEOUT;
+        let parent = cancel.clone();
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
-        let listed = match open {
-            false => self.reconnect(&connection, &cancel, end).map(|_| None),
-            true => self
-                .ask(&Operation::QUERY, &cancel, |client, cancel| {
-                    client.list_tools(cancel)
-                })
-                .map(Some),
+        let listed = if open {
+            let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
+            self.ask(&Operation::QUERY, &cancel, list).map(Some)
+        } else {
+            // A new connection lists the tools.
+            self.reconnect(&connection, &cancel, end).map(|_| None)
         };
         match listed {
             Ok(Some(tools)) => {
@@ -234,7 +244,7 @@ impl Supervisor {
             Ok(None) => {}
             Err(reason) => {
                 connection.stale.store(true, Ordering::SeqCst);
-                log::warn!("tools not listed again reason={reason}");
+                log::warn!("tools could not be listed reason={reason}");
             }
         }
         self.known_tools()
@@ -254,13 +264,14 @@ impl Supervisor {
         let name = self.config.name();
         // The deadline of the retries. Each reconnection gets the full time of a request, however late it
         // begins.
-        let again = || Instant::now() + self.config.timeout();
-        let end = again();
+        let deadline = || Instant::now() + self.config.timeout();
+        let end = deadline();
         let _in_use = InUse::new(self);
         let (mut connection, suspended) = self.present();
-        let (mut lost, mut refused) = (false, 0);
+        let mut lost_before = false;
+        let mut refused = 0;
         if suspended || !connection.client.is_open() {
-            connection = self.reconnect(&connection, cancel, again())?;
+            connection = self.reconnect(&connection, cancel, deadline())?;
             self.require_tool(operation.tool)?;
         }
         loop {
@@ -275,48 +286,48 @@ impl Supervisor {
             }
             match classify_failure(&error, connection.client.is_open()) {
                 FailureKind::Final => {
-                    let refused = matches!(error, mcp::Error::Rpc { .. });
-                    return Err(match operation.tool.filter(|_| refused) {
+                    let rejected = matches!(error, mcp::Error::Rpc { .. });
+                    return Err(match operation.tool.filter(|_| rejected) {
                         Some(tool) => self.missing_tool_error(tool, failed(), cancel),
                         None => failed(),
                     });
                 }
-                verdict @ (FailureKind::Refused | FailureKind::Busy(_)) => {
-                    let wait = match verdict {
+                kind @ (FailureKind::Refused | FailureKind::Busy(_)) => {
+                    let wait = match kind {
                         FailureKind::Busy(asked) => asked.max(backoff(refused)),
                         _ => backoff(refused),
                     };
                     refused += 1;
-                    match Instant::now() + wait < end {
-                        true => self.pause(wait, cancel)?,
-                        false => return Err(failed()),
+                    if Instant::now() + wait >= end {
+                        return Err(failed());
                     }
+                    self.pause(wait, cancel)?;
                     continue;
                 }
-                FailureKind::Broken if !operation.repeatable => {
+                FailureKind::AnswerLost if !operation.repeatable => {
                     let reason = format!(
                         "the call broke off: {error}; it may have had an effect, so it was not sent again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                FailureKind::Broken if lost => return Err(failed()),
-                FailureKind::Broken => {
-                    lost = true;
+                FailureKind::AnswerLost if lost_before => return Err(failed()),
+                FailureKind::AnswerLost => {
+                    lost_before = true;
                     self.pause(backoff(0), cancel)?;
                     continue;
                 }
-                FailureKind::Lost if !operation.repeatable || lost => {
+                FailureKind::ConnectionLost if !operation.repeatable || lost_before => {
                     let reason = format!(
-                        "the server was lost in mid-call: {error}; the call may have had an effect; \
-                         the next call starts the server again"
+                        "the connection was lost during the call: {error}; the call may have had an \
+                         effect, so it was not sent again; the next call starts the server again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                FailureKind::Lost => lost = true,
+                FailureKind::ConnectionLost => lost_before = true,
                 FailureKind::Unsent => {}
             }
             self.note_failure(&connection, error.to_string());
-            connection = self.reconnect(&connection, cancel, again())?;
+            connection = self.reconnect(&connection, cancel, deadline())?;
             self.require_tool(operation.tool)?;
         }
     }
@@ -353,7 +364,7 @@ impl Supervisor {
             return refused;
         }
         let reason = format!(
-            "the server has no tool {tool:?} any more; list its tools to see what it has now ({})",
+            "the server has no tool {tool:?} any more; list its tools ({})",
             refused.message
         );
         Error::new(self.config.name(), Phase::Tool, reason)
@@ -361,16 +372,12 @@ impl Supervisor {
 
     fn require_tool(&self, tool: Option<&str>) -> Result<(), Error> {
         let Some(tool) = tool else { return Ok(()) };
-        match self.known_tools().iter().any(|known| known.name == tool) {
-            true => Ok(()),
-            false => {
-                let reason = format!(
-                    "the server was started again and has no tool {tool:?} any more; list its tools \
-                     to see what it has now"
-                );
-                Err(Error::new(self.config.name(), Phase::Tool, reason))
-            }
+        if self.known_tools().iter().any(|known| known.name == tool) {
+            return Ok(());
         }
+        let reason =
+            format!("the server was restarted and has no tool {tool:?} any more; list its tools");
+        Err(Error::new(self.config.name(), Phase::Tool, reason))
     }
 
     /// Reports a restart to the observer of the call.
@@ -387,12 +394,12 @@ impl Supervisor {
     }
 
     fn removed_error(&self) -> Error {
-        let reason = "it was removed or replaced meanwhile";
+        let reason = "it was removed or replaced during the request";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
     fn cancelled_error(&self) -> Error {
-        let reason = "its server was being started again, and nobody waits any more";
+        let reason = "the caller cancelled the wait for the restart of its server";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
@@ -402,11 +409,14 @@ impl Supervisor {
         let mut state = lock(&self.state);
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match () {
-                () if state.closed => return Err(self.removed_error()),
-                () if cancel.is_cancelled() => return Err(self.cancelled_error()),
-                () if left.is_zero() => return Ok(()),
-                () => {}
+            if state.closed {
+                return Err(self.removed_error());
+            }
+            if cancel.is_cancelled() {
+                return Err(self.cancelled_error());
+            }
+            if left.is_zero() {
+                return Ok(());
             }
             drop(state);
             if cancel.probe() {
@@ -444,52 +454,66 @@ impl Supervisor {
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
         let (config, subscriptions) = (&self.config, &self.subscriptions);
         let connected = (self.context).connect_until(end, true, config, subscriptions, &stop);
-        let name = self.config.name();
         let made = match connected {
             Ok(made) => Arc::new(made),
-            Err(ConnectError { error, retry }) => {
-                log::warn!("extension not started again name={name:?} reason={error}");
-                let mut state = lock(&self.state);
-                // Nothing was started, or the start was cancelled.
-                if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
-                    match attempt.was_suspended {
-                        true => state.suspended = true,
-                        false => state.restarts.forget_last(),
-                    }
-                }
-                if error.phase != Phase::Cancelled {
-                    state.failure = Some(error.message.clone());
-                }
-                return Err(error);
-            }
+            Err(failed) => return Err(self.note_failed_attempt(&attempt, failed)),
         };
-        let closed = {
-            let mut state = lock(&self.state);
-            if !state.closed {
-                state.tools = made.tools.clone();
-                state.connection = made.clone();
-                state.failure = None;
-                if !attempt.was_suspended {
-                    state.restarted += 1;
-                    state.unreported_restart = Some(reason.clone());
-                }
-                state.retired.retain(|earlier| earlier.strong_count() > 0);
-                if open {
-                    state.retired.push(Arc::downgrade(lost));
-                }
-            }
-            state.closed
-        };
-        if closed {
+        if !self.adopt(&made, open.then_some(lost), &attempt, &reason) {
             made.client.close();
             return Err(self.removed_error());
         }
-        match attempt.was_suspended {
-            true => log::info!("extension in use again name={name:?}"),
-            false => log::warn!("extension restarted name={name:?} reason={reason:?}"),
+        let name = self.config.name();
+        if attempt.was_suspended {
+            log::info!("extension resumed name={name:?}");
+        } else {
+            log::warn!("extension restarted name={name:?} reason={reason:?}");
         }
         self.subscriptions.notify_all();
         Ok(made)
+    }
+
+    fn note_failed_attempt(&self, attempt: &Reconnecting<'_>, failed: ConnectError) -> Error {
+        let ConnectError { error, retry } = failed;
+        let name = self.config.name();
+        log::warn!("extension restart failed name={name:?} reason={error}");
+        let mut state = lock(&self.state);
+        // Nothing was started, or the start was cancelled.
+        if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
+            if attempt.was_suspended {
+                state.suspended = true;
+            } else {
+                state.restarts.forget_last();
+            }
+        }
+        if error.phase != Phase::Cancelled {
+            state.failure = Some(error.message.clone());
+        }
+        error
+    }
+
+    /// Makes a new connection the current one; false if the supervisor is closed. `retired` is the earlier
+    /// connection, if requests are still running on it.
+    fn adopt(
+        &self,
+        made: &Arc<Connection>,
+        retired: Option<&Arc<Connection>>,
+        attempt: &Reconnecting<'_>,
+        reason: &str,
+    ) -> bool {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return false;
+        }
+        state.tools = made.tools.clone();
+        state.connection = made.clone();
+        state.failure = None;
+        if !attempt.was_suspended {
+            state.restarted += 1;
+            state.unreported_restart = Some(reason.to_owned());
+        }
+        state.retired.retain(|earlier| earlier.strong_count() > 0);
+        state.retired.extend(retired.map(Arc::downgrade));
+        true
     }
 
     /// Acquires the right to reconnect, which one thread has at a time; `None` if another thread has
@@ -516,7 +540,7 @@ impl Supervisor {
                 return Err(self.cancelled_error());
             }
             if Instant::now() > end {
-                let reason = "its server was not started again in time";
+                let reason = "its server was not restarted in time";
                 return Err(Error::new(self.config.name(), Phase::Timeout, reason));
             }
             state = self.wait(lock(&self.state), POLL_INTERVAL);
@@ -526,13 +550,14 @@ impl Supervisor {
             state.failure = lost.client.failure().map(|error| error.to_string());
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_deref().unwrap_or("no reason is known");
-            let does = match lost.client.is_open() {
-                true => "it keeps forgetting its session",
-                false => "its server keeps dying",
+            let why = state.failure.as_deref().unwrap_or("for an unknown reason");
+            let problem = if lost.client.is_open() {
+                "it keeps forgetting its session"
+            } else {
+                "its server keeps dying"
             };
             let reason = format!(
-                "{does}: {RESTARTS} attempts to connect it again within {} s did not help; the last time: {why}",
+                "{problem}: it was lost again after {RESTARTS} restarts within {} s; the last failure: {why}",
                 WINDOW.as_secs()
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));

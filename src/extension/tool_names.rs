@@ -60,9 +60,10 @@ mod tests {
             let full = full_name(mine, &tool);
             let (found, rest) = owner(&full, keys.iter().map(String::as_str)).unwrap();
             assert_eq!(format!("{found}__{rest}"), full);
-            match found == mine {
-                true => assert_eq!(rest, tool),
-                false => assert!(found.len() > mine.len() && found.starts_with(mine.as_str())),
+            if found == mine {
+                assert_eq!(rest, tool);
+            } else {
+                assert!(found.len() > mine.len() && found.starts_with(mine.as_str()));
             }
             Ok(())
         });

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 const BUILTINS: [(&str, &str); 3] = [
     (
         "computercontroller",
-        "; scripts and commands run with `developer`, a browser with an MCP server for that",
+        "; `developer` runs scripts and commands; for a browser use an MCP server",
     ),
     (
         "autovisualiser",
@@ -23,11 +23,11 @@ const BUILTINS: [(&str, &str); 3] = [
 /// The platform extensions of Goose (parts of its agent, up to its later releases) that gosling does not
 /// have, and an alternative for each.
 const PLATFORM: [(&str, &str); 9] = [
-    ("analyze", "; `developer` has a tool of that name"),
+    ("analyze", "; `developer` has a tool `analyze`"),
     ("apps", ""),
     (
         "chatrecall",
-        "; GET /sessions/search finds what was said before",
+        "; GET /sessions/search searches earlier messages",
     ),
     ("code_execution", ""),
     (
@@ -39,7 +39,7 @@ const PLATFORM: [(&str, &str); 9] = [
     ("summon", ""),
     (
         "tom",
-        "; what the model shall always know goes into a file `.goosehints`",
+        "; write permanent instructions for the model into a file `.goosehints`",
     ),
 ];
 
@@ -48,7 +48,7 @@ pub(super) fn builtin(key: &str) -> String {
     match alternative(&BUILTINS, key) {
         Some(alternative) => format!(
             "gosling does not ship this extension of Goose; disable it, or, where Goose is installed, \
-             have it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
+             configure it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
         ),
         None => {
             let known = builtin::NAMES.join(", ");
