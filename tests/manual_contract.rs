@@ -50,39 +50,35 @@ fn contract_page_agrees_with_the_code() {
 
 #[test]
 fn each_kind_of_fault_is_found() {
-    let good = "## CORE §1.2 A title\n\n- MUST: text\n  of two lines.\n  - met: http::access_control, api\n  \
+    let good = "## CORE §1.2 A title\n\n- MUST: text\n  of two lines.\n  - met: http::router, api\n  \
                 - test: http_edge\n    limits::\n    a_body_may_have_its_limit,\n    \
-                http::access_control::tests::only_the_secret_opens\n";
+                http::router::tests::params_are_decoded_after_splitting\n";
     assert_eq!(faults_of_page(good), [""; 0]);
     for (from, to, fault) in [
         ("text", &*"x".repeat(80), "has 88 columns"),
         ("## CORE §1.2", "## CORES §1.2", "heading"),
         ("§1.2 A", "§1.x A", "heading"),
         ("MUST", "WANTS", "level `WANTS`"),
+        ("met: http::router, api", "mets: api", "line 5 is not"),
+        ("  - met: http::router, api\n", "", "has no `met`"),
         (
-            "met: http::access_control, api",
-            "mets: api",
-            "line 5 is not",
+            "met: http::router",
+            "met: http::routers",
+            "module `http::routers`",
         ),
-        ("  - met: http::access_control, api\n", "", "has no `met`"),
-        (
-            "met: http::access_control",
-            "met: http::access_controls",
-            "module `http::access_controls`",
-        ),
-        (
-            "met: http::access_control",
-            "met: not yet (), api",
-            "reason",
-        ),
+        ("met: http::router", "met: not yet (), api", "reason"),
         ("http_edge\n", "http_edges\n", "`http_edges limits::"),
         ("a_body_may", "a_body_must", "a_body_must"),
         (
-            "tests::only_the_secret_opens",
-            "tests::names",
-            "tests::names",
+            "tests::params_are_decoded_after_splitting",
+            "tests::absent",
+            "tests::absent",
         ),
-        ("tests::only_the_secret_opens", "tests::same", "tests::same"),
+        (
+            "tests::params_are_decoded_after_splitting",
+            "tests::decode",
+            "tests::decode",
+        ),
     ] {
         let page = good.replace(from, to);
         let found = faults_of_page(&page);
