@@ -4,7 +4,7 @@ use super::{cancel_of, with};
 use crate::agent::{self, Fork, Registry};
 use crate::conversation::Session;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use crate::store::Query;
+use crate::store::{Query, StoredSession};
 use crate::sys::clock::Utc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -46,7 +46,7 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
 }
 
 /// The sessions that lists have; those that cannot be read are logged.
-fn listed(registry: &Registry) -> Result<Vec<Arc<Session>>, Error> {
+fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
     let listing = registry.stores().sessions.list()?;
     for error in listing.broken {
         log::warn!("left out of the list: {error}");
@@ -59,7 +59,7 @@ fn listed(registry: &Registry) -> Result<Vec<Arc<Session>>, Error> {
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     #[derive(serde::Serialize)]
     struct List<'a> {
-        sessions: Vec<&'a Session>,
+        sessions: Vec<&'a StoredSession>,
     }
     let sessions = listed(registry)?;
     let sessions = sessions.iter().map(AsRef::as_ref).collect();
@@ -101,7 +101,7 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
     query.before = moment("before_date")?;
     let cancel = cancel_of(registry, request);
     let found = registry.stores().sessions.search(&query, &cancel)?;
-    let found: Vec<&Session> = found.iter().map(AsRef::as_ref).collect();
+    let found: Vec<&StoredSession> = found.iter().map(AsRef::as_ref).collect();
     Ok(Response::json(&found))
 }
 

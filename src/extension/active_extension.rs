@@ -1,4 +1,4 @@
-//! One active extension: an MCP server and the tools that it lists, or tools that the client runs.
+//! One active extension: an MCP server and what it lists, or tools that the client runs.
 
 use super::config::{ExtensionConfig, Frontend};
 use super::connect::Connection;
@@ -13,19 +13,19 @@ use crate::text::printable;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The most tools that a frontend extension may have.
+/// How many tools a frontend extension may have.
 const MAX_TOOLS: usize = 1_000;
 
 /// One active extension.
 pub(super) struct Extension {
     pub(super) key: String,
     pub(super) config: ExtensionConfig,
-    /// The number of the activation within the session, from 1.
+    /// Grows with every activation of the session.
     pub(super) number: u64,
     runs: ToolRunner,
 }
 
-/// Runs the tools of the extension.
+/// Who runs its tools.
 enum ToolRunner {
     Supervised(Box<Supervisor>),
     Frontend {
@@ -51,10 +51,10 @@ impl Extension {
         }
     }
 
-    /// An extension whose tools the client runs.
+    /// Tools that the client runs.
     ///
     /// # Errors
-    /// A tool cannot be read, has no name, or has the name of another tool.
+    /// When one of them is no tool, has no name, or a name that another has.
     pub(super) fn frontend(
         config: &ExtensionConfig,
         number: u64,
@@ -64,11 +64,10 @@ impl Extension {
         if frontend.tools.len() > MAX_TOOLS {
             return wrong(format!("it has more than {MAX_TOOLS} tools"));
         }
-        let mut tools = Vec::new();
-        let mut names = HashSet::new();
+        let (mut tools, mut names) = (Vec::new(), HashSet::new());
         for (n, tool) in frontend.tools.iter().enumerate() {
             let n = n + 1;
-            // Read from text, because the raw JSON fields of a tool cannot be read from a `Value`.
+            // Read from text: what a tool keeps to the letter is never a tree.
             let tool: Tool = match crate::json::from_str(&tool.to_string()) {
                 Ok(tool) => tool,
                 Err(error) => {
@@ -100,7 +99,7 @@ impl Extension {
         matches!(self.runs, ToolRunner::Frontend { .. })
     }
 
-    /// The supervisor of its MCP server; `None` for a frontend extension.
+    /// Its server, if it has one.
     pub(super) fn supervisor(&self) -> Option<&Supervisor> {
         match &self.runs {
             ToolRunner::Supervised(server) => Some(server),
@@ -108,7 +107,7 @@ impl Extension {
         }
     }
 
-    /// The instructions for the model.
+    /// How a model should use it.
     pub(super) fn instructions(&self) -> Option<String> {
         match &self.runs {
             ToolRunner::Supervised(server) => {
@@ -118,18 +117,17 @@ impl Extension {
         }
     }
 
-    /// Whether the extension can be used without a restart.
+    /// Whether it can be used as it is.
     pub(super) fn is_up(&self) -> bool {
         self.supervisor().is_none_or(Supervisor::is_up)
     }
 
-    /// The status of the extension. Sends no request to the server.
+    /// How it is doing. Asks no server.
     pub(super) fn status(&self) -> Status {
         match &self.runs {
             ToolRunner::Supervised(server) => server.status(),
             ToolRunner::Frontend { tools, .. } => {
-                let name = self.config.name();
-                let kind = Some(self.config.kind());
+                let (name, kind) = (self.config.name(), Some(self.config.kind()));
                 let mut status = Status::bare(name, self.key.clone(), kind, State::Frontend);
                 status.tools = tools.len();
                 status
@@ -143,17 +141,16 @@ impl Extension {
         }
     }
 
-    /// The name of a tool in the session. A tool of a frontend extension keeps the name that the client gave
-    /// it.
+    /// What one of its tools is called in the session. The client knows its own tools by the names
+    /// that it gave them.
     pub(super) fn full_name(&self, tool: &str) -> String {
-        if self.is_frontend() {
-            tool.to_owned()
-        } else {
-            tool_names::full_name(&self.key, tool)
+        match self.is_frontend() {
+            true => tool.to_owned(),
+            false => tool_names::full_name(&self.key, tool),
         }
     }
 
-    /// The tools of the last listing.
+    /// What it listed when it was last asked.
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
         match &self.runs {
             ToolRunner::Supervised(server) => server.known_tools(),
@@ -161,7 +158,7 @@ impl Extension {
         }
     }
 
-    /// The tools. Lists them again if the server reported a change or the connection was lost.
+    /// What the server lists, asked again only after it said that the list has changed, or was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
         match &self.runs {
             ToolRunner::Supervised(server) => server.tools(cancel),

@@ -1,6 +1,6 @@
-//! `ExtensionConfig`: the configuration of an extension, for every type that Goose has.
+//! `ExtensionConfig`: what a user says about an extension, in every type that Goose knows.
 //!
-//! A configuration is written as it was read: unknown fields are kept, defaults are filled in as Goose does.
+//! What was sent comes back: unknown fields are kept, defaults are filled in as the original does.
 //! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
 
 use crate::mcp::client::DEFAULT_TIMEOUT;
@@ -14,19 +14,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExtensionConfig {
-    /// HTTP+SSE, the transport of 2024. Read from old files, never activated.
+    /// The transport of 2024; kept so that old files can be read, never activated.
     Sse(Sse),
     /// A child process.
     Stdio(Stdio),
-    /// A server that is part of this program.
+    /// One of the servers that this program ships.
     Builtin(Builtin),
-    /// A part of Goose's own agent. gosling has a few of them.
+    /// Part of Goose's own agent; kept, not part of gosling.
     Platform(Platform),
-    /// A server with Streamable HTTP.
+    /// A server at an address.
     StreamableHttp(StreamableHttp),
     /// Tools that the client runs.
     Frontend(Frontend),
-    /// A server as Python code.
+    /// A server as a piece of Python.
     InlinePython(InlinePython),
 }
 
@@ -35,11 +35,11 @@ pub enum ExtensionConfig {
 pub struct Sse {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The server's address.
+    /// Where it was.
     pub uri: Option<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -49,11 +49,11 @@ pub struct Sse {
 pub struct Stdio {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The program: a path, or a name to look up.
+    /// The program: a path, or a name that is looked up.
     pub cmd: String,
-    /// The arguments. No shell is involved.
+    /// Its arguments, passed on as they are, without a shell.
     pub args: Vec<String>,
     /// Environment variables in plain text.
     pub envs: Envs,
@@ -61,11 +61,11 @@ pub struct Stdio {
     pub env_keys: Vec<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
+    /// Shipped with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -75,17 +75,17 @@ pub struct Stdio {
 pub struct Builtin {
     /// The server's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The name for users.
+    /// For people.
     pub display_name: Option<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
+    /// Shipped with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -95,15 +95,15 @@ pub struct Builtin {
 pub struct Platform {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The name for users.
+    /// For people.
     pub display_name: Option<String>,
-    /// The extension comes with the client.
+    /// Shipped with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -113,23 +113,23 @@ pub struct Platform {
 pub struct StreamableHttp {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The address of the MCP endpoint.
+    /// Where it is.
     pub uri: String,
     /// Variables for the headers, in plain text.
     pub envs: Envs,
     /// Variables for the headers whose values are secrets of the same name.
     pub env_keys: Vec<String>,
-    /// Headers of every request; `$VAR` and `${VAR}` are expanded.
+    /// Sent with every request; `$VAR` and `${VAR}` are filled in.
     pub headers: Envs,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// The extension comes with the client.
+    /// Shipped with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -139,17 +139,17 @@ pub struct StreamableHttp {
 pub struct Frontend {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// MCP tools, as sent.
+    /// MCP tools, to the letter.
     pub tools: Vec<Value>,
-    /// Instructions for the model.
+    /// For the model.
     pub instructions: Option<String>,
-    /// The extension comes with the client.
+    /// Shipped with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -159,22 +159,22 @@ pub struct Frontend {
 pub struct InlinePython {
     /// The extension's name.
     pub name: String,
-    /// The description for users.
+    /// For people.
     pub description: String,
-    /// The Python code.
+    /// The program.
     pub code: String,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// Python packages that the code needs.
+    /// Packages that the program needs.
     pub dependencies: Option<Vec<String>>,
-    /// The tools that may be used; empty for all.
+    /// The tools that may be used; all if empty.
     pub available_tools: Vec<String>,
-    /// Unknown fields.
+    /// What this version does not know.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// Environment variables in the order of the configuration: a JSON object of strings.
+/// Environment variables, in the order in which they were given: a JSON object of strings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Envs(Map<String, Value>);
@@ -199,8 +199,8 @@ impl<'de> Deserialize<'de> for Envs {
     }
 }
 
-/// The fields of a configuration, taken out one by one: far less code than serde's derive for seven flattened
-/// types. The remaining fields are the unknown ones.
+/// The fields of a configuration. They are taken out one by one, which is far less code than what
+/// serde derives for seven flattened types; what is left is what this version does not know.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -331,10 +331,10 @@ impl<'de> Deserialize<'de> for ExtensionConfig {
 }
 
 impl ExtensionConfig {
-    /// Reads a configuration of a client or a file.
+    /// Reads a configuration as a client or a file has it.
     ///
     /// # Errors
-    /// A field is missing or has the wrong type; the error has a hint for common mistakes.
+    /// What is missing or has the wrong type, with a hint where a mistake is common.
     pub fn from_json(mut map: Map<String, Value>) -> Result<Self, String> {
         let kind = match map.shift_remove("type") {
             Some(Value::String(kind)) => kind,
@@ -360,10 +360,10 @@ impl ExtensionConfig {
         }
     }
 
-    /// Reads a configuration from any JSON value, see [`from_json`](Self::from_json).
+    /// As [`from_json`](Self::from_json), for any JSON value.
     ///
     /// # Errors
-    /// As `from_json`; also if the value is not an object.
+    /// As there; also when the value is not an object.
     pub fn from_value(value: Value) -> Result<Self, String> {
         match value {
             Value::Object(map) => Self::from_json(map),
@@ -389,7 +389,7 @@ impl ExtensionConfig {
         }
     }
 
-    /// The `type` in JSON.
+    /// The `type` that it has in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             ExtensionConfig::Sse(_) => "sse",
@@ -402,12 +402,12 @@ impl ExtensionConfig {
         }
     }
 
-    /// The key of the extension, see [`key`].
+    /// What identifies the extension, see [`key`].
     pub fn key(&self) -> String {
         key(self.name())
     }
 
-    /// How long a request to the extension may take.
+    /// How long a request to it may take.
     pub fn timeout(&self) -> Duration {
         let limit = match self {
             ExtensionConfig::Stdio(c) => c.timeout,
@@ -416,14 +416,14 @@ impl ExtensionConfig {
             ExtensionConfig::InlinePython(c) => c.timeout,
             _ => None,
         };
-        // Zero means the default.
+        // Zero does not mean "do not wait at all".
         limit
             .filter(|limit| !limit.is_zero())
             .map_or(DEFAULT_TIMEOUT, TimeLimit::get)
     }
 
-    /// The container of this extension, which takes precedence over the session's: the field `container` of a
-    /// `stdio` or `builtin` entry. The field is an addition of gosling and may hold any JSON value.
+    /// In which container it is to run, whatever that of the session is: the field `container` of a `stdio`
+    /// or `builtin` entry, which is gosling's own and may hold anything.
     pub fn container(&self) -> Option<&Value> {
         let rest = match self {
             ExtensionConfig::Stdio(c) => &c.rest,
@@ -448,8 +448,8 @@ impl ExtensionConfig {
     }
 }
 
-/// The key of an extension, for files and as prefix of tool names: the name without white space, in lower
-/// case, with every character other than `A-Za-z0-9_-` replaced by an underscore.
+/// What identifies an extension, in files and before the `__` of a tool's name: the name without
+/// white space, in lower case, every other character than `A-Za-z0-9_-` an underscore.
 pub fn key(name: &str) -> String {
     name.chars()
         .filter(|c| !c.is_whitespace())

@@ -1,26 +1,26 @@
-//! Errors of extensions, for the user who configured them.
+//! Why an extension does not work, worded for the person who configured it.
 
 use crate::mcp;
 use std::fmt;
 
-/// The phase of an extension's life in which it failed.
+/// In which part of an extension's life it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The configuration is invalid.
+    /// What the user wrote cannot be carried out.
     Config,
     /// The command or the address could not be prepared.
     Setup,
-    /// The server failed to start or to initialize.
+    /// The server did not come up.
     Initialize,
-    /// The connection to an initialized server failed.
+    /// The connection to a server that had come up failed.
     Transport,
-    /// The server violated the protocol.
+    /// The server broke the protocol.
     Protocol,
     /// The server refused a call.
     Tool,
-    /// The server did not answer in time.
+    /// No answer in time.
     Timeout,
-    /// The caller cancelled.
+    /// Nobody waits any more.
     Cancelled,
 }
 
@@ -39,14 +39,14 @@ impl Phase {
     }
 }
 
-/// An error with the extension's name, the phase and the cause.
+/// Names the extension, the phase and the cause.
 #[derive(Clone, Debug)]
 pub struct Error {
     /// The extension's name as configured.
     pub extension: String,
-    /// The phase in which it failed.
+    /// Where it failed.
     pub phase: Phase,
-    /// The cause, and the remedy if there is one.
+    /// The cause, and where there is one, the way out.
     pub message: String,
 }
 
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The error for a tool of an extension that failed to start; `why` is the text of that failure.
+    /// For a tool of an extension that did not come up; `why` is the text of the error that said so.
     pub(crate) fn not_active(extension: &str, why: &str) -> Self {
         let own = format!("extension {:?}, ", crate::text::printable(extension, 100));
         let why = why.strip_prefix(&own).unwrap_or(why);
@@ -67,7 +67,7 @@ impl Error {
         Self::new(extension, Phase::Config, text)
     }
 
-    /// An error of the MCP client, with the extension's name. `starting`: the server is not initialized yet.
+    /// What an MCP client says, with the extension's name. `starting` while it is not up yet.
     pub(super) fn from_mcp(extension: &str, starting: bool, error: &mcp::Error) -> Self {
         let (phase, advice) = match error {
             mcp::Error::Cancelled { .. } => (Phase::Cancelled, ""),

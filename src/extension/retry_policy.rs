@@ -1,35 +1,36 @@
-//! When to retry a failed request or restart a server. Pure: no I/O and no clock.
+//! What a failure means for the connection it came on, and how often a server may be started again.
+//! Pure: no I/O and no clock.
 
 use crate::mcp;
 use crate::mcp::transport::TransportError;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The most restarts of a server within [`WINDOW`].
+/// How often a server is started again within [`WINDOW`].
 pub(super) const RESTARTS: usize = 3;
 /// See [`RESTARTS`].
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// The first and the longest wait before a retry.
+/// The first and the longest wait before an address that refuses connections is tried again.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// Kinds of failed requests, by what to do next.
+/// What to do about a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
-    /// Do not retry: the connection is open, or the caller has cancelled.
+    /// Nothing: the connection still stands, or the caller no longer waits.
     Final,
-    /// The address refuses connections; retry with backoff.
+    /// Nobody listens at the address; try again in a moment.
     Refused,
-    /// The server did not run the request; retry after this time.
+    /// The server did nothing; try again after this time.
     Busy(Duration),
-    /// The connection is open but the answer was lost: the server may have run the request.
-    AnswerLost,
-    /// The server did not run the request and will not on this connection: reconnect and send it again.
+    /// The connection still stands, but the answer was lost: the server may have done what it was asked for.
+    Broken,
+    /// The server did nothing and will not on this connection: connect anew and send it again.
     Unsent,
-    /// The connection was lost; the server may have run the request.
-    ConnectionLost,
+    /// The server was lost, and may have done what it was asked for.
+    Lost,
 }
 
-/// Classifies the failure of a request. `open`: its connection is still open.
+/// Judges the failure of a request. `open`: its connection still stands.
 pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
     use mcp::Error::{Protocol, Transport, Unsent};
     match error {
@@ -38,12 +39,12 @@ pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
         Transport(TransportError::TooManyRequests {
             after: Some(after), ..
         }) => FailureKind::Busy(*after),
-        Transport(TransportError::ResponseLost(_)) if open => FailureKind::AnswerLost,
-        // Sent by a proxy in front of a server that cannot be reached.
+        Transport(TransportError::ResponseLost(_)) if open => FailureKind::Broken,
+        // Said by whoever stands before a server that cannot be reached.
         Transport(TransportError::Status {
             code: 502..=504, ..
-        }) if open => FailureKind::AnswerLost,
-        Transport(_) | Protocol { .. } if !open => FailureKind::ConnectionLost,
+        }) if open => FailureKind::Broken,
+        Transport(_) | Protocol { .. } if !open => FailureKind::Lost,
         _ => FailureKind::Final,
     }
 }
@@ -54,12 +55,12 @@ pub(super) fn backoff(attempt: u32) -> Duration {
     first.saturating_mul(1 << attempt.min(10)).min(longest)
 }
 
-/// The times of recent restarts.
+/// When a server was started again.
 #[derive(Default)]
 pub(super) struct Restarts(VecDeque<Instant>);
 
 impl Restarts {
-    /// Counts a restart; false if there were too many within [`WINDOW`].
+    /// Counts one more, unless there were too many of late.
     pub(super) fn allow(&mut self, now: Instant) -> bool {
         (self.0).retain(|then| now.saturating_duration_since(*then) < WINDOW);
         let allowed = self.0.len() < RESTARTS;
@@ -69,7 +70,7 @@ impl Restarts {
         allowed
     }
 
-    /// Removes the last restart, because the server was not started.
+    /// The last one was none after all.
     pub(super) fn forget_last(&mut self) {
         self.0.pop_back();
     }
@@ -134,11 +135,7 @@ mod tests {
         };
         for (error, open, expected) in [
             (mcp::Error::Unsent(exited()), false, FailureKind::Unsent),
-            (
-                mcp::Error::Transport(exited()),
-                false,
-                FailureKind::ConnectionLost,
-            ),
+            (mcp::Error::Transport(exited()), false, FailureKind::Lost),
             (mcp::Error::Transport(forgotten), true, FailureKind::Unsent),
             (
                 mcp::Error::Transport(TransportError::Refused(String::new())),
@@ -153,19 +150,19 @@ mod tests {
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 true,
-                FailureKind::AnswerLost,
+                FailureKind::Broken,
             ),
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 false,
-                FailureKind::ConnectionLost,
+                FailureKind::Lost,
             ),
-            (status(503), true, FailureKind::AnswerLost),
+            (status(503), true, FailureKind::Broken),
             (status(500), true, FailureKind::Final),
             (busy(None), true, FailureKind::Final),
             (busy(Some(second)), true, FailureKind::Busy(second)),
             (broken(), true, FailureKind::Final),
-            (broken(), false, FailureKind::ConnectionLost),
+            (broken(), false, FailureKind::Lost),
             (mcp::Error::Cancelled { method }, false, FailureKind::Final),
         ] {
             assert_eq!(classify_failure(&error, open), expected, "{error:?} {open}");

@@ -1,4 +1,4 @@
-//! Requests of MCP servers that a session answers: sampling (by its model) and elicitation (by its user).
+//! What the servers of a session may ask of it: an answer of its model, or of its user.
 
 use crate::mcp::client::RequestHandler;
 use crate::mcp::jsonrpc::ErrorObject;
@@ -6,25 +6,24 @@ use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, 
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
-/// The origin of a server's request.
+/// Where a request of a server comes from.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The key of the extension.
     pub extension: &'a str,
-    /// The label of the call during which the request came: exact over HTTP, otherwise the oldest running
-    /// call. `None` if no call is running or the call has no label.
+    /// The label of the call that it came in: exact over HTTP, otherwise that of the call that has been
+    /// running longest. None when no call is running, or it has no label.
     pub caller: Option<&'a str>,
 }
 
-/// Answers requests of the session's MCP servers. Each extension's MCP client calls it when its server sends
-/// a request, in a new thread, for at most eight requests at a time. A request may take minutes: the
-/// deadlines of running calls to that server are paused. The handler must return soon after `cancel` has
-/// fired.
+/// Answers the requests of servers. Each call has a thread of its own, at most eight for each
+/// extension, and may take minutes: no deadline of a running call to that server passes meanwhile. It
+/// must return soon after `cancel` has fired.
 pub trait ServerRequestHandler: Send + Sync {
-    /// Answers `sampling/createMessage` with the session's model.
+    /// Asks the session's model: `sampling/createMessage`.
     ///
     /// # Errors
-    /// The JSON-RPC error for the server.
+    /// What the server is told instead.
     fn sample(
         &self,
         from: Origin<'_>,
@@ -32,10 +31,10 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject>;
 
-    /// Answers `elicitation/create` with input of the session's user.
+    /// Asks the session's user: `elicitation/create`.
     ///
     /// # Errors
-    /// The JSON-RPC error for the server.
+    /// What the server is told instead.
     fn elicit(
         &self,
         from: Origin<'_>,
@@ -43,19 +42,18 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject>;
 
-    /// Handles `notifications/elicitation/complete`: the user has finished at the address of a URL
-    /// elicitation. Must not block.
+    /// The user is done at the address that an elicitation sent them to. Must not block.
     fn elicitation_complete(&self, _extension: &str, _elicitation_id: &str) {}
 }
 
-/// Forwards requests of one extension's server to the session's [`ServerRequestHandler`].
-pub(super) struct RequestForwarder {
+/// The callbacks as one extension's client knows them.
+pub(super) struct SessionRequests {
     pub(super) extension: String,
-    pub(super) handler: Arc<dyn ServerRequestHandler>,
+    pub(super) callbacks: Arc<dyn ServerRequestHandler>,
 }
 
-impl RequestForwarder {
-    fn origin<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
+impl SessionRequests {
+    fn from<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
         Origin {
             extension: &self.extension,
             caller,
@@ -63,14 +61,14 @@ impl RequestForwarder {
     }
 }
 
-impl RequestHandler for RequestForwarder {
+impl RequestHandler for SessionRequests {
     fn sample(
         &self,
         caller: Option<&str>,
         params: CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        self.handler.sample(self.origin(caller), params, cancel)
+        self.callbacks.sample(self.from(caller), params, cancel)
     }
 
     fn elicit(
@@ -79,11 +77,11 @@ impl RequestHandler for RequestForwarder {
         params: ElicitParams,
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
-        self.handler.elicit(self.origin(caller), params, cancel)
+        self.callbacks.elicit(self.from(caller), params, cancel)
     }
 
     fn elicitation_complete(&self, elicitation_id: &str) {
-        self.handler
+        self.callbacks
             .elicitation_complete(&self.extension, elicitation_id);
     }
 }

@@ -1,96 +1,97 @@
-//! The status of an extension: state, server, and statistics of its calls.
+//! How an extension is doing: its state, its server, and how the calls of its tools went.
 
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The number of calls whose durations are kept.
+/// ExtensionItem how many calls the durations are kept.
 const RECENT: usize = 256;
 
-/// The state of an extension.
+/// What an extension is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its server is connected.
     Active,
-    /// The server was ended because the session was idle; the next request restarts it.
+    /// The session was not used for a while; the next request brings the server back.
     Idle,
-    /// The connection is lost; the next use restarts the server.
+    /// The server is gone; the next use brings it back.
     Lost,
-    /// The connection is lost, and the last restart failed.
+    /// The server is gone, and the last attempt to bring it back failed.
     Broken,
-    /// It is being activated or restarted.
+    /// It is being activated, or brought back.
     Starting,
-    /// It failed to start with the session.
+    /// It did not come up with the session.
     Failed,
     /// The client runs its tools; there is no server.
     Frontend,
 }
 
-/// The location of a server.
+/// Where a server runs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Location {
-    /// The id of a child process.
+    /// A child of this process, by its id.
     Pid(i32),
-    /// The address of a remote server: scheme, host, port and path.
+    /// Somewhere else: scheme, host, port and path of its address.
     Url(String),
 }
 
-/// Durations of recent calls, in milliseconds.
+/// How long calls took, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// The median.
+    /// Half of the recent calls were at least as fast.
     pub p50: f64,
-    /// The 99th percentile.
+    /// So were 99 of 100.
     pub p99: f64,
 }
 
-/// The server's name and version.
+/// Who answers.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerInfo {
-    /// The name that the server reports.
+    /// As the server calls itself.
     pub name: String,
-    /// The version that the server reports.
+    /// As it says.
     pub version: String,
 }
 
 /// One extension of a session, as `GET /agent/extensions` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// The configured name.
+    /// As configured.
     pub name: String,
-    /// The prefix of its tools.
+    /// What its tools begin with.
     pub key: String,
-    /// The type of its configuration; absent if the configuration is invalid.
+    /// The type of its configuration, unless it could not be read.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// The state.
+    /// What it is at.
     pub state: State,
-    /// The location of its server, while it is connected.
+    /// Where its server runs, while it does.
     #[serde(flatten)]
-    pub location: Option<Location>,
-    /// The container in which it runs; `pid` is then the container runtime's client.
+    pub place: Option<Location>,
+    /// The container that it runs in, if it does; the process is then that of the container runtime's
+    /// client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The negotiated version of MCP.
+    /// The version of MCP that was agreed on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// The server's name and version.
+    /// Who answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerInfo>,
-    /// The age of the connection, in seconds.
+    /// For how many seconds the present connection has stood.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uptime: Option<u64>,
-    /// The number of its tools.
+    /// How many tools it lists.
     pub tools: usize,
-    /// The number of restarts after lost connections.
+    /// How often it was brought back after it was lost.
     pub restarts: u64,
-    /// The number of finished tool calls.
+    /// How many calls of its tools have ended.
     pub calls: u64,
-    /// The number of calls that failed or returned `isError`.
+    /// How many of them failed, or ended with `isError`.
     pub errors: u64,
-    /// The durations of the last 256 calls.
+    /// How long the last 256 of them took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
     /// Why it failed or is broken.
@@ -99,14 +100,14 @@ pub struct Status {
 }
 
 impl Status {
-    /// The status of an extension without a server.
+    /// An extension without a server to say anything of.
     pub(crate) fn bare(name: &str, key: String, kind: Option<&'static str>, state: State) -> Self {
         Status {
             name: name.to_owned(),
             key,
             kind,
             state,
-            location: None,
+            place: None,
             container: None,
             protocol_version: None,
             server: None,
@@ -121,12 +122,12 @@ impl Status {
     }
 }
 
-/// Statistics of the tool calls.
+/// How the calls went.
 #[derive(Default)]
 pub(super) struct Calls {
     pub(super) ended: u64,
     pub(super) failed: u64,
-    /// The durations of the last calls, in microseconds.
+    /// The durations of the last ones, in microseconds.
     recent: VecDeque<u32>,
 }
 
@@ -141,11 +142,11 @@ impl Calls {
         self.recent.push_back(micros);
     }
 
-    /// The percentiles; `None` before the first call.
+    /// None before the first call.
     pub(super) fn latency(&self) -> Option<Latency> {
         let mut sorted: Vec<_> = self.recent.iter().copied().collect();
         sorted.sort_unstable();
-        // Nearest rank: the smallest value that at least `percent` percent of the values do not exceed.
+        // The nearest rank: the smallest that so many of a hundred do not exceed.
         let rank = |percent: usize| {
             let at = (sorted.len() * percent).div_ceil(100).checked_sub(1)?;
             sorted.get(at).map(|micros| f64::from(*micros) / 1_000.0)

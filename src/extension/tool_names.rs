@@ -1,4 +1,4 @@
-//! Tool names in a session: `key__tool`. Pure.
+//! What tools are called in a session: `key__tool`. Pure.
 
 /// Separates the key of an extension from the name of its tool.
 pub(crate) const SEPARATOR: &str = "__";
@@ -8,8 +8,9 @@ pub(crate) fn full_name(key: &str, tool: &str) -> String {
     format!("{key}{SEPARATOR}{tool}")
 }
 
-/// The key that owns a full name, and the tool's own name. Keys and tools may contain `__` themselves, so the
-/// longest matching key owns the name: a server cannot take the names of another server with a longer key.
+/// Which of the keys a full name belongs to, and what the tool is called there. Keys and tools may hold
+/// `__` themselves, so the longest key that fits counts: no server gets at the names of another whose
+/// key is longer, and one whose key is shorter cannot be meant.
 pub(super) fn owner<'n, 'k>(
     name: &'n str,
     keys: impl IntoIterator<Item = &'k str>,
@@ -60,10 +61,9 @@ mod tests {
             let full = full_name(mine, &tool);
             let (found, rest) = owner(&full, keys.iter().map(String::as_str)).unwrap();
             assert_eq!(format!("{found}__{rest}"), full);
-            if found == mine {
-                assert_eq!(rest, tool);
-            } else {
-                assert!(found.len() > mine.len() && found.starts_with(mine.as_str()));
+            match found == mine {
+                true => assert_eq!(rest, tool),
+                false => assert!(found.len() > mine.len() && found.starts_with(mine.as_str())),
             }
             Ok(())
         });

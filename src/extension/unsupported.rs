@@ -1,4 +1,4 @@
-//! Extensions of Goose that gosling does not have: the errors that name an alternative.
+//! What Goose brings along and gosling does not: what to tell people whose configuration has it.
 
 use super::{ExtensionConfig, platform_extensions};
 use crate::builtin;
@@ -7,11 +7,11 @@ use crate::sys::lock;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Goose's builtin extensions that gosling does not have, and an alternative for each.
+/// Goose's builtin extensions that are missing here, and what does some of the same.
 const BUILTINS: [(&str, &str); 3] = [
     (
         "computercontroller",
-        "; `developer` runs scripts and commands; for a browser use an MCP server",
+        "; scripts and commands run with `developer`, a browser with an MCP server for that",
     ),
     (
         "autovisualiser",
@@ -20,14 +20,13 @@ const BUILTINS: [(&str, &str); 3] = [
     ("tutorial", ""),
 ];
 
-/// The platform extensions of Goose (parts of its agent, up to its later releases) that gosling does not
-/// have, and an alternative for each.
+/// The same of the parts of Goose's own agent, up to its retry releases.
 const PLATFORM: [(&str, &str); 9] = [
-    ("analyze", "; `developer` has a tool `analyze`"),
+    ("analyze", "; `developer` has a tool of that name"),
     ("apps", ""),
     (
         "chatrecall",
-        "; GET /sessions/search searches earlier messages",
+        "; GET /sessions/search finds what was said before",
     ),
     ("code_execution", ""),
     (
@@ -39,16 +38,16 @@ const PLATFORM: [(&str, &str); 9] = [
     ("summon", ""),
     (
         "tom",
-        "; write permanent instructions for the model into a file `.goosehints`",
+        "; what the model shall always know goes into a file `.goosehints`",
     ),
 ];
 
-/// The error for an unknown builtin extension with this key.
+/// Why there is no builtin extension with this key, which gosling does not have.
 pub(super) fn builtin(key: &str) -> String {
     match alternative(&BUILTINS, key) {
         Some(alternative) => format!(
             "gosling does not ship this extension of Goose; disable it, or, where Goose is installed, \
-             configure it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
+             have it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
         ),
         None => {
             let known = builtin::NAMES.join(", ");
@@ -58,7 +57,7 @@ pub(super) fn builtin(key: &str) -> String {
     }
 }
 
-/// The error for an unknown platform extension with this key.
+/// Why there is no platform extension with this key, which gosling does not have.
 pub(super) fn platform(key: &str) -> String {
     match alternative(&PLATFORM, key) {
         Some(alternative) => {
@@ -78,8 +77,8 @@ fn alternative(missing: &[(&str, &'static str)], key: &str) -> Option<&'static s
     found.map(|(_, alternative)| *alternative)
 }
 
-/// Whether to log a failure of this extension. Goose's clients enable some unsupported extensions by default,
-/// so every session would log them: each of these is logged once per process.
+/// Whether a failure of this extension is news for the log. What Goose's clients enable for everybody
+/// would be in it with every session otherwise, so it is news once.
 pub(crate) fn is_first_report(config: &ExtensionConfig) -> bool {
     static REPORTED: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
     let key = config.key();

@@ -390,6 +390,13 @@ pub struct Count {
     in_lines: usize,
 }
 
+impl Count {
+    /// The state of the file then.
+    pub fn stamp(&self) -> Stamp {
+        self.place.stamp
+    }
+}
+
 /// Counts the messages in the file `path`, going on from `known`; `None` if it is absent.
 pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
     let stamp = files::stamp(path)?;

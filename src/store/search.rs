@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::journal::{self, Step};
-use super::{Result, Sessions};
+use super::trigrams::Trigrams;
+use super::{Result, Sessions, StoredSession};
 use crate::conversation::Session;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
@@ -55,7 +56,7 @@ impl Sessions {
     /// # Errors
     /// [`super::Error::Io`] when the folder cannot be read. A session that cannot be read is logged and
     /// left out.
-    pub fn search(&self, query: &Query, cancel: &Cancel) -> Result<Vec<Arc<Session>>> {
+    pub fn search(&self, query: &Query, cancel: &Cancel) -> Result<Vec<Arc<StoredSession>>> {
         let start = Instant::now();
         let mut found = Vec::new();
         for session in self.list()?.sessions {
@@ -78,22 +79,44 @@ impl Sessions {
         Ok(found)
     }
 
-    fn contains_words(&self, session: &Session, words: &[String], until: Instant) -> Result<bool> {
+    fn contains_words(
+        &self,
+        session: &StoredSession,
+        words: &[String],
+        until: Instant,
+    ) -> Result<bool> {
         let name = session.name.to_lowercase();
         let unnamed: Vec<_> = words.iter().filter(|word| !name.contains(*word)).collect();
         let mut missing = unnamed.clone();
-        if let (false, Some(path)) = (missing.is_empty(), self.messages_file(&session.id)) {
-            journal::walk(&path, |step| {
-                match step {
-                    Step::Cleared => missing.clone_from(&unnamed),
-                    Step::Message(message) if !message.metadata.user_visible => {}
-                    Step::Message(message) => {
-                        let text = message.concat_text().to_lowercase();
-                        missing.retain(|word| !text.contains(*word));
+        let Some(path) = self.messages_file(&session.id) else {
+            return Ok(missing.is_empty());
+        };
+        let known = session.trigrams.get();
+        let cannot = |known: &Trigrams| missing.iter().any(|word| !known.may_have(word));
+        if missing.is_empty() || known.is_some_and(cannot) {
+            return Ok(missing.is_empty());
+        }
+        // Found out on the way, the first time.
+        let size = || std::fs::metadata(&path).map_or(0, |file| file.len());
+        let mut trigrams = known.is_none().then(|| Trigrams::for_texts_of(size()));
+        let mut in_time = true;
+        journal::walk(&path, |step| {
+            match step {
+                Step::Cleared => missing.clone_from(&unnamed),
+                Step::Message(message) if !message.metadata.user_visible => {}
+                Step::Message(message) => {
+                    let text = message.concat_text().to_lowercase();
+                    missing.retain(|word| !text.contains(*word));
+                    if let Some(trigrams) = &mut trigrams {
+                        trigrams.add(&text);
                     }
                 }
-                Instant::now() < until
-            })?;
+            }
+            in_time = Instant::now() < until;
+            in_time
+        })?;
+        if let (true, Some(trigrams)) = (in_time, trigrams) {
+            let _ = session.trigrams.set(trigrams);
         }
         Ok(missing.is_empty())
     }

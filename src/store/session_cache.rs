@@ -1,57 +1,129 @@
-//! What was last read of each session, so that listing them costs two `stat`s each.
+//! The sessions that were read last, so that listing them costs two `stat`s each.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock};
 
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::trigrams::Trigrams;
 use crate::conversation::Session;
-use crate::sys::fs::Stamp;
+use crate::sys::fs::{Folder, Stamp};
 use crate::sys::lock;
 
-/// How much is remembered, measured in bytes of files. Beyond it everything is forgotten, because
-/// whoever lists sessions needs them all.
-const ROOM: u64 = 16 << 20;
+/// How many bytes of session files the cache stands for. It is emptied when there are more, because a
+/// list needs all sessions.
+const CAPACITY: u64 = 16 << 20;
 
 /// A session whose file is larger is read each time.
 const LARGEST: u64 = 256 << 10;
 
-/// Sessions by their ids, each with the state that its file had.
+/// A session without its messages, as its files were when it was read. It serializes as its [`Session`],
+/// which is written once.
+#[derive(Debug)]
+pub struct StoredSession {
+    session: Session,
+    json: OnceLock<Option<Box<RawValue>>>,
+    /// What may be in the messages that the user sees.
+    pub(super) trigrams: OnceLock<Trigrams>,
+}
+
+impl StoredSession {
+    pub(super) fn new(session: Session) -> Arc<Self> {
+        Arc::new(StoredSession {
+            session,
+            json: OnceLock::new(),
+            trigrams: OnceLock::new(),
+        })
+    }
+}
+
+impl Deref for StoredSession {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.session
+    }
+}
+
+impl Serialize for StoredSession {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.json.get_or_init(|| to_raw_value(&self.session).ok()) {
+            Some(json) => json.serialize(serializer),
+            None => self.session.serialize(serializer),
+        }
+    }
+}
+
+/// Sessions by their ids, each with the state that its files had.
 #[derive(Debug, Default)]
 pub struct SessionCache(Mutex<Entries>);
 
 #[derive(Debug, Default)]
 struct Entries {
-    by_id: HashMap<String, (Stamp, Arc<Session>)>,
+    by_id: HashMap<String, Arc<Entry>>,
     bytes: u64,
 }
 
+/// A session and the state of its two files.
+#[derive(Debug)]
+pub struct Entry {
+    /// The state of `session.json`.
+    pub file: Stamp,
+    /// The state of `messages.jsonl`, if there is one.
+    pub messages: Option<Stamp>,
+    /// What was read of them.
+    pub session: Arc<StoredSession>,
+}
+
+impl Entry {
+    /// Whether both files of the session `id` in `folder` still are in the same state.
+    pub fn is_current(&self, folder: &Folder, id: &str) -> bool {
+        let is = |name, stamp: Option<Stamp>| {
+            folder.stamp(&[id, "/", name]).is_ok_and(|now| now == stamp)
+        };
+        is(super::sessions::SESSION, Some(self.file))
+            && is(super::sessions::MESSAGES, self.messages)
+    }
+}
+
 impl SessionCache {
-    /// The session `id`, if its file still is in the state `stamp`.
-    pub fn get(&self, id: &str, stamp: Stamp) -> Option<Arc<Session>> {
-        let entries = lock(&self.0);
-        let (known, session) = entries.by_id.get(id)?;
-        (*known == stamp).then(|| Arc::clone(session))
+    /// The session `id`, if its file still is in the state `file`.
+    pub fn get(&self, id: &str, file: Stamp) -> Option<Arc<Entry>> {
+        let entry = Arc::clone(lock(&self.0).by_id.get(id)?);
+        (entry.file == file).then_some(entry)
     }
 
-    /// Remembers the session `id`, whose file is in the state `stamp`.
-    pub fn put(&self, id: &str, stamp: Stamp, session: Arc<Session>) {
+    /// The sessions `ids` as they were read, one for each id.
+    pub fn all(&self, ids: &[String]) -> Vec<Option<Arc<Entry>>> {
+        let entries = lock(&self.0);
+        ids.iter()
+            .map(|id| entries.by_id.get(id).cloned())
+            .collect()
+    }
+
+    /// Remembers the session `id`.
+    pub fn put(&self, id: &str, entry: Entry) {
         self.forget(id);
-        if stamp.len > LARGEST {
+        let bytes = entry.file.len;
+        if bytes > LARGEST {
             return;
         }
         let mut entries = lock(&self.0);
-        if entries.bytes + stamp.len > ROOM {
+        if entries.bytes + bytes > CAPACITY {
             *entries = Entries::default();
         }
-        entries.bytes += stamp.len;
-        let before = entries.by_id.insert(id.to_owned(), (stamp, session));
-        entries.bytes -= before.map_or(0, |(stamp, _)| stamp.len);
+        entries.bytes += bytes;
+        let before = entries.by_id.insert(id.to_owned(), Arc::new(entry));
+        entries.bytes -= before.map_or(0, |entry| entry.file.len);
     }
 
     /// Forgets the session `id`.
     pub fn forget(&self, id: &str) {
         let mut entries = lock(&self.0);
-        if let Some((stamp, _)) = entries.by_id.remove(id) {
-            entries.bytes -= stamp.len;
+        if let Some(entry) = entries.by_id.remove(id) {
+            entries.bytes -= entry.file.len;
         }
     }
 }
@@ -59,6 +131,15 @@ impl SessionCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn put(known: &SessionCache, id: &str, stamp: Stamp) {
+        let entry = Entry {
+            file: stamp,
+            messages: None,
+            session: StoredSession::new(Session::default()),
+        };
+        known.put(id, entry);
+    }
 
     fn stamp(len: u64) -> Stamp {
         let here = std::fs::metadata(".").unwrap();
@@ -70,15 +151,15 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let known = SessionCache::default();
-        known.put("large", stamp(LARGEST + 1), Arc::default());
+        put(&known, "large", stamp(LARGEST + 1));
         assert!(known.get("large", stamp(LARGEST + 1)).is_none());
-        let many = 2 * ROOM / LARGEST;
+        let many = 2 * CAPACITY / LARGEST;
         for n in 0..many {
-            known.put(&n.to_string(), stamp(LARGEST), Arc::default());
+            put(&known, &n.to_string(), stamp(LARGEST));
             assert!(known.get(&n.to_string(), stamp(LARGEST)).is_some());
             let entries = lock(&known.0);
             assert_eq!(entries.bytes, entries.by_id.len() as u64 * LARGEST);
-            assert!(entries.bytes <= ROOM);
+            assert!(entries.bytes <= CAPACITY);
         }
         for n in 0..many {
             known.forget(&n.to_string());
@@ -89,11 +170,24 @@ mod tests {
     #[test]
     fn only_the_same_state_counts() {
         let known = SessionCache::default();
-        known.put("a", stamp(1), Arc::default());
+        put(&known, "a", stamp(1));
         assert!(known.get("a", stamp(2)).is_none() && known.get("b", stamp(1)).is_none());
-        known.put("a", stamp(2), Arc::default());
+        put(&known, "a", stamp(2));
         assert!(known.get("a", stamp(1)).is_none() && known.get("a", stamp(2)).is_some());
         known.forget("a");
         assert!(known.get("a", stamp(2)).is_none());
+    }
+
+    #[test]
+    fn a_session_is_written_as_it_is() {
+        let session = Session {
+            name: "a \"name\"".to_owned(),
+            ..Session::default()
+        };
+        let plain = serde_json::to_string(&session).unwrap();
+        let stored = &*StoredSession::new(session);
+        for _ in 0..2 {
+            assert_eq!(serde_json::to_string(stored).unwrap(), plain);
+        }
     }
 }

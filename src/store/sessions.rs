@@ -16,15 +16,15 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value};
 
 use super::journal::{self, Count, Journal};
-use super::session_cache::SessionCache;
+use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
-use crate::sys::fs::{Stamp, private, private_dir};
+use crate::sys::fs::{Folder, Stamp, private, private_dir};
 use crate::sys::{clock, lock};
 
-const SESSION: &str = "session.json";
-const MESSAGES: &str = "messages.jsonl";
+pub(super) const SESSION: &str = "session.json";
+pub(super) const MESSAGES: &str = "messages.jsonl";
 const LOCK: &str = ".lock";
 const TURN: &str = ".turn";
 const TOOL_OUTPUTS: &str = "answers";
@@ -48,7 +48,11 @@ pub struct Sessions {
     last: Mutex<Option<LastId>>,
     counts: Mutex<HashMap<String, Count>>,
     cache: SessionCache,
+    names: Mutex<Option<Names>>,
 }
+
+/// The ids that there are, and the folder's state when they were read.
+type Names = (Stamp, Arc<[String]>);
 
 /// The id that was given last, and the folder's state then: while it is the same, nobody else has
 /// made a session and the next number is free.
@@ -84,7 +88,7 @@ pub struct NewSession {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Without their messages, the one that changed last first.
-    pub sessions: Vec<Arc<Session>>,
+    pub sessions: Vec<Arc<StoredSession>>,
     /// One error for each session that cannot be read.
     pub broken: Vec<Error>,
 }
@@ -97,6 +101,7 @@ impl Sessions {
             last: Mutex::new(None),
             counts: Mutex::new(HashMap::new()),
             cache: SessionCache::default(),
+            names: Mutex::new(None),
         }
     }
 
@@ -182,37 +187,53 @@ impl Sessions {
     /// # Errors
     /// [`Error::Broken`] when its file does not parse, [`Error::Io`] when it cannot be read.
     pub fn load(&self, id: &str) -> Result<Option<Session>> {
-        Ok(self.load_cached(id)?.map(Arc::unwrap_or_clone))
+        Ok(self
+            .load_cached(id)?
+            .map(|session| Session::clone(&session)))
     }
 
-    /// As [`Sessions::load`], from memory if the file has not changed.
-    fn load_cached(&self, id: &str) -> Result<Option<Arc<Session>>> {
+    /// As [`Sessions::load`], from memory if the files have not changed.
+    fn load_cached(&self, id: &str) -> Result<Option<Arc<StoredSession>>> {
         let Some(dir) = self.dir(id) else {
             return Ok(None);
         };
         let path = dir.join(SESSION);
-        let Some(stamp) = files::stamp(&path)? else {
+        let Some(file) = files::stamp(&path)? else {
             return Ok(None);
         };
-        if let Some(session) = self.cache.get(id, stamp) {
-            let messages = self.count(id)?;
-            if session.message_count == messages {
-                return Ok(Some(session));
+        if let Some(entry) = self.cache.get(id, file) {
+            let count = self.count(id)?;
+            let messages = count.map(|count| count.stamp());
+            if entry.messages == messages {
+                return Ok(Some(Arc::clone(&entry.session)));
             }
-            let mut session = Arc::unwrap_or_clone(session);
-            session.message_count = messages;
-            let session = Arc::new(session);
-            self.cache.put(id, stamp, Arc::clone(&session));
+            let session = StoredSession::new(Session {
+                message_count: count.map_or(0, |count| count.messages),
+                ..Session::clone(&entry.session)
+            });
+            let entry = Entry {
+                file,
+                messages,
+                session: Arc::clone(&session),
+            };
+            self.cache.put(id, entry);
             return Ok(Some(session));
         }
         let read_at = SystemTime::now();
-        let Some(mut file) = files::open(&path)? else {
+        let Some(mut opened) = files::open(&path)? else {
             return Ok(None);
         };
-        let (content, stamp) = files::read(&mut file, &path, MAX_SIZE)?;
-        let session = Arc::new(self.complete(id, parse(&content, &path)?)?);
-        if stamp.is_settled(read_at) {
-            self.cache.put(id, stamp, Arc::clone(&session));
+        let (content, file) = files::read(&mut opened, &path, MAX_SIZE)?;
+        let session: Session = parse(&content, &path)?;
+        let count = self.count(id)?;
+        let session = StoredSession::new(completed(id, session, count));
+        if file.is_settled(read_at) {
+            let entry = Entry {
+                file,
+                messages: count.map(|count| count.stamp()),
+                session: Arc::clone(&session),
+            };
+            self.cache.put(id, entry);
         }
         Ok(Some(session))
     }
@@ -390,16 +411,25 @@ impl Sessions {
     /// [`Listing::broken`].
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
-        for name in self.names()? {
-            match self.load_cached(&name) {
+        let names = self.names()?;
+        let entries = self.cache.all(&names);
+        let folder = Folder::open(&self.root).ok();
+        for (name, entry) in names.iter().zip(entries) {
+            if let (Some(folder), Some(entry)) = (&folder, entry)
+                && entry.is_current(folder, name)
+            {
+                listing.sessions.push(Arc::clone(&entry.session));
+                continue;
+            }
+            match self.load_cached(name) {
                 Ok(session) => listing.sessions.extend(session),
                 Err(error) => listing.broken.push(error),
             }
         }
-        listing.sessions.sort_by(|a, b| {
-            let by_number = || parse_id(&b.id).cmp(&parse_id(&a.id));
-            b.updated_at.cmp(&a.updated_at).then_with(by_number)
-        });
+        // Of those that changed at the same time, the newest stays first.
+        listing
+            .sessions
+            .sort_by(|a, b| b.updated_at.cmp(&a.updated_at));
         Ok(listing)
     }
 
@@ -419,20 +449,17 @@ impl Sessions {
     }
 
     /// Fills in what is not stored.
-    fn complete(&self, id: &str, mut session: Session) -> Result<Session> {
-        session.id = id.to_owned();
-        session.conversation = None;
-        session.message_count = self.count(id)?;
-        Ok(session)
+    fn complete(&self, id: &str, session: Session) -> Result<Session> {
+        Ok(completed(id, session, self.count(id)?))
     }
 
-    fn count(&self, id: &str) -> Result<usize> {
+    fn count(&self, id: &str) -> Result<Option<Count>> {
         let known = lock(&self.counts).get(id).copied();
         let count = journal::count(&self.root.join(id).join(MESSAGES), known)?;
         if let Some(count) = count {
             lock(&self.counts).insert(id.to_owned(), count);
         }
-        Ok(count.map_or(0, |count| count.messages))
+        Ok(count)
     }
 
     /// The file with the messages of the session `id`.
@@ -518,11 +545,22 @@ impl Sessions {
         Ok(highest)
     }
 
-    fn names(&self) -> Result<impl Iterator<Item = String>> {
-        Ok(self
-            .entries()?
-            .into_iter()
-            .filter(|name| parse_id(name).is_some()))
+    /// The ids of all sessions, the newest first; from memory if the folder has not changed.
+    fn names(&self) -> Result<Arc<[String]>> {
+        let read_at = SystemTime::now();
+        let stamp = files::stamp(&self.root)?;
+        if let Some((known, names)) = &*lock(&self.names)
+            && Some(*known) == stamp
+        {
+            return Ok(Arc::clone(names));
+        }
+        let mut names = self.entries()?;
+        names.retain(|name| parse_id(name).is_some());
+        names.sort_by(|a, b| parse_id(b).cmp(&parse_id(a)));
+        let names: Arc<[String]> = names.into();
+        let settled = stamp.filter(|stamp| stamp.is_settled(read_at));
+        *lock(&self.names) = settled.map(|stamp| (stamp, Arc::clone(&names)));
+        Ok(names)
     }
 
     fn entries(&self) -> Result<Vec<String>> {
@@ -546,6 +584,16 @@ fn write_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
     let mut journal = Journal::open(id, dir, MESSAGES, &dir.join(LOCK))?;
     journal.append(messages)?;
     journal.sync()
+}
+
+/// Fills in what is not stored.
+fn completed(id: &str, session: Session, count: Option<Count>) -> Session {
+    Session {
+        id: id.to_owned(),
+        conversation: None,
+        message_count: count.map_or(0, |count| count.messages),
+        ..session
+    }
 }
 
 /// The day and the number of an id, or `None` for text that is no id and so names no folder.

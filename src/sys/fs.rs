@@ -15,8 +15,8 @@ pub struct Stamp {
     pub modified: SystemTime,
     /// Its size in bytes.
     pub len: u64,
-    inode: u64,
-    changed: (i64, i64),
+    pub(super) inode: u64,
+    pub(super) changed: (i64, i64),
 }
 
 impl Stamp {
@@ -40,6 +40,46 @@ impl Stamp {
         const SETTLED: Duration = Duration::from_millis(50);
         let age = read_at.duration_since(self.modified);
         age.is_ok_and(|age| age > SETTLED)
+    }
+}
+
+/// A folder that is open, to find the states of many files in it without the way to it.
+#[derive(Debug)]
+pub struct Folder {
+    #[cfg(unix)]
+    file: File,
+    #[cfg(not(unix))]
+    path: std::path::PathBuf,
+}
+
+impl Folder {
+    /// Opens the folder `path`.
+    ///
+    /// # Errors
+    /// When there is none or it cannot be read.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Folder {
+            #[cfg(unix)]
+            file: File::open(path)?,
+            #[cfg(not(unix))]
+            path: path.to_owned(),
+        })
+    }
+
+    /// The state of the file whose path from this folder is `parts` in one, or `None` if there is no such
+    /// file. Follows symbolic links.
+    ///
+    /// # Errors
+    /// When the file cannot be reached.
+    pub fn stamp(&self, parts: &[&str]) -> io::Result<Option<Stamp>> {
+        #[cfg(unix)]
+        let stamp = super::unix::stamp_at(&self.file, parts);
+        #[cfg(not(unix))]
+        let stamp = std::fs::metadata(self.path.join(parts.concat())).and_then(|it| Stamp::of(&it));
+        match stamp {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            stamp => stamp.map(Some),
+        }
     }
 }
 
@@ -175,4 +215,25 @@ fn is_unsupported(error: &io::Error) -> bool {
 #[cfg(not(unix))]
 pub fn sync_dir(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_folder_finds_the_states_that_paths_find() {
+        let root = std::env::temp_dir().join(format!("gosling-folder-{}", std::process::id()));
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::write(root.join("sub/file"), "text").unwrap();
+        let folder = Folder::open(&root).unwrap();
+        let by_path = Stamp::of(&fs::metadata(root.join("sub/file")).unwrap()).unwrap();
+        assert_eq!(folder.stamp(&["sub", "/", "file"]).unwrap(), Some(by_path));
+        assert_eq!(folder.stamp(&["sub/none"]).unwrap(), None);
+        assert!(folder.stamp(&["sub/\0"]).is_err());
+        assert!(folder.stamp(&[&"x".repeat(10_000)]).is_err());
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(folder.stamp(&["sub/file"]).unwrap(), None);
+    }
 }

@@ -7,15 +7,18 @@
 
 mod start;
 
+use super::fs::Stamp;
+
 pub(super) use start::Prepared;
-use std::ffi::CString;
-use std::fs;
+use std::ffi::{CStr, CString};
+use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// What a group or a process is sent.
 #[derive(Clone, Copy)]
@@ -50,6 +53,39 @@ fn set_limit(soft: Option<u64>) {
             }
         }
     }
+}
+
+/// The state of the file whose path from `folder` is `parts` in one.
+pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
+    // No path of a session is longer; without an allocation for each.
+    let mut path = [0; 256];
+    let mut end = 0;
+    for part in parts {
+        let place = path.get_mut(end..end + part.len());
+        place
+            .ok_or(io::ErrorKind::InvalidFilename)?
+            .copy_from_slice(part.as_bytes());
+        end += part.len();
+    }
+    let path = path.get(..=end).ok_or(io::ErrorKind::InvalidFilename)?;
+    let path = CStr::from_bytes_with_nul(path).map_err(|_| io::ErrorKind::InvalidFilename)?;
+    // SAFETY: the path ends with NUL; plain data that outlives the call, for which zero is valid.
+    let stat = unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        if libc::fstatat(folder.as_raw_fd(), path.as_ptr(), &raw mut stat, 0) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        stat
+    };
+    let (Ok(seconds), Ok(nanos)) = (stat.st_mtime.try_into(), stat.st_mtime_nsec.try_into()) else {
+        return Err(io::ErrorKind::Unsupported.into());
+    };
+    Ok(Stamp {
+        modified: UNIX_EPOCH + Duration::new(seconds, nanos),
+        len: stat.st_size as u64,
+        inode: stat.st_ino as u64,
+        changed: (stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+    })
 }
 
 /// The soft limit of a process that carries marks.

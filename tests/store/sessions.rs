@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gosling::conversation::Session;
-use gosling::store::{Error, NewSession};
+use gosling::store::{Error, NewSession, Query, Sessions};
+use gosling::sys::cancel::Cancel;
 use serde_json::{Value, json};
 
 use super::*;
@@ -446,6 +447,58 @@ fn the_list_has_the_latest_first() {
         .collect();
     expected.insert(0, ids[3].clone());
     assert_eq!(listed, expected);
+}
+
+#[test]
+fn each_change_by_another_process_is_in_the_next_list_and_search() {
+    let dir = temp_dir();
+    let (here, other) = (sessions_in(&dir), sessions_in(&dir));
+    let listed = || -> Vec<_> {
+        // Longer than a file is too young to be remembered.
+        std::thread::sleep(Duration::from_millis(80));
+        let names = |store: &Sessions| -> Vec<_> {
+            let listing = store.list().unwrap();
+            assert!(listing.broken.is_empty());
+            let sessions = listing.sessions.iter();
+            sessions
+                .map(|it| (it.id.clone(), it.name.clone(), it.message_count))
+                .collect()
+        };
+        // What is remembered says the same as what is read anew.
+        let first = names(&here);
+        assert_eq!(first, names(&here));
+        assert_eq!(first, names(&sessions_in(&dir)));
+        first
+    };
+    let found = |text: &str| {
+        let query = Query::new(text, 10).unwrap();
+        let found = || here.search(&query, &Cancel::new()).unwrap().len();
+        let first = found();
+        assert_eq!(first, found(), "{text}");
+        first
+    };
+    assert!(listed().is_empty());
+    let new = || other.create(NewSession::default()).unwrap().id;
+    let (a, b) = (new(), new());
+    assert_eq!(listed().len(), 2);
+    say(&other, &a, &["an elephant"]);
+    say(&other, &b, &["a giraffe"]);
+    assert!(listed().iter().all(|(_, _, messages)| *messages == 1));
+    assert_eq!((found("elephant"), found("zebra")), (1, 0));
+    say(&other, &b, &["a zebra"]);
+    assert_eq!((found("zebra"), found("giraffe zebra")), (1, 1));
+    // As many messages as before, but others.
+    let mut journal = other.journal(&a).unwrap();
+    journal.replace(vec![said("a walrus")]).unwrap();
+    assert_eq!((found("elephant"), found("walrus")), (0, 1));
+    other
+        .update(&b, |session| session.name = "renamed".to_owned())
+        .unwrap();
+    assert!(listed().contains(&(b.clone(), "renamed".to_owned(), 2)));
+    assert_eq!(found("renamed"), 1);
+    assert!(other.delete(&b).unwrap());
+    let left: Vec<_> = listed().into_iter().map(|(id, ..)| id).collect();
+    assert_eq!((left, found("zebra")), (vec![a], 0));
 }
 
 /// Figures for people, with `--nocapture`; only absurd ones fail.

@@ -1,0 +1,71 @@
+//! Which triples of bytes a text has, in little memory: whether a word may be in it.
+
+/// The most that is kept of one text, in bytes.
+const MOST: usize = 8 << 10;
+
+/// The triples of bytes of some texts: a bit for each hash. It never misses one, and has some that are in
+/// none of the texts.
+#[derive(Debug)]
+pub struct Trigrams(Box<[u64]>);
+
+impl Trigrams {
+    /// None yet, of texts that have about `bytes` in all.
+    pub fn for_texts_of(bytes: u64) -> Self {
+        let size = usize::try_from(bytes / 4).unwrap_or(MOST).clamp(64, MOST);
+        Trigrams(vec![0; size.next_power_of_two() / 8].into())
+    }
+
+    /// Adds those of `text`.
+    pub fn add(&mut self, text: &str) {
+        for triple in text.as_bytes().windows(3) {
+            let (word, bit) = self.place(triple);
+            self.0[word] |= bit;
+        }
+    }
+
+    /// Whether `word` may be in one of the texts: always if it has fewer than three bytes.
+    pub fn may_have(&self, word: &str) -> bool {
+        word.as_bytes().windows(3).all(|triple| {
+            let (word, bit) = self.place(triple);
+            self.0[word] & bit != 0
+        })
+    }
+
+    fn place(&self, triple: &[u8]) -> (usize, u64) {
+        let value = triple
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+        // The highest bits of the product depend on all three bytes.
+        let hash = (value.wrapping_mul(0x9e37_79b1) >> 16) as usize;
+        (hash / 64 % self.0.len(), 1 << (hash % 64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_the_text_is_never_missed() {
+        let text = "the quick brown fox, über alle Berge";
+        let mut trigrams = Trigrams::for_texts_of(text.len() as u64);
+        trigrams.add(text);
+        for (start, _) in text.char_indices() {
+            for (end, _) in text.char_indices().filter(|(end, _)| *end >= start) {
+                assert!(trigrams.may_have(&text[start..end]));
+            }
+        }
+    }
+
+    #[test]
+    fn most_other_words_are_told_from_those_of_the_text() {
+        let words: Vec<_> = (0..2_000).map(|n| format!("word{}", n * 7919)).collect();
+        let text = words.join(" ");
+        let mut trigrams = Trigrams::for_texts_of(text.len() as u64);
+        trigrams.add(&text);
+        assert!(words.iter().all(|word| trigrams.may_have(word)));
+        let other = (0..1_000).filter(|n| trigrams.may_have(&format!("other{n}")));
+        assert_eq!(other.count(), 0);
+        assert!(Trigrams::for_texts_of(u64::MAX).0.len() * 8 <= MOST);
+    }
+}
