@@ -2,7 +2,7 @@
 
 mod support;
 
-use gosling::builtin::Unsaved;
+use gosling::builtin::InMemoryData;
 use gosling::extension::{
     Containers, Context, ExtensionConfig, Limits, Manager, OnResourceUpdated, Origin,
     ServerRequestHandler, resource_tools,
@@ -65,7 +65,7 @@ fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
         working_dir: std::env::temp_dir(),
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(Paths::under(&std::env::temp_dir())),
-        data: Arc::new(Unsaved::default()),
+        data: Arc::new(InMemoryData::default()),
         offline: true,
         limits: Limits::default(),
         roots: false,

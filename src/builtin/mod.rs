@@ -73,9 +73,9 @@ pub trait SessionData: Send + Sync {
 
 /// Data that is kept as long as the server lives, where there is no session of ours.
 #[derive(Debug, Default)]
-pub struct Unsaved(Mutex<Map<String, Value>>);
+pub struct InMemoryData(Mutex<Map<String, Value>>);
 
-impl SessionData for Unsaved {
+impl SessionData for InMemoryData {
     fn get(&self, key: &str) -> Result<Option<Value>, String> {
         Ok(lock(&self.0).get(key).cloned())
     }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn every_listed_name_has_its_server() {
         let paths = Paths::under(std::path::Path::new("/nowhere"));
-        let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
+        let data: Arc<dyn SessionData> = Arc::new(InMemoryData::default());
         for &name in NAMES {
             let server = server(name, &paths, &data, false);
             assert_eq!(server.map(|s| s.name().to_owned()), Some(name.to_owned()));

@@ -21,18 +21,21 @@ pub const NAME: &str = "todo";
 /// Where Goose keeps the list with a session.
 pub const KEY: &str = "todo.v0";
 /// How long the list may be, in characters, unless the environment says otherwise.
-const MAX_CHARS: usize = 50_000;
+const DEFAULT_LIMIT: usize = 50_000;
 /// What it may say at most.
-const LARGEST: usize = 1_000_000;
+const MAX_LIMIT: usize = 1_000_000;
 /// The variable that says otherwise; 0 for as much as is possible.
-const LIMIT: &str = "GOOSE_TODO_MAX_CHARS";
+const LIMIT_VARIABLE: &str = "GOOSE_TODO_MAX_CHARS";
 
 /// A `todo` server for the session whose data this is.
 pub fn server(data: Arc<dyn SessionData>) -> Server {
     Server::new(NAME, env!("CARGO_PKG_VERSION"))
         .title("gosling todo")
         .instructions(INSTRUCTIONS)
-        .tool(write(data.clone(), limit(env::var(LIMIT).ok().as_deref())))
+        .tool(write(
+            data.clone(),
+            limit(env::var(LIMIT_VARIABLE).ok().as_deref()),
+        ))
         .tool(read(data))
 }
 
@@ -44,9 +47,9 @@ pub fn list(kept: Option<&Value>) -> Option<&str> {
 
 fn limit(said: Option<&str>) -> usize {
     match said.and_then(|said| said.trim().parse().ok()) {
-        None => MAX_CHARS,
-        Some(0) => LARGEST,
-        Some(limit) => LARGEST.min(limit),
+        None => DEFAULT_LIMIT,
+        Some(0) => MAX_LIMIT,
+        Some(limit) => MAX_LIMIT.min(limit),
     }
 }
 
@@ -139,12 +142,12 @@ mod tests {
     #[test]
     fn the_limit_is_what_the_environment_says_within_reason() {
         for (said, expected) in [
-            (None, MAX_CHARS),
+            (None, DEFAULT_LIMIT),
             (Some("10"), 10),
             (Some(" 7 "), 7),
-            (Some("0"), LARGEST),
-            (Some("99999999"), LARGEST),
-            (Some("many"), MAX_CHARS),
+            (Some("0"), MAX_LIMIT),
+            (Some("99999999"), MAX_LIMIT),
+            (Some("many"), DEFAULT_LIMIT),
         ] {
             assert_eq!(limit(said), expected, "{said:?}");
         }

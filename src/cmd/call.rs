@@ -1,7 +1,7 @@
 //! `gosling call`: one tool of one MCP server, without a server of our own.
 
-use super::{Failure, print, text, words};
-use crate::builtin::Unsaved;
+use super::{Failure, print, split_command, text};
+use crate::builtin::InMemoryData;
 use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
@@ -64,7 +64,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             return Err(Failure::Usage("--header goes with --url only".to_owned()));
         }
         (Some(server), None) => {
-            let words = words::split(&server)
+            let words = split_command::split(&server)
                 .map_err(|reason| Failure::Usage(format!("--server: {reason}")))?;
             let (cmd, args) = words
                 .split_first()
@@ -98,7 +98,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
         paths: Arc::new(super::paths()?),
-        data: Arc::new(Unsaved::default()),
+        data: Arc::new(InMemoryData::default()),
         offline,
         limits: Limits::default(),
         roots: false,
@@ -158,7 +158,7 @@ fn call(
         false => print(&readable(&result))?,
     }
     match result.is_error {
-        Some(true) => Err(Failure::Told),
+        Some(true) => Err(Failure::Reported),
         _ => Ok(()),
     }
 }

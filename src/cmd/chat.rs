@@ -1,11 +1,11 @@
 //! `gosling chat`: a conversation in the terminal, or through a pipe, without a server.
 
-mod details;
-mod extensions;
-mod form;
-mod input;
+mod argument_rows;
+mod elicitation_form;
+mod extension_options;
 mod interrupt;
-mod screen;
+mod stdin_lines;
+mod turn_display;
 
 use super::{Failure, failed, logging, print, text};
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
@@ -14,13 +14,13 @@ use crate::extension::ExtensionConfig;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, signal};
 use crate::text::printable;
-use input::{Input, Line};
 use interrupt::Interrupts;
 use lexopt::prelude::*;
-use screen::{Screen, Session, State};
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
+use stdin_lines::{InputLine, StdinLines};
+use turn_display::{DisplayState, SessionAnswers, TurnDisplay};
 
 pub(super) const HELP: &str = "\
 usage: gosling chat [OPTIONS]
@@ -94,15 +94,19 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             Long("model") => options.model = Some(text(parser.value()?)?),
             Long("with-extension") => {
                 let command = text(parser.value()?)?;
-                options.extensions.push(extensions::command(&command)?);
+                options
+                    .extensions
+                    .push(extension_options::command(&command)?);
             }
             Long("with-streamable-http") => {
                 let url = text(parser.value()?)?;
-                options.extensions.push(extensions::address(&url)?);
+                options.extensions.push(extension_options::address(&url)?);
             }
             Long("with-builtin") => {
                 let names = text(parser.value()?)?;
-                options.extensions.extend(extensions::builtins(&names)?);
+                options
+                    .extensions
+                    .extend(extension_options::builtins(&names)?);
             }
             Short('m') | Long("message") => {
                 let message = text(parser.value()?)?;
@@ -116,7 +120,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    extensions::tell_apart(&mut options.extensions);
+    extension_options::make_names_unique(&mut options.extensions);
     chat(options)
 }
 
@@ -129,12 +133,12 @@ fn chat(mut options: Options) -> Result<(), Failure> {
     let interrupts = Interrupts::watch(registry.clone()).map_err(failed("no thread"))?;
     let message = options.message.take();
     let outcome =
-        Chat::open(&registry, &interrupts, &options).and_then(|mut chat| chat.go(message));
-    interrupts.farewell();
+        Chat::open(&registry, &interrupts, &options).and_then(|mut chat| chat.run(message));
+    interrupts.print_resume_hint();
     registry.close();
-    match interrupts.struck() {
+    match interrupts.exit_code() {
         // Whatever else went wrong went wrong because of that.
-        Some(code) => Err(Failure::Ended(code)),
+        Some(code) => Err(Failure::Signalled(code)),
         None => outcome,
     }
 }
@@ -144,11 +148,11 @@ struct Chat<'a> {
     registry: &'a Registry,
     interrupts: &'a Interrupts,
     id: String,
-    input: Input,
+    input: StdinLines,
     /// A turn ended with an error.
     failed: bool,
     /// Nobody reads stdout any more.
-    gone: bool,
+    output_closed: bool,
 }
 
 impl<'a> Chat<'a> {
@@ -168,7 +172,7 @@ impl<'a> Chat<'a> {
                     working_dir,
                     ..Start::default()
                 };
-                registry.start(start).map_err(told)?.id
+                registry.start(start).map_err(agent_failure)?.id
             }
         };
         if let Err(failure) = prepare(registry, &id, options, turn.cancel()) {
@@ -176,7 +180,7 @@ impl<'a> Chat<'a> {
                 let _ = registry.delete(&id);
             }
             return Err(match turn.cancel().is_cancelled() {
-                true => Failure::Ended(INTERRUPTED),
+                true => Failure::Signalled(INTERRUPTED),
                 false => failure,
             });
         }
@@ -185,48 +189,48 @@ impl<'a> Chat<'a> {
             registry,
             interrupts,
             id,
-            input: Input::new(io::stdin().is_terminal()),
+            input: StdinLines::new(io::stdin().is_terminal()),
             failed: false,
-            gone: false,
+            output_closed: false,
         })
     }
 
     /// One turn with `message`, or as many as there are lines.
-    fn go(&mut self, message: Option<String>) -> Result<(), Failure> {
+    fn run(&mut self, message: Option<String>) -> Result<(), Failure> {
         match message {
             Some(message) => {
                 if self.turn(message) {
-                    return Err(Failure::Ended(INTERRUPTED));
+                    return Err(Failure::Signalled(INTERRUPTED));
                 }
             }
-            None => self.talk()?,
+            None => self.read_turns()?,
         }
         match self.failed {
-            true => Err(Failure::Told),
+            true => Err(Failure::Reported),
             false => Ok(()),
         }
     }
 
-    fn talk(&mut self) -> Result<(), Failure> {
+    fn read_turns(&mut self) -> Result<(), Failure> {
         if self.input.is_terminal() {
-            tell(&format!("session {}; /help tells what there is", self.id));
+            print_note(&format!("session {}; /help tells what there is", self.id));
         }
         loop {
             let line = match self.input.next() {
-                Line::Text(line) => line,
-                Line::End => return Ok(()),
-                Line::Unreadable(reason) => return Err(Failure::Failed(reason)),
+                InputLine::Text(line) => line,
+                InputLine::End => return Ok(()),
+                InputLine::Unreadable(reason) => return Err(Failure::Failed(reason)),
             };
             match line.trim() {
                 "" => {}
                 "/exit" | "/quit" => return Ok(()),
-                "/help" => tell(COMMANDS.trim_end()),
+                "/help" => print_note(COMMANDS.trim_end()),
                 text => {
                     self.turn(text.to_owned());
                 }
             }
-            if self.gone
-                || self.interrupts.struck().is_some()
+            if self.output_closed
+                || self.interrupts.exit_code().is_some()
                 || self.registry.cancel().is_cancelled()
             {
                 return Ok(());
@@ -238,25 +242,25 @@ impl<'a> Chat<'a> {
     fn turn(&mut self, text: String) -> bool {
         let turn = self.interrupts.turn(self.registry.cancel());
         let (out, mut err) = (io::stdout(), io::stderr());
-        let mut screen = Screen {
+        let mut display = TurnDisplay {
             out: &mut io::BufWriter::new(&out),
             err: &mut err,
             terminal: out.is_terminal() && env::var_os("NO_COLOR").is_none(),
-            desk: &Session {
+            answers: &SessionAnswers {
                 registry: self.registry,
                 id: &self.id,
             },
             input: &mut self.input,
             cancel: turn.cancel(),
-            state: State::default(),
+            state: DisplayState::default(),
         };
         let message = Message::text(Role::User, text);
         self.registry
-            .reply(&self.id, message, None, &mut screen, turn.cancel());
-        screen.end();
-        self.failed |= screen.state.failed;
-        self.gone |= screen.state.gone;
-        turn.cancel().is_cancelled() && !self.gone
+            .reply(&self.id, message, None, &mut display, turn.cancel());
+        display.end();
+        self.failed |= display.state.failed;
+        self.output_closed |= display.state.output_closed;
+        turn.cancel().is_cancelled() && !self.output_closed
     }
 }
 
@@ -269,7 +273,7 @@ fn prepare(
 ) -> Result<(), Failure> {
     let no_session = |error| match error {
         Error::NoSession => Failure::Failed(format!("there is no session {id:?}")),
-        error => told(error),
+        error => agent_failure(error),
     };
     if options.provider.is_none()
         && options.model.is_none()
@@ -281,28 +285,28 @@ fn prepare(
     let (session, results) = registry.resume(id, true, cancel).map_err(no_session)?;
     for result in results.iter().flatten().filter(|result| !result.success) {
         let reason = result.error.as_deref().unwrap_or("no reason was given");
-        tell(&format!("{}: {}", result.name, printable(reason, 1_000)));
+        print_note(&format!("{}: {}", result.name, printable(reason, 1_000)));
     }
     for extension in &options.extensions {
         let added = registry.add_extension(id, extension, cancel);
-        added.map_err(told)?;
+        added.map_err(agent_failure)?;
     }
     if let Some(choice) = model(registry, options, session.provider_name)? {
-        registry.set_model(id, choice).map_err(told)?;
+        registry.set_model(id, choice).map_err(agent_failure)?;
     }
     if options.session.is_some() {
         let (name, count) = (printable(&session.name, 100), session.message_count);
-        tell(&format!("session {id}, {name:?}, {count} messages so far"));
+        print_note(&format!("session {id}, {name:?}, {count} messages so far"));
     }
     Ok(())
 }
 
-fn told(error: Error) -> Failure {
+fn agent_failure(error: Error) -> Failure {
     Failure::Failed(error.to_string())
 }
 
 /// A line to the person beside the conversation; that nobody reads it is fine.
-fn tell(text: &str) {
+fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 mod turn;
 
-use super::client::OwnServer;
+use super::api_client::SpawnedServer;
 use super::{Failure, failed, print, rest, text};
 use crate::extension::program_lookup;
 use crate::mcp::Client;
@@ -34,7 +34,7 @@ options:
 ";
 
 /// How much of an answer is shown, in characters.
-const SHOWN: usize = 600;
+const MAX_SHOWN: usize = 600;
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let (mut as_json, mut server) = (false, Vec::new());
@@ -56,29 +56,29 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         let this = env::current_exe().map_err(failed("cannot find this program"))?;
         server = vec![text(this.into())?, "mcp".to_owned(), "demo".to_owned()];
     }
-    let mut show = Show {
+    let mut printer = StepPrinter {
         json: as_json,
         colour: !as_json && stdout().is_terminal() && env::var_os("NO_COLOR").is_none(),
         number: 0,
         failed: 0,
     };
-    demonstrate(&mut show, &server, ours)?;
-    match show.failed {
+    demonstrate(&mut printer, &server, ours)?;
+    match printer.failed {
         0 => Ok(()),
-        _ => Err(Failure::Told),
+        _ => Err(Failure::Reported),
     }
 }
 
-fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Failure> {
+fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Result<(), Failure> {
     let begin = Instant::now();
-    let gosling = OwnServer::start().map_err(failed("cannot start gosling"))?;
-    show.note(
+    let gosling = SpawnedServer::start().map_err(failed("cannot start gosling"))?;
+    printer.note(
         "start gosling",
         &format!("listens on {}", gosling.base),
         begin.elapsed(),
         true,
     );
-    show.exchange(&gosling, "is it there?", "GET", "/status", None)?;
+    printer.exchange(&gosling, "is it there?", "GET", "/status", None)?;
     let config = json!({
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
         "args": server[1..], "timeout": 60,
@@ -90,35 +90,36 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
     };
     let body = json!({"working_dir": working_dir, "extension_overrides": [config]});
     let what = "start a session with an MCP server";
-    let session = show.exchange(&gosling, what, "POST", "/agent/start", Some(body))?;
+    let session = printer.exchange(&gosling, what, "POST", "/agent/start", Some(body))?;
     let id = session["id"].as_str().unwrap_or_default().to_owned();
     let body = json!({"session_id": id, "load_model_and_extensions": true});
     let what = "resume the session; this waits for the server";
-    let resumed = show.exchange(&gosling, what, "POST", "/agent/resume", Some(body))?;
+    let resumed = printer.exchange(&gosling, what, "POST", "/agent/resume", Some(body))?;
     let activated = &resumed["extension_results"][0];
     if activated["success"] != true {
         let reason = activated["error"].as_str().unwrap_or("no reason was given");
-        show.note("is it active?", reason, Duration::ZERO, false);
-        show.verdict();
+        printer.note("is it active?", reason, Duration::ZERO, false);
+        printer.summarize();
         return Ok(());
     }
     let path = format!("/agent/tools?session_id={id}");
-    let tools = show.exchange(&gosling, "list its tools", "GET", &path, None)?;
+    let tools = printer.exchange(&gosling, "list its tools", "GET", &path, None)?;
     let offer = ask(server, &working_dir).map_err(failed("cannot ask the server itself"))?;
     let chosen = offer.choose_tool(&tools, ours);
     match &chosen {
-        None => show.note("call a tool", "the server has none", Duration::ZERO, true),
+        None => printer.note("call a tool", "the server has none", Duration::ZERO, true),
         Some((name, arguments, invented)) => {
             let body = json!({"session_id": id, "name": name, "arguments": arguments});
             let what = format!("call the tool {name}");
-            let answer = show.exchange(&gosling, &what, "POST", "/agent/call_tool", Some(body))?;
+            let answer =
+                printer.exchange(&gosling, &what, "POST", "/agent/call_tool", Some(body))?;
             if answer["is_error"] == true && !*invented {
-                show.failed += 1;
+                printer.failed += 1;
             }
         }
     }
     match offer.resources.first() {
-        None => show.note(
+        None => printer.note(
             "read a resource",
             "the server has none",
             Duration::ZERO,
@@ -127,28 +128,28 @@ fn demonstrate(show: &mut Show, server: &[String], ours: bool) -> Result<(), Fai
         Some(uri) => {
             let body = json!({"session_id": id, "extension_name": "demo", "uri": uri});
             let what = format!("read the resource {}", printable(uri, 100));
-            show.exchange(&gosling, &what, "POST", "/agent/read_resource", Some(body))?;
+            printer.exchange(&gosling, &what, "POST", "/agent/read_resource", Some(body))?;
         }
     }
     let call = chosen.map(|(name, arguments, _)| (name, arguments));
     let script = turn::script(call.as_ref());
-    let written = gosling.direct(&script);
+    let written = gosling.set_script(&script);
     written.map_err(failed("cannot write a script"))?;
     let body = json!({"session_id": id, "provider": "scripted", "model": "script"});
     let what = "choose a model: a script, which needs no network and no key";
-    show.exchange(&gosling, what, "POST", "/agent/update_provider", Some(body))?;
-    show.reply(&gosling, &id, call.is_some())?;
+    printer.exchange(&gosling, what, "POST", "/agent/update_provider", Some(body))?;
+    printer.reply(&gosling, &id, call.is_some())?;
     let body = json!({"session_id": id});
     let what = "stop the agent; the MCP server ends with it";
-    show.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
+    printer.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
     let begin = Instant::now();
     let status = gosling.stop();
     let clean = status.is_some_and(|status| status.success());
     let how = status.map_or("it had to be killed".to_owned(), |status| {
         status.to_string()
     });
-    show.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
-    show.verdict();
+    printer.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
+    printer.summarize();
     Ok(())
 }
 
@@ -267,18 +268,18 @@ fn guess(schema: &Json) -> Json {
 }
 
 /// Prints the steps.
-struct Show {
+struct StepPrinter {
     json: bool,
     colour: bool,
     number: usize,
     failed: usize,
 }
 
-impl Show {
+impl StepPrinter {
     /// One exchange with gosling. A status other than 200 is a failed step.
     fn exchange(
         &mut self,
-        gosling: &OwnServer,
+        gosling: &SpawnedServer,
         what: &str,
         method: &str,
         path: &str,
@@ -311,7 +312,7 @@ impl Show {
 
     /// One turn of a conversation. It has to come to its end, with an answer of the tool if there is
     /// one.
-    fn reply(&mut self, gosling: &OwnServer, id: &str, tool: bool) -> Result<(), Failure> {
+    fn reply(&mut self, gosling: &SpawnedServer, id: &str, tool: bool) -> Result<(), Failure> {
         let (what, path) = (
             "chat: the model calls the tool and repeats its answer",
             "/reply",
@@ -322,8 +323,9 @@ impl Show {
             .events(path, &body)
             .map_err(failed(format!("POST {path}")))?;
         let took = begin.elapsed();
-        let told = turn::told(&events);
-        let good = status == 200 && told.finished && told.results == usize::from(tool);
+        let turn_summary = turn::summarize(&events);
+        let good =
+            status == 200 && turn_summary.finished && turn_summary.results == usize::from(tool);
         self.count(good);
         if self.json {
             self.line(&json!({
@@ -336,7 +338,7 @@ impl Show {
         self.text(&format!("-> POST {path} {body}"));
         let (ms, count) = (millis(took), events.len());
         self.text(&format!("<- {status} in {ms} ms: {count} events"));
-        for line in told.lines {
+        for line in turn_summary.lines {
             self.text(&format!("   {line}"));
         }
         Ok(())
@@ -353,7 +355,7 @@ impl Show {
         }
     }
 
-    fn verdict(&self) {
+    fn summarize(&self) {
         if !self.json {
             let text = match self.failed {
                 0 => format!("{} steps, all good\n", self.number),
@@ -379,7 +381,7 @@ impl Show {
     }
 
     fn text(&self, text: &str) {
-        let _ = print(&format!("   {}\n", printable(text, SHOWN)));
+        let _ = print(&format!("   {}\n", printable(text, MAX_SHOWN)));
     }
 
     fn line(&self, step: &Json) {

@@ -1,20 +1,20 @@
 //! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
 //!
-//! Each of the two has a thread of its own that writes ([`outlet`]), so that a pipe that is full, a
+//! Each of the two has a thread of its own that writes ([`background_writer`]), so that a pipe that is full, a
 //! terminal that was stopped or a disk without room holds up neither a request nor the end of the
-//! process. A warning that comes again and again is counted ([`repeats`]).
+//! process. A warning that comes again and again is counted ([`repeated_warnings`]).
 
-mod file;
-mod outlet;
-mod repeats;
+mod background_writer;
+mod log_file;
+mod repeated_warnings;
 
 use crate::store::Paths;
 use crate::sys::{clock, lock};
 use crate::text::printable;
-use file::LogFile;
+use background_writer::BackgroundWriter;
 use log::{Level, LevelFilter, Log, Metadata, Record};
-use outlet::Outlet;
-use repeats::Repeats;
+use log_file::LogFile;
+use repeated_warnings::RepeatedWarnings;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,18 +24,18 @@ use std::time::{Duration, Instant};
 /// The longest record, in characters; what is not printable in it is escaped, so it is one line.
 const MAX_RECORD: usize = 4_000;
 /// How long the end of the process waits for what is not written yet.
-const LAST_RECORDS: Duration = Duration::from_millis(250);
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// What Goose Desktop takes for the death of a server that it starts.
-const ALARMS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
+const FATAL_MARKERS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
 
-static BEGUN: AtomicBool = AtomicBool::new(false);
+static STARTED: AtomicBool = AtomicBool::new(false);
 
 struct Logger {
     /// Records above this level go to the file alone.
     stderr: LevelFilter,
-    file: Option<&'static Outlet>,
-    repeats: Mutex<Repeats>,
+    file: Option<&'static BackgroundWriter>,
+    repeats: Mutex<RepeatedWarnings>,
 }
 
 /// Begins to log. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only what this
@@ -61,7 +61,7 @@ pub(super) fn start_on_stderr() {
 
 /// Says this on stderr, among the records, without waiting for its reader once logging has begun.
 pub(super) fn say(text: &str) {
-    if BEGUN.load(Ordering::Relaxed) {
+    if STARTED.load(Ordering::Relaxed) {
         stderr().push(text);
     } else {
         drop(io::stderr().write_all(text.as_bytes()));
@@ -75,9 +75,9 @@ fn start_with(paths: &Paths, stderr: LevelFilter) {
 
 fn begin(folder: Option<PathBuf>, level: LevelFilter) {
     let file = folder.map(|folder| {
-        let complaints = (level >= LevelFilter::Warn).then(stderr);
-        let file = LogFile::new(folder, complaints);
-        &*Box::leak(Box::new(Outlet::new("log file", Box::new(file))))
+        let failure_log = (level >= LevelFilter::Warn).then(stderr);
+        let file = LogFile::new(folder, failure_log);
+        &*Box::leak(Box::new(BackgroundWriter::new("log file", Box::new(file))))
     });
     let logger = Logger {
         stderr: level,
@@ -88,7 +88,7 @@ fn begin(folder: Option<PathBuf>, level: LevelFilter) {
     let level = wanted.iter().find_map(|name| std::env::var(name).ok());
     log::set_max_level(level.map_or(LevelFilter::Info, |text| level_of(&text)));
     let _ = log::set_boxed_logger(Box::new(logger));
-    BEGUN.store(true, Ordering::Relaxed);
+    STARTED.store(true, Ordering::Relaxed);
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
         match panic.location() {
@@ -98,9 +98,9 @@ fn begin(folder: Option<PathBuf>, level: LevelFilter) {
     }));
 }
 
-fn stderr() -> &'static Outlet {
-    static STDERR: OnceLock<Outlet> = OnceLock::new();
-    STDERR.get_or_init(|| Outlet::new("log stderr", Box::new(io::stderr())))
+fn stderr() -> &'static BackgroundWriter {
+    static STDERR: OnceLock<BackgroundWriter> = OnceLock::new();
+    STDERR.get_or_init(|| BackgroundWriter::new("log stderr", Box::new(io::stderr())))
 }
 
 /// Understands `debug` and lists such as `warn,gosling=debug,hyper=off`.
@@ -129,7 +129,7 @@ impl Log for Logger {
         let text = one_line(&record.args().to_string());
         let now = Instant::now();
         let mut repeats = lock(&self.repeats);
-        let told = repeats.told(now, false);
+        let told = repeats.due_reports(now, false);
         let is_written = match (record.file_static(), record.line()) {
             (Some(file), Some(line)) if record.level() <= Level::Warn => {
                 repeats.admits((file, line), record.level(), &text, now)
@@ -147,13 +147,13 @@ impl Log for Logger {
 
     /// Waits a moment for what is not written yet.
     fn flush(&self) {
-        let end = Instant::now() + LAST_RECORDS;
-        let told = lock(&self.repeats).told(Instant::now(), true);
+        let end = Instant::now() + FLUSH_TIMEOUT;
+        let told = lock(&self.repeats).due_reports(Instant::now(), true);
         for (level, told) in told {
             self.write(level, &told);
         }
-        for outlet in self.file.into_iter().chain([stderr()]) {
-            outlet.flush(end);
+        for writer in self.file.into_iter().chain([stderr()]) {
+            writer.flush(end);
         }
     }
 }
@@ -173,7 +173,7 @@ impl Logger {
 /// A record must not look like two, whatever an MCP server has said, nor like the last words of this
 /// one.
 fn one_line(text: &str) -> String {
-    ALARMS
+    FATAL_MARKERS
         .iter()
         .fold(printable(text, MAX_RECORD), |line, alarm| {
             line.replace(alarm, &alarm.replace([' ', '_'], "-"))

@@ -3,7 +3,7 @@
 use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
 use crate::api::mcp::{self, Sessions};
-use crate::builtin::{self, SessionData, Unsaved};
+use crate::builtin::{self, InMemoryData, SessionData};
 use crate::http::AccessControl;
 use crate::mcp::server::{Server, serve_stdio_process};
 use crate::store::Paths;
@@ -47,7 +47,7 @@ variables:
 ";
 
 /// How often it is looked whether a session is idle.
-const LOOK: Duration = Duration::from_secs(60);
+const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let (mut name, mut pages, mut port, mut secret) = (None, false, None, None);
@@ -90,14 +90,14 @@ fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
     .map_err(failed("no thread"))?;
     match serve_stdio_process(server(name, pages, paths), &gone) == ExitCode::SUCCESS {
         true => Ok(()),
-        false => Err(Failure::Told),
+        false => Err(Failure::Reported),
     }
 }
 
 /// A new server of this name, which is known.
 fn server(name: &str, pages: bool, paths: &Paths) -> Server {
     // The client's sessions are not ours.
-    let data: Arc<dyn SessionData> = Arc::new(Unsaved::default());
+    let data: Arc<dyn SessionData> = Arc::new(InMemoryData::default());
     match name {
         "demo" => builtin::demo::server(pages),
         name => builtin::server(name, paths, &data, false)
@@ -131,7 +131,7 @@ fn serve_http(
     let looked_after = sessions.clone();
     sys::spawn("idle sessions".to_owned(), None, move || {
         loop {
-            thread::sleep(LOOK);
+            thread::sleep(IDLE_POLL_INTERVAL);
             looked_after.end_idle();
         }
     })

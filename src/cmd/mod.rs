@@ -4,16 +4,16 @@
 //! of the signal that ended it.
 
 mod agent;
+mod api_client;
 mod call;
 #[cfg(feature = "chat")]
 mod chat;
-mod client;
 mod demo;
 mod help;
 mod logging;
 mod mcp;
 mod serve;
-mod words;
+mod split_command;
 
 use crate::features;
 use crate::store::Paths;
@@ -35,10 +35,10 @@ enum Failure {
     /// It was tried and failed: exit code 1.
     Failed(String),
     /// It failed and has said so itself: exit code 1.
-    Told,
+    Reported,
     /// A signal ended it, with this exit code.
     #[cfg(feature = "chat")]
-    Ended(u8),
+    Signalled(u8),
 }
 
 impl From<lexopt::Error> for Failure {
@@ -78,9 +78,9 @@ pub fn main() -> ExitCode {
     }));
     let (code, message) = match run(lexopt::Parser::from_env(), server_key) {
         Ok(()) => (0, None),
-        Err(Failure::Told) => (1, None),
+        Err(Failure::Reported) => (1, None),
         #[cfg(feature = "chat")]
-        Err(Failure::Ended(code)) => (code, None),
+        Err(Failure::Signalled(code)) => (code, None),
         Err(Failure::Failed(message)) => (1, Some(message)),
         Err(Failure::Usage(message)) => (2, Some(message)),
     };

@@ -10,9 +10,9 @@ use std::time::Duration;
 use std::{env, fs, io, process};
 
 /// How long requests that are being answered may go on after a signal.
-const FINISH: Duration = Duration::from_secs(1);
+const REQUEST_GRACE: Duration = Duration::from_secs(1);
 /// When the process ends, however far the shutdown is: the guardian does the rest.
-const LAST_MOMENT: Duration = Duration::from_millis(4_700);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
 /// The environment variable `name`, unless it is empty.
 pub(super) fn variable(name: &str) -> Option<String> {
@@ -76,8 +76,8 @@ pub(super) fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() +
         drop(closed);
     });
     let _ = sys::spawn("stop server".into(), None, move || {
-        server.stop(FINISH);
+        server.stop(REQUEST_GRACE);
         drop(done);
     });
-    let _ = finished.recv_timeout(LAST_MOMENT);
+    let _ = finished.recv_timeout(SHUTDOWN_TIMEOUT);
 }

@@ -1,6 +1,6 @@
 //! `analyze`.
 
-use crate::on_stdio::OnStdio;
+use crate::stdio_server::StdioServer;
 use crate::support::client::Answer;
 use crate::support::server::Session;
 use crate::support::{TempDir, temp_dir, until};
@@ -310,7 +310,7 @@ fn analyzes(pid: u32) -> bool {
 #[test]
 fn a_vast_tree_is_left_when_nobody_wants_it_any_more() {
     let tree = vast();
-    let mut server = OnStdio::start();
+    let mut server = StdioServer::start();
     for (id, focus) in [(1, Value::Null), (2, json!("f"))] {
         server.call(id, "analyze", json!({"path": tree.path(), "focus": focus}));
         until("it begins", || analyzes(server.pid()).then_some(()));

@@ -1,6 +1,6 @@
 //! `text_editor` where files cannot be written, or not all of them: nothing is lost.
 
-use crate::on_stdio::OnStdio;
+use crate::stdio_server::StdioServer;
 use crate::support::server::gosling;
 use crate::support::temp_dir;
 use serde_json::{Value, json};
@@ -14,17 +14,17 @@ use std::process::Command;
 const LARGE: usize = 300_000;
 
 /// A server in which no file can grow beyond some kilobytes, as on a disk that is full.
-fn without_room() -> OnStdio {
+fn without_room() -> StdioServer {
     let mut command = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     command
         .args(["-c", script, "sh"])
         .arg(gosling().get_program());
-    OnStdio::start_by(command)
+    StdioServer::start_by(command)
 }
 
 /// What the assistant is told, if the call succeeds.
-fn edit(server: &mut OnStdio, arguments: Value) -> Result<String, String> {
+fn edit(server: &mut StdioServer, arguments: Value) -> Result<String, String> {
     server.call(1, "text_editor", arguments);
     let answer = server.next();
     let result = &answer["result"];
@@ -36,7 +36,7 @@ fn edit(server: &mut OnStdio, arguments: Value) -> Result<String, String> {
     }
 }
 
-fn write(server: &mut OnStdio, path: &Path, text: &str) -> Result<String, String> {
+fn write(server: &mut StdioServer, path: &Path, text: &str) -> Result<String, String> {
     let arguments = json!({"command": "write", "path": path, "file_text": text});
     edit(server, arguments)
 }
@@ -118,12 +118,12 @@ fn a_file_that_cannot_be_moved_stays() {
     assert_eq!(names(dir.path()), ["old.txt"]);
     let kept = fs::read_to_string(dir.path().join("old.txt")).unwrap();
     assert!(kept == text, "the file has another text");
-    edit(&mut OnStdio::start(), arguments).unwrap();
+    edit(&mut StdioServer::start(), arguments).unwrap();
     assert_eq!(names(dir.path()), ["new.txt"]);
 }
 
 /// A server that runs as another user than the owner of this test's files; none if it cannot.
-fn as_nobody() -> Option<OnStdio> {
+fn as_nobody() -> Option<StdioServer> {
     const NOBODY: u32 = 65_534;
     let mut command = gosling();
     command.uid(NOBODY).gid(NOBODY);
@@ -132,7 +132,7 @@ fn as_nobody() -> Option<OnStdio> {
         .uid(NOBODY)
         .gid(NOBODY)
         .output();
-    can_run.is_ok().then(|| OnStdio::start_by(command))
+    can_run.is_ok().then(|| StdioServer::start_by(command))
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_file_of_another_user_stays_theirs() {
 #[test]
 fn any_file_can_be_replaced_and_which_cannot_be_undone_is_told() {
     let dir = temp_dir();
-    let mut server = OnStdio::start();
+    let mut server = StdioServer::start();
     for (name, content, what) in [
         ("large", "x".repeat(LARGE * 2).into_bytes(), "600000 bytes"),
         ("latin1", b"caf\xe9\n".to_vec(), "not in UTF-8"),

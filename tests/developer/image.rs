@@ -1,6 +1,6 @@
 //! `image_processor`.
 
-use crate::programs::{Bench, jpeg, png};
+use crate::fake_programs::{FakePrograms, jpeg, png};
 use crate::said;
 use crate::support::client::Answer;
 use crate::support::server::{Extension, Session};
@@ -33,7 +33,7 @@ pub fn fails(answer: Answer, why: &str) {
 }
 
 /// Runs the test in a session that finds the programs of the bench.
-fn on(bench: &Bench, test: impl FnOnce(&Session<'_>)) {
+fn on(bench: &FakePrograms, test: impl FnOnce(&Session<'_>)) {
     let server = bench.server().start();
     let session = server.session([Extension::builtin("developer")]);
     test(&session);
@@ -41,7 +41,7 @@ fn on(bench: &Bench, test: impl FnOnce(&Session<'_>)) {
 
 #[test]
 fn a_small_one_is_passed_on_as_it_is() {
-    let bench = Bench::new();
+    let bench = FakePrograms::new();
     on(&bench, |session| {
         let dir = session.server.work();
         let gif = b"GIF89a\x40\x01\xf0\0\0\0\0pixels\x3b".to_vec();
@@ -68,7 +68,7 @@ fn a_small_one_is_passed_on_as_it_is() {
 
 #[test]
 fn any_other_is_made_smaller_from_a_copy_whatever_its_name_means_to_somebody() {
-    let bench = Bench::new().magick(&jpeg(1024, 683));
+    let bench = FakePrograms::new().magick(&jpeg(1024, 683));
     on(&bench, |session| {
         let dir = session.server.work();
         let large = png(3000, 2000);
@@ -111,7 +111,7 @@ fn any_other_is_made_smaller_from_a_copy_whatever_its_name_means_to_somebody() {
 
 #[test]
 fn what_is_called_convert_is_asked_whether_it_is_the_right_one() {
-    let bench = Bench::new()
+    let bench = FakePrograms::new()
         .program("magick", "exit 1")
         .program("convert", "echo 'GraphicsMagick 1.3'; say \"$@\"")
         .later(
@@ -130,7 +130,7 @@ fn what_is_called_convert_is_asked_whether_it_is_the_right_one() {
 
 #[test]
 fn without_a_program_the_error_says_what_to_install() {
-    let bench = Bench::new();
+    let bench = FakePrograms::new();
     on(&bench, |session| {
         fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
         fails(show(session, "a.png"), "apt install imagemagick");
@@ -148,7 +148,7 @@ fn what_the_program_makes_is_looked_at() {
         ("head -c 9000000 /dev/zero >out.jpeg", "too large"),
         ("(yes | head -c 9000000) >&2; exit 1", "says: y y y"),
     ] {
-        let bench = Bench::new().program("magick", &format!("{answers}\n{script}"));
+        let bench = FakePrograms::new().program("magick", &format!("{answers}\n{script}"));
         fs::write(bench.said_in().join("picture"), jpeg(1025, 5)).unwrap();
         on(&bench, |session| {
             fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
@@ -160,7 +160,7 @@ fn what_the_program_makes_is_looked_at() {
 
 #[test]
 fn the_program_ends_with_the_call_and_leaves_nothing() {
-    let bench = Bench::new().program(
+    let bench = FakePrograms::new().program(
         "magick",
         "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7'; exit; }\n\
          yes >&2 & trap '' TERM; sleep 1000",
@@ -190,7 +190,7 @@ fn the_program_ends_with_the_call_and_leaves_nothing() {
 
 #[test]
 fn what_is_no_image_or_too_much_is_refused() {
-    let bench = Bench::new().magick(&jpeg(10, 10));
+    let bench = FakePrograms::new().magick(&jpeg(10, 10));
     on(&bench, |session| {
         let dir = session.server.work();
         let fifo = Command::new("mkfifo").arg(dir.join("fifo")).status();
@@ -228,7 +228,7 @@ fn what_is_no_image_or_too_much_is_refused() {
 
 #[test]
 fn the_space_of_macos_is_found_and_what_is_kept_stays_kept() {
-    let bench = Bench::new();
+    let bench = FakePrograms::new();
     on(&bench, |session| {
         let dir = session.server.work();
         let (plain, narrow) = ("Shot at 3.45.12 PM.png", "Shot at 3.45.12\u{202f}PM.png");

@@ -5,21 +5,21 @@
 mod support;
 
 mod analyze;
-mod editor;
-mod ending;
+mod fake_programs;
 mod full_disk;
-mod guard;
+mod gooseignore;
 mod image;
-mod on_stdio;
-mod programs;
+mod process_lifetime;
 mod prompts;
-mod refusals;
-mod repair;
+mod refused_calls;
+mod repair_session;
 mod screen;
 mod shell;
+mod stdio_server;
+mod text_editor;
 
-use on_stdio::OnStdio;
 use serde_json::{Value, json};
+use stdio_server::StdioServer;
 use support::client::Answer;
 use support::server::{Extension, Server, Session};
 
@@ -75,7 +75,7 @@ fn it_is_activated_by_name_and_an_unknown_one_is_told_the_known() {
 
 #[test]
 fn metadata_counts_in_any_letter_case_and_nonsense_is_passed_over() {
-    let mut server = OnStdio::start();
+    let mut server = StdioServer::start();
     let mut says = |meta: Value, expected: String| {
         let arguments = json!({"command": "pwd; echo \"id=$AGENT_SESSION_ID\""});
         let params = json!({"name": "shell", "arguments": arguments, "_meta": meta});

@@ -1,7 +1,7 @@
 //! `screen_capture` and `list_windows`.
 
+use crate::fake_programs::{FakePrograms, jpeg, png};
 use crate::image::{fails, image};
-use crate::programs::{Bench, jpeg, png};
 use crate::support::client::Answer;
 use crate::support::server::{Extension, Live, Session};
 use crate::{said, shown};
@@ -17,7 +17,7 @@ fn windows(session: &Session<'_>) -> Answer {
 }
 
 /// A screen of X11.
-fn x11(bench: &Bench) -> Live {
+fn x11(bench: &FakePrograms) -> Live {
     bench.server().env("DISPLAY", ":7").start()
 }
 
@@ -31,7 +31,7 @@ const SCROT: &str = "say \"$@\"; stat -c %a . >\"$SAID/mode\"; pwd >\"$SAID/plac
 
 #[test]
 fn a_display_or_a_window_but_not_both() {
-    let bench = Bench::new();
+    let bench = FakePrograms::new();
     let server = x11(&bench);
     let session = server.session([Extension::builtin("developer")]);
     capture(&session, json!({"display": 0, "window_title": "Mail"}))
@@ -42,7 +42,7 @@ fn a_display_or_a_window_but_not_both() {
 
 #[test]
 fn without_a_screen_the_error_says_so() {
-    let bench = Bench::new().program("scrot", SCROT);
+    let bench = FakePrograms::new().program("scrot", SCROT);
     let server = bench.server().start();
     let session = server.session([Extension::builtin("developer")]);
     for answer in [capture(&session, json!({})), windows(&session)] {
@@ -53,7 +53,7 @@ fn without_a_screen_the_error_says_so() {
 
 #[test]
 fn without_a_program_the_error_says_what_to_install() {
-    let bench = Bench::new();
+    let bench = FakePrograms::new();
     let server = x11(&bench);
     let session = server.session([Extension::builtin("developer")]);
     fails(capture(&session, json!({})), "apt install scrot");
@@ -73,7 +73,7 @@ fn without_a_program_the_error_says_what_to_install() {
 
 #[test]
 fn a_display_is_captured_where_nobody_else_can_look() {
-    let bench = Bench::new()
+    let bench = FakePrograms::new()
         .program("xrandr", XRANDR)
         .program("scrot", SCROT);
     fs::write(bench.said_in().join("picture"), png(640, 480)).unwrap();
@@ -97,7 +97,7 @@ fn a_display_is_captured_where_nobody_else_can_look() {
 
 #[test]
 fn a_picture_that_is_too_large_is_scaled_like_any_image() {
-    let bench = Bench::new().program("scrot", SCROT).program(
+    let bench = FakePrograms::new().program("scrot", SCROT).program(
         "magick",
         "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7'; exit; }\n\
          say \"$@\"; cp in.png \"$SAID/in\"; cp \"$SAID/small\" out.jpeg",
@@ -122,7 +122,7 @@ fn a_picture_that_is_too_large_is_scaled_like_any_image() {
 
 #[test]
 fn windows_are_listed_and_captured_by_title() {
-    let bench = Bench::new()
+    let bench = FakePrograms::new()
         .program("wmctrl", WMCTRL)
         .magick(&png(200, 100));
     let server = x11(&bench);
@@ -149,7 +149,7 @@ fn windows_are_listed_and_captured_by_title() {
 
 #[test]
 fn where_wmctrl_knows_nothing_xdotool_is_asked() {
-    let bench = Bench::new()
+    let bench = FakePrograms::new()
         .program("wmctrl", "echo 'no client list' >&2; exit 1")
         .program(
             "xdotool",
@@ -174,7 +174,7 @@ fn where_wmctrl_knows_nothing_xdotool_is_asked() {
 fn under_wayland_the_compositor_says_where_things_are() {
     let tree = r#"{"rect":{"x":0,"y":0,"width":9,"height":9},"nodes":[
         {"name":"Term","pid":7,"visible":true,"rect":{"x":5,"y":6,"width":70,"height":80}}]}"#;
-    let bench = Bench::new().program("grim", SCROT).program(
+    let bench = FakePrograms::new().program("grim", SCROT).program(
         "swaymsg",
         &format!(
             "say \"$*\"\ncase $3 in get_tree) echo '{tree}';; *) echo '[{{\"name\":\"eDP-1\"}},{{\"name\":\"HDMI-A-1\",\"active\":true}}]';; esac"
@@ -206,7 +206,7 @@ fn a_program_that_fails_or_makes_nothing_says_why() {
             "scrot did not take the picture",
         ),
     ] {
-        let bench = Bench::new().program("scrot", script);
+        let bench = FakePrograms::new().program("scrot", script);
         let server = x11(&bench);
         let session = server.session([Extension::builtin("developer")]);
         fails(capture(&session, json!({})), why);

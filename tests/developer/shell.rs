@@ -1,6 +1,6 @@
 //! `shell`.
 
-use crate::on_stdio::OnStdio;
+use crate::stdio_server::StdioServer;
 use crate::support::process::{nap, with_argument};
 use crate::support::server::{Extension, Server};
 use crate::support::until;
@@ -50,7 +50,7 @@ fn it_says_what_the_command_prints_and_how_it_ended() {
 
 #[test]
 fn clients_that_read_only_what_is_structured_get_the_output() {
-    let mut server = OnStdio::start();
+    let mut server = StdioServer::start();
     let commands = ["echo hi; exit 3", "head -c 400001 /dev/zero | tr '\\0' x"];
     for (id, command) in (1..).zip(commands) {
         server.shell(id, command);

@@ -1,7 +1,7 @@
 //! What a fuzzer checks of what models and repositories hand to the tools: diffs, commands, patterns.
 
-use super::guard::without_braces;
-use super::{edits, patch, patterns, words};
+use super::gooseignore::escape_braces;
+use super::{line_endings, shell_patterns, shell_words, unified_diff};
 use crate::fuzzing::texts;
 use ignore::gitignore::GitignoreBuilder;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) use super::image::fuzzing::image_header;
 /// A diff of two texts makes the second of the first; any other leaves alone what it does not name.
 pub(crate) fn patch(input: &[u8]) {
     let [old, new, diff] = texts(input);
-    if let Ok(patches) = patch::parse(&diff) {
+    if let Ok(patches) = unified_diff::parse(&diff) {
         assert!(!patches.is_empty());
         for patch in &patches {
             if let Ok((made, first, last)) = patch.apply(&old) {
@@ -23,7 +23,7 @@ pub(crate) fn patch(input: &[u8]) {
     let is_plain = |text: &str| !text.contains('\r');
     if is_plain(&old) && is_plain(&new) && old != new {
         let diff = diff_of(&old, &new);
-        let patches = patch::parse(&diff).unwrap_or_else(|why| panic!("{why}: {diff:?}"));
+        let patches = unified_diff::parse(&diff).unwrap_or_else(|why| panic!("{why}: {diff:?}"));
         assert_eq!(patches.len(), 1, "{diff:?}");
         let made = patches[0].apply(&old).map(|(made, ..)| made);
         assert_eq!(made.as_deref(), Ok(new.as_str()), "{diff:?}");
@@ -41,7 +41,7 @@ pub(crate) fn patch(input: &[u8]) {
 fn only_between(old: &str, new: &str, first: usize, last: usize) {
     // The last line may gain or lose its end, before which a CR counts as part of it.
     let lines = |text: &str| -> Vec<String> {
-        let lines = edits::split(text).into_iter();
+        let lines = line_endings::split(text).into_iter();
         lines
             .map(|line| line.text.trim_end_matches('\r').to_owned())
             .collect()
@@ -56,8 +56,8 @@ fn only_between(old: &str, new: &str, first: usize, last: usize) {
 
 /// A unified diff with one hunk, without lines around it.
 fn diff_of(old: &str, new: &str) -> String {
-    let (old_lines, new_lines) = (edits::split(old), edits::split(new));
-    let count = |lines: &[edits::Line<'_>]| match lines.len() {
+    let (old_lines, new_lines) = (line_endings::split(old), line_endings::split(new));
+    let count = |lines: &[line_endings::Line<'_>]| match lines.len() {
         0 => "0,0".to_owned(),
         count => format!("1,{count}"),
     };
@@ -81,31 +81,41 @@ fn diff_of(old: &str, new: &str) -> String {
 
 /// The other ways to edit a text.
 fn edited(text: &str, new: &str) {
-    let (plain, plain_new) = (edits::plain(text), edits::plain(new));
+    let (plain, plain_new) = (line_endings::with_lf(text), line_endings::with_lf(new));
     // Where a lone CR comes to stand before a line feed is left open.
     if !plain.contains('\r') && !plain_new.contains('\r') {
         let (from, to) = (plain.len() / 3, plain.len() - plain.len() / 4);
         let place = plain.floor_char_boundary(from)..plain.ceil_char_boundary(to);
-        let made = edits::splice(text, &place, &plain_new);
+        let made = line_endings::splice(text, &place, &plain_new);
         let expected = [&plain[..place.start], &plain_new, &plain[place.end..]].concat();
-        assert_eq!(edits::plain(&made), expected, "{text:?} {place:?} {new:?}");
+        assert_eq!(
+            line_endings::with_lf(&made),
+            expected,
+            "{text:?} {place:?} {new:?}"
+        );
     }
-    let lines = edits::split(text).len();
-    let made = edits::insert(text, lines / 2, new);
-    assert_eq!(edits::is_open(&made), edits::is_open(text));
-    let made = edits::rewrite(text, new);
-    assert!(edits::plain(&made).ends_with(&*edits::plain(edits::split_bom(new).1)));
+    let lines = line_endings::split(text).len();
+    let made = line_endings::insert(text, lines / 2, new);
+    assert_eq!(
+        line_endings::lacks_final_newline(&made),
+        line_endings::lacks_final_newline(text)
+    );
+    let made = line_endings::rewrite(text, new);
+    assert!(
+        line_endings::with_lf(&made)
+            .ends_with(&*line_endings::with_lf(line_endings::split_bom(new).1))
+    );
 }
 
 /// The words of a command and the patterns of `.gooseignore`: a name that is written plainly is found.
 pub(crate) fn shell_words(input: &[u8]) {
     let [command, patterns, name] = texts(input);
     let variable = |name: &str| (name.len() < 3).then(|| "a value".to_owned());
-    let found = words::of(&command, &variable).unwrap_or_default();
+    let found = shell_words::words_of(&command, &variable).unwrap_or_default();
     for word in found.iter().take(50) {
-        let braces = patterns::braces(&word.text);
+        let braces = shell_patterns::expand_braces(&word.text);
         assert!(!braces.is_empty());
-        assert!(patterns::fits("*", &word.text) || word.text.starts_with('.'));
+        assert!(shell_patterns::matches("*", &word.text) || word.text.starts_with('.'));
     }
     let is_plain = |c: char| !c.is_control() && c != '\'';
     if !name.is_empty() && name.chars().all(is_plain) {
@@ -114,7 +124,7 @@ pub(crate) fn shell_words(input: &[u8]) {
             format!("cd x && cat <'{name}' | wc; true"),
             format!("bash -c \"cat '{}'\"", in_double_quotes(&name)),
         ] {
-            let found = words::of(&command, &variable).expect("a plain command");
+            let found = shell_words::words_of(&command, &variable).expect("a plain command");
             assert!(
                 found.iter().any(|word| word.text == name),
                 "{command:?}: {found:?}"
@@ -123,7 +133,7 @@ pub(crate) fn shell_words(input: &[u8]) {
         let literal = name
             .chars()
             .all(|c| c.is_alphanumeric() || "-_.".contains(c));
-        assert!(!literal || patterns::fits(&name, &name));
+        assert!(!literal || shell_patterns::matches(&name, &name));
     }
     ignored(&patterns, &name);
 }
@@ -142,7 +152,7 @@ fn in_double_quotes(text: &str) -> String {
 fn ignored(patterns: &str, name: &str) {
     let mut builder = GitignoreBuilder::new("/");
     for line in patterns.lines().take(20) {
-        let line = without_braces(line);
+        let line = escape_braces(line);
         if line.len() > 1_000 || builder.add_line(None, &line).is_err() {
             return;
         }

@@ -1,8 +1,8 @@
 //! What patches and commands take while they are read, see `crate::memory_ratio`.
 
-use super::patch::{self, MAX_DIFF};
 use super::shell::MAX_COMMAND;
-use super::{patterns, words};
+use super::unified_diff::{self, MAX_DIFF};
+use super::{shell_patterns, shell_words};
 use crate::memory_ratio::{at_most, filled};
 
 /// A text of `size` bytes from each of these.
@@ -35,7 +35,7 @@ fn memory_ratio_of_patches() {
         filled(MAX_DIFF, hunk, "+\r\n", "+\n"),
         filled(MAX_DIFF, "--- a/f\n+++ b/f\n", "@@ -1 +1 @@\n-\n+\n", ""),
     ]);
-    at_most(49, "patch", &diffs, |diff| patch::parse(text(diff)));
+    at_most(49, "patch", &diffs, |diff| unified_diff::parse(text(diff)));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn memory_ratio_of_commands() {
         commands.push(filled(MAX_COMMAND, &begin, unit, ""));
     }
     at_most(70, "shell command", &commands, |command| {
-        words::of(text(command), &|_| Some("x".to_owned()))
+        shell_words::words_of(text(command), &|_| Some("x".to_owned()))
     });
     let mut patterns = texts(MAX_COMMAND, &["{a,b}", "{a,", "{", "{}", "{1..9}", "{a,b"]);
     for count in [2, 8, 32, 99, 1_000, 30_000, MAX_COMMAND / 2] {
@@ -86,5 +86,7 @@ fn memory_ratio_of_commands() {
         patterns.push(filled(MAX_COMMAND, &begin, "x", ""));
         patterns.push(filled(MAX_COMMAND, &begin, "{,}", ""));
     }
-    at_most(34, "braces", &patterns, |word| patterns::braces(text(word)));
+    at_most(34, "braces", &patterns, |word| {
+        shell_patterns::expand_braces(text(word))
+    });
 }

@@ -2,38 +2,38 @@
 //! tools are those of Goose's extension of this name.
 
 mod analyze;
-mod editor;
-mod edits;
-mod files;
+mod atomic_write;
+mod closest_match;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-mod guard;
-mod history;
+mod gooseignore;
+mod helper_programs;
 mod image;
-mod lines;
-mod login;
+mod line_endings;
+mod login_shell_path;
 #[cfg(test)]
 mod memory_ratio;
-mod near;
-mod outputs;
-mod patch;
-mod patterns;
-mod program;
+mod output_lines;
 mod prompts;
-mod run;
-mod scratch;
+mod run_command;
+mod saved_outputs;
 mod screen;
 mod shell;
-mod steps;
-mod variables;
-mod words;
-mod write;
+mod shell_patterns;
+mod shell_variables;
+mod shell_words;
+mod temporary_folder;
+mod text_editor;
+mod text_files;
+mod undo_history;
+mod unified_diff;
+mod work_budget;
 
 use crate::mcp::server::Server;
 use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
-use run::Listening;
+use run_command::OutputReader;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -55,11 +55,11 @@ pub fn server(paths: &Paths, offline: bool) -> Server {
         offline,
         family: Mutex::default(),
         readers: Mutex::default(),
-        outputs: outputs::Outputs::new(),
+        outputs: saved_outputs::SavedOutputs::new(),
         edits: Mutex::default(),
-        guard: Mutex::default(),
+        ignore_rules: Mutex::default(),
     });
-    let folder = prompts::Folder::new(paths.config.join("prompts").join("developer"));
+    let folder = prompts::PromptFolder::new(paths.config.join("prompts").join("developer"));
     let server = Server::new("developer", env!("CARGO_PKG_VERSION"))
         .title("gosling developer")
         .instructions(INSTRUCTIONS)
@@ -69,9 +69,9 @@ pub fn server(paths: &Paths, offline: bool) -> Server {
         .tool(screen::list_tool(&developer))
         .tool(screen::capture_tool(&developer))
         .tool(shell::tool(&developer))
-        .tool(editor::tool(&developer))
+        .tool(text_editor::tool(&developer))
         .live_prompts(move |_| folder.prompts());
-    prompts::own().fold(server, Server::prompt)
+    prompts::builtin_prompts().fold(server, Server::prompt)
 }
 
 /// What the tools share.
@@ -83,13 +83,13 @@ struct Developer {
     /// What its commands have started, from the first one on.
     family: Mutex<Option<Arc<Family>>>,
     /// Threads that read what still goes on.
-    readers: Mutex<Vec<Listening>>,
+    readers: Mutex<Vec<OutputReader>>,
     /// Long outputs.
-    outputs: outputs::Outputs,
+    outputs: saved_outputs::SavedOutputs,
     /// What can be undone. Its lock is what lets one edit in at a time.
-    edits: Mutex<history::History>,
+    edits: Mutex<undo_history::History>,
     /// The rules for the working directory that was last used.
-    guard: Mutex<Option<Arc<guard::Guard>>>,
+    ignore_rules: Mutex<Option<Arc<gooseignore::IgnoreRules>>>,
 }
 
 impl Developer {
@@ -101,7 +101,7 @@ impl Developer {
         Ok(family.insert(Arc::new(Family::new()?)).clone())
     }
 
-    fn keep(&self, reader: Listening) {
+    fn track_reader(&self, reader: OutputReader) {
         let mut readers = lock(&self.readers);
         readers.retain(|reader| !reader.is_over());
         readers.push(reader);

@@ -33,7 +33,7 @@ const MAX_MESSAGES: usize = 100;
 const MAX_FILLED: usize = 4 << 20;
 
 /// One of ours: what it must be told, what it may be told and how that is put.
-struct Own {
+struct BuiltinPrompt {
     name: &'static str,
     title: &'static str,
     description: &'static str,
@@ -43,8 +43,8 @@ struct Own {
     also: &'static str,
 }
 
-const OWN: [Own; 4] = [
-    Own {
+const BUILTIN_PROMPTS: [BuiltinPrompt; 4] = [
+    BuiltinPrompt {
         name: "fix_failing_test",
         title: "Fix a failing test",
         description: "Finds out why tests fail and mends the cause.",
@@ -57,7 +57,7 @@ const OWN: [Own; 4] = [
                with what you changed and what you saw.",
         also: "What I know already: {{hint}}",
     },
-    Own {
+    BuiltinPrompt {
         name: "review_changes",
         title: "Review changes",
         description: "Reads what has changed since a commit and says what is wrong with it.",
@@ -73,7 +73,7 @@ const OWN: [Own; 4] = [
                out matters of taste, and say so if there is nothing to find.",
         also: "Look at this in particular: {{focus}}",
     },
-    Own {
+    BuiltinPrompt {
         name: "explain_code",
         title: "Explain code",
         description: "Explains a file or a folder to somebody who is new to it.",
@@ -85,7 +85,7 @@ const OWN: [Own; 4] = [
                three places where a change is most likely to break something. Change nothing.",
         also: "Above all I want to know: {{question}}",
     },
-    Own {
+    BuiltinPrompt {
         name: "plan_change",
         title: "Plan a change",
         description: "Works out how to make a change, before any of it is made.",
@@ -100,8 +100,8 @@ const OWN: [Own; 4] = [
 ];
 
 /// The prompts that are always there.
-pub(super) fn own() -> impl Iterator<Item = Prompt> {
-    OWN.iter().map(|own| {
+pub(super) fn builtin_prompts() -> impl Iterator<Item = Prompt> {
+    BUILTIN_PROMPTS.iter().map(|own| {
         let fill = |arguments: BTreeMap<String, String>, _: &_| {
             let mut text = own.text.to_owned();
             let also = arguments.get(own.optional.0);
@@ -122,13 +122,13 @@ pub(super) fn own() -> impl Iterator<Item = Prompt> {
 }
 
 /// The prompts of a folder, read anew when they change.
-pub(super) struct Folder {
+pub(super) struct PromptFolder {
     path: PathBuf,
-    known: Mutex<HashMap<PathBuf, Known>>,
+    cache: Mutex<HashMap<PathBuf, CachedFile>>,
 }
 
 /// What a file held.
-struct Known {
+struct CachedFile {
     stamp: Stamp,
     read_at: SystemTime,
     /// Nothing, if it is broken.
@@ -156,7 +156,7 @@ struct Argument {
 
 /// What a file says.
 #[derive(Default, Deserialize)]
-struct Said {
+struct Declaration {
     #[serde(alias = "id")]
     name: Option<String>,
     title: Option<String>,
@@ -169,35 +169,35 @@ struct Said {
 #[derive(Deserialize)]
 struct Message {
     role: String,
-    content: Words,
+    content: MessageText,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Words {
+enum MessageText {
     Text(String),
     Part { text: String },
 }
 
-impl Folder {
+impl PromptFolder {
     pub(super) fn new(path: PathBuf) -> Self {
-        Folder {
+        PromptFolder {
             path,
-            known: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
     /// What is there now. A file that makes no sense is left out, and the log says why.
     pub(super) fn prompts(&self) -> Vec<Prompt> {
-        let mut known = std::mem::take(&mut *lock(&self.known));
+        let mut cache = std::mem::take(&mut *lock(&self.cache));
         let (mut fresh, mut names, mut prompts) = (HashMap::new(), HashSet::new(), Vec::new());
         for path in self.files() {
             let Ok(Some(stamp)) = files::stamp(&path) else {
                 continue;
             };
-            let before = known.remove(&path);
+            let before = cache.remove(&path);
             let before = before.filter(|it| it.stamp == stamp && stamp.is_settled(it.read_at));
-            let now = before.unwrap_or_else(|| Known {
+            let now = before.unwrap_or_else(|| CachedFile {
                 stamp,
                 read_at: SystemTime::now(),
                 template: match read(&path) {
@@ -216,7 +216,7 @@ impl Folder {
             }
             fresh.insert(path, now);
         }
-        *lock(&self.known) = fresh;
+        *lock(&self.cache) = fresh;
         prompts
     }
 
@@ -292,17 +292,17 @@ fn read(path: &Path) -> Result<Template, String> {
     let content = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
     let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
-    let said = match path.extension().is_some_and(|it| it == "json") {
+    let declaration = match path.extension().is_some_and(|it| it == "json") {
         true => crate::json::from_str(content).map_err(|error| error.to_string())?,
         false => markdown(content)?,
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    template(said, &stem)
+    template(declaration, &stem)
 }
 
 /// Front matter between lines of `---`, if there is some, and the text.
-fn markdown(content: &str) -> Result<Said, String> {
-    let mut said = Said::default();
+fn markdown(content: &str) -> Result<Declaration, String> {
+    let mut declaration = Declaration::default();
     let mut text = content;
     let mut lines = content.split_inclusive('\n');
     if lines.next().is_some_and(|line| line.trim_end() == "---") {
@@ -315,16 +315,16 @@ fn markdown(content: &str) -> Result<Said, String> {
         });
         let closed = closed.ok_or("its front matter has no end: a line of `---`")?;
         let front = store::parse_yaml_object(&content[start..closed])?;
-        said = crate::json::from_object(&front).map_err(|error| error.to_string())?;
+        declaration = crate::json::from_object(&front).map_err(|error| error.to_string())?;
         text = &content[end..];
     }
-    said.template = Some(text.trim().to_owned());
-    said.messages = None;
-    Ok(said)
+    declaration.template = Some(text.trim().to_owned());
+    declaration.messages = None;
+    Ok(declaration)
 }
 
-fn template(said: Said, stem: &str) -> Result<Template, String> {
-    let name = said.name.unwrap_or_else(|| stem.to_owned());
+fn template(declaration: Declaration, stem: &str) -> Result<Template, String> {
+    let name = declaration.name.unwrap_or_else(|| stem.to_owned());
     let name = name.trim().to_owned();
     let odd = |c: char| c.is_control() || c.is_whitespace();
     if name.is_empty() || name.contains(odd) || name.chars().count() > MAX_NAME {
@@ -332,12 +332,12 @@ fn template(said: Said, stem: &str) -> Result<Template, String> {
             "its name {name:?} is not a word of at most {MAX_NAME} characters"
         ));
     }
-    let messages: Vec<(String, String)> = match (said.template, said.messages) {
+    let messages: Vec<(String, String)> = match (declaration.template, declaration.messages) {
         (Some(template), None) => vec![("user".to_owned(), template)],
         (None, Some(messages)) => messages
             .into_iter()
             .map(|message| match message.content {
-                Words::Text(text) | Words::Part { text } => (message.role, text),
+                MessageText::Text(text) | MessageText::Part { text } => (message.role, text),
             })
             .collect(),
         (Some(_), Some(_)) => return Err("it has both `template` and `messages`".to_owned()),
@@ -357,7 +357,7 @@ fn template(said: Said, stem: &str) -> Result<Template, String> {
             "the role {role:?} is neither `user` nor `assistant`"
         ));
     }
-    let mut arguments = said.arguments.unwrap_or_default();
+    let mut arguments = declaration.arguments.unwrap_or_default();
     let mut names = HashSet::new();
     for argument in &arguments {
         if !is_name(&argument.name) || !names.insert(argument.name.clone()) {
@@ -385,8 +385,8 @@ fn template(said: Said, stem: &str) -> Result<Template, String> {
     }
     Ok(Template {
         name,
-        title: said.title,
-        description: said.description,
+        title: declaration.title,
+        description: declaration.description,
         arguments,
         messages,
     })
@@ -493,28 +493,31 @@ mod tests {
 
     #[test]
     fn markdown_may_have_front_matter() {
-        let said = markdown("Hello {{NAME}},\n\nmeet {{OTHER}} and {{NAME}}.\n").unwrap();
-        let plain = template(said, "greet").unwrap();
+        let declaration = markdown("Hello {{NAME}},\n\nmeet {{OTHER}} and {{NAME}}.\n").unwrap();
+        let plain = template(declaration, "greet").unwrap();
         assert_eq!(plain.name, "greet");
         assert_eq!(names(&plain), [("NAME", true), ("OTHER", true)]);
         let front = "---\nname: meet\ndescription: Two people\narguments:\n- name: OTHER\n  \
                      description: Who\n---\n\nHello {{NAME}} and {{OTHER}}\n---\nbye\n";
         for text in [front.to_owned(), front.replace('\n', "\r\n")] {
-            let said = template(markdown(&text).unwrap(), "x").unwrap();
+            let declaration = template(markdown(&text).unwrap(), "x").unwrap();
             assert_eq!(
-                (said.name.as_str(), names(&said)),
+                (declaration.name.as_str(), names(&declaration)),
                 ("meet", vec![("OTHER", false), ("NAME", true)])
             );
-            assert_eq!(said.description.as_deref(), Some("Two people"));
+            assert_eq!(declaration.description.as_deref(), Some("Two people"));
             let expected = "Hello {{NAME}} and {{OTHER}}\n---\nbye";
-            assert_eq!(said.messages[0].1.replace('\r', ""), expected);
+            assert_eq!(declaration.messages[0].1.replace('\r', ""), expected);
         }
     }
 
     #[test]
     fn what_makes_no_sense_says_why() {
-        let why =
-            |said: Result<Said, String>| said.and_then(|said| template(said, "f")).unwrap_err();
+        let why = |declaration: Result<Declaration, String>| {
+            declaration
+                .and_then(|declaration| template(declaration, "f"))
+                .unwrap_err()
+        };
         for (text, part) in [
             ("---\nname: x\n", "no end"),
             ("---\nname: [\n---\nx", "line"),
@@ -545,7 +548,7 @@ mod tests {
 
     #[test]
     fn ours_need_what_they_say() {
-        for own in &OWN {
+        for own in &BUILTIN_PROMPTS {
             let used = |text: &str, name: &str| text.contains(&format!("{{{{{name}}}}}"));
             assert!(used(own.text, own.required.0), "{}", own.name);
             assert!(used(own.also, own.optional.0), "{}", own.name);

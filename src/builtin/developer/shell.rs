@@ -1,7 +1,7 @@
 //! `shell`: runs a command in the user's shell.
 
-use super::run::{self, End, MAX_OUTPUT, Ran, Source};
-use super::{Developer, login};
+use super::run_command::{self, CommandResult, End, MAX_OUTPUT, Source};
+use super::{Developer, login_shell_path};
 use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How many lines of the output people are shown.
-const SHOWN: usize = 100;
+const SHOWN_LINES: usize = 100;
 
 /// What an editor is replaced by: who needs a text typed in would wait for ever.
-const NO_EDITOR: &str =
+const FAILING_EDITOR: &str =
     "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
 
 /// The longest command that is taken, in bytes: with the NUL behind it, what Linux takes as one argument.
@@ -97,9 +97,10 @@ impl Developer {
             return Err(ToolError::Refused(text));
         }
         let dir = working_dir(context);
-        let guard = self.guard(&dir);
+        let ignore_rules = self.ignore_rules(&dir);
         let cancel = context.cancel();
-        let allowed = guard.and_then(|guard| guard.allows_command(&args.command, &dir, cancel));
+        let allowed = ignore_rules
+            .and_then(|ignore_rules| ignore_rules.allows_command(&args.command, &dir, cancel));
         allowed.map_err(ToolError::Refused)?;
         let limit = match args.timeout_secs {
             Some(seconds) => Some(
@@ -128,12 +129,12 @@ impl Developer {
             let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
             context.log_as("shell_tool", Level::Info, data);
         };
-        let ran = run::run(&family, command, limit, cancel, &mut tell);
+        let ran = run_command::run(&family, command, limit, cancel, &mut tell);
         let ran = ran.map_err(failed)?;
         // Goose and gosling say which session a call is of, and give models the text.
         let is_elsewhere = session_id(context).is_none();
         let answer = answer(&ran, limit, is_elsewhere, |output| {
-            match self.outputs.keep(output) {
+            match self.outputs.save(output) {
                 Ok(path) => Some(path),
                 Err(error) => {
                     log::warn!("an output is not kept in a file reason={error}");
@@ -141,7 +142,7 @@ impl Developer {
                 }
             }
         });
-        self.keep(ran.reader);
+        self.track_reader(ran.reader);
         Ok(answer)
     }
 
@@ -152,14 +153,14 @@ impl Developer {
             .args(before)
             .arg(text)
             .current_dir(dir)
-            .env("PATH", login::path(&shell))
+            .env("PATH", login_shell_path::path(&shell))
             .env("GOOSE_TERMINAL", "1")
             .env("AGENT", "goose")
             .env("TERM", "dumb")
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("DEBIAN_FRONTEND", "noninteractive");
         for editor in ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"] {
-            command.env(editor, NO_EDITOR);
+            command.env(editor, FAILING_EDITOR);
         }
         for pager in ["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"] {
             command.env(pager, "cat");
@@ -179,7 +180,7 @@ impl Developer {
 }
 
 /// What stands for a shell where nobody is to log in.
-const NO_SHELLS: [&str; 3] = ["nologin", "false", "true"];
+const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
 
 /// What runs commands, and its arguments before the command.
 type Interpreter = (PathBuf, &'static [&'static str]);
@@ -212,7 +213,7 @@ pub(super) fn shell() -> PathBuf {
     let own = env::var_os("SHELL").map(PathBuf::from);
     let is_one = |shell: &Path| {
         let name = shell.file_name().and_then(|name| name.to_str());
-        !name.is_some_and(|name| NO_SHELLS.contains(&name))
+        !name.is_some_and(|name| NOT_SHELLS.contains(&name))
     };
     let own = own.filter(|shell| shell.is_absolute() && is_one(shell) && sys::is_executable(shell));
     own.unwrap_or_else(|| {
@@ -225,7 +226,7 @@ pub(super) fn shell() -> PathBuf {
 /// What is said of a run. An output that people see only the end of is handed to `keep`, which says in
 /// which file all of it is. `repeat` puts the text into the structured content, too.
 fn answer(
-    ran: &Ran,
+    ran: &CommandResult,
     limit: Option<Duration>,
     repeat: bool,
     keep: impl FnOnce(&str) -> Option<PathBuf>,
@@ -271,8 +272,8 @@ fn answer(
             ..CallToolResult::text(text).failed()
         };
     }
-    let whole = with(&ran.output, &how);
-    let shown = match last_lines(&ran.output, SHOWN) {
+    let whole = append_status(&ran.output, &how);
+    let shown = match last_lines(&ran.output, SHOWN_LINES) {
         Some((last, all)) => {
             // Nobody hears of a call that was cancelled.
             let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
@@ -280,8 +281,8 @@ fn answer(
                 Some(path) => format!("while this extension runs all are in {}", path.display()),
                 None => "the model has them all".to_owned(),
             };
-            with(
-                &format!("[the last {SHOWN} of {all} lines; {place}]\n{last}"),
+            append_status(
+                &format!("[the last {SHOWN_LINES} of {all} lines; {place}]\n{last}"),
                 &how,
             )
         }
@@ -299,7 +300,7 @@ fn answer(
 }
 
 /// How it ended stands on a line of its own.
-fn with(output: &str, how: &str) -> String {
+fn append_status(output: &str, how: &str) -> String {
     let gap = match output.is_empty() || output.ends_with('\n') || how.is_empty() {
         true => "",
         false => "\n",
@@ -359,8 +360,11 @@ mod tests {
 
     #[test]
     fn how_it_ended_is_on_a_line_of_its_own() {
-        assert_eq!(with("", "[exit code 3]\n"), "[exit code 3]\n");
-        assert_eq!(with("no end", "[exit code 3]\n"), "no end\n[exit code 3]\n");
-        assert_eq!(with("no end", ""), "no end");
+        assert_eq!(append_status("", "[exit code 3]\n"), "[exit code 3]\n");
+        assert_eq!(
+            append_status("no end", "[exit code 3]\n"),
+            "no end\n[exit code 3]\n"
+        );
+        assert_eq!(append_status("no end", ""), "no end");
     }
 }

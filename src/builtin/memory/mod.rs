@@ -1,8 +1,8 @@
 //! `memory`: what is to be known in later sessions too, for one project or everywhere. Names and
 //! parameters of the tools, and the files, are those of Goose's extension of this name.
 
-mod entries;
-mod shelf;
+mod category_folder;
+mod entry_format;
 
 use super::working_dir;
 use crate::mcp::server::{
@@ -10,11 +10,11 @@ use crate::mcp::server::{
 };
 use crate::mcp::types::{CallToolResult, Resource, ToolAnnotations};
 use crate::store::Paths;
-use entries::Entry;
+use category_folder::{Category, CategoryFolder};
+use entry_format::Entry;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use shelf::{Category, Shelf};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ remember it, and where; remember what they agree to. Look with `retrieve_memorie
 order: what the user says now counts more. Never remember passwords, keys or other secrets.";
 
 /// How much of what is remembered globally the instructions have, in bytes.
-const MAX_TOLD: usize = 12 << 10;
+const MAX_INSTRUCTIONS: usize = 12 << 10;
 /// How long an answer may be, in bytes.
 const MAX_ANSWER: usize = 100_000;
 /// How much is read for one answer, in bytes of text.
@@ -95,15 +95,15 @@ impl Scope {
 }
 
 impl Memory {
-    fn shelf(&self, scope: Scope, working_dir: &Path) -> Shelf {
+    fn folder(&self, scope: Scope, working_dir: &Path) -> CategoryFolder {
         match scope {
-            Scope::Local => Shelf::local(working_dir),
-            Scope::Global => Shelf::global(&self.config),
+            Scope::Local => CategoryFolder::local(working_dir),
+            Scope::Global => CategoryFolder::global(&self.config),
         }
     }
 
     fn instructions(&self) -> String {
-        let mut report = Report::new(MAX_TOLD);
+        let mut report = Report::new(MAX_INSTRUCTIONS);
         // Global things are in the configuration folder, wherever the work is.
         report.gather(self, &[Scope::Global], Path::new("/"), None, |_, _| true);
         if report.found == 0 {
@@ -119,7 +119,7 @@ impl Memory {
         let dir = working_dir(context);
         let mut found = Vec::new();
         for scope in Scope::BOTH {
-            let categories = self.shelf(scope, &dir).categories().unwrap_or_else(|why| {
+            let categories = self.folder(scope, &dir).categories().unwrap_or_else(|why| {
                 log::warn!("memory not listed reason={why:?}");
                 Vec::new()
             });
@@ -152,8 +152,8 @@ fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
     let uri = format!("memory://{}/{{category}}", scope.name());
     let read = move |variables: Variables, context: &Context| {
         let category = Category::named(&variables.category).map_err(|_| ResourceError::NotFound)?;
-        let shelf = memory.shelf(scope, &working_dir(context));
-        let content = shelf.content(&category).map_err(ResourceError::Failed)?;
+        let folder = memory.folder(scope, &working_dir(context));
+        let content = folder.content(&category).map_err(ResourceError::Failed)?;
         content.map(Contents::Text).ok_or(ResourceError::NotFound)
     };
     ResourceTemplate::new(&uri, &format!("{} memory", scope.name()), TEXT, read)
@@ -192,10 +192,10 @@ impl Report {
         wanted: impl Fn(&Category, &Entry) -> bool,
     ) {
         for scope in scopes {
-            let shelf = memory.shelf(*scope, dir);
+            let folder = memory.folder(*scope, dir);
             let categories = match only {
                 Some(category) => vec![category.clone()],
-                None => shelf.categories().unwrap_or_else(|why| {
+                None => folder.categories().unwrap_or_else(|why| {
                     self.unread.push(why);
                     Vec::new()
                 }),
@@ -207,7 +207,7 @@ impl Report {
                         .push(format!("{name:?} and what is behind it were not read"));
                     return;
                 }
-                match shelf.entries(&category) {
+                match folder.entries(&category) {
                     Ok(entries) => self.add(*scope, &category, entries, &wanted),
                     Err(why) => self.unread.push(why),
                 }
@@ -340,9 +340,9 @@ fn remember(memory: &Arc<Memory>) -> Tool {
         move |args: Remember, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
-            let shelf = memory.shelf(scope, &working_dir(context));
+            let folder = memory.folder(scope, &working_dir(context));
             let entry = Entry::new(&args.data, &Words::list(args.tags));
-            if shelf.add(&category, &entry).map_err(failed)? {
+            if folder.add(&category, &entry).map_err(failed)? {
                 context.resources_changed();
             }
             Ok(CallToolResult::text(format!(
@@ -479,14 +479,14 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
         "Forgets everything in one category, or in all of them.",
         move |args: Forget, context: &Context| {
             let scope = Scope::of(args.is_global);
-            let shelf = memory.shelf(scope, &working_dir(context));
+            let folder = memory.folder(scope, &working_dir(context));
             let categories = match category_or_all(&args.category)? {
                 Some(category) => vec![category],
-                None => shelf.categories().map_err(failed)?,
+                None => folder.categories().map_err(failed)?,
             };
             let mut removed = Vec::new();
             let cleared = categories.iter().try_for_each(|category| {
-                if shelf.clear(category)? {
+                if folder.clear(category)? {
                     removed.push(format!("{:?}", category.name()));
                 }
                 Ok(())
@@ -526,8 +526,8 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         move |args: Forget, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
-            let shelf = memory.shelf(scope, &working_dir(context));
-            let (entry, last) = shelf
+            let folder = memory.folder(scope, &working_dir(context));
+            let (entry, last) = folder
                 .remove(&category, &args.memory_content)
                 .map_err(failed)?;
             if last {

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use std::{io, process};
 
 /// A second Ctrl-C within this time ends the chat.
-const TWICE: Duration = Duration::from_secs(2);
+const SECOND_PRESS: Duration = Duration::from_secs(2);
 /// When the process ends, however far the shutdown is: the guardian does the rest.
-const LAST_MOMENT: Duration = Duration::from_millis(4_700);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 /// The number of SIGINT, which every system has.
 const INTERRUPT: i32 = 2;
 
@@ -55,7 +55,7 @@ impl Interrupts {
                 let turn = lock(&watched.turn).clone();
                 match turn {
                     Some(turn) => turn.cancel(),
-                    None => super::tell("\npress Ctrl-C once more to leave"),
+                    None => super::print_note("\npress Ctrl-C once more to leave"),
                 }
             }
         })?;
@@ -73,27 +73,27 @@ impl Interrupts {
     }
 
     /// The exit code, if a signal is about to end the process.
-    pub(super) fn struck(&self) -> Option<u8> {
+    pub(super) fn exit_code(&self) -> Option<u8> {
         let code = self.shared.code.load(Ordering::SeqCst);
         (code != 0).then_some(code)
     }
 
-    /// The session that [`farewell`](Self::farewell) tells of.
+    /// The session that [`print_resume_hint`](Self::print_resume_hint) tells of.
     pub(super) fn remember(&self, session: &str) {
         *lock(&self.shared.session) = Some(session.to_owned());
     }
 
     /// Tells how to go on with the session; once, whoever comes first.
-    pub(super) fn farewell(&self) {
-        self.shared.farewell();
+    pub(super) fn print_resume_hint(&self) {
+        self.shared.print_resume_hint();
     }
 }
 
 impl Shared {
-    fn farewell(&self) {
+    fn print_resume_hint(&self) {
         let session = lock(&self.session).take();
         if let Some(id) = session {
-            super::tell(&format!(
+            super::print_note(&format!(
                 "session {id}: `gosling chat --session {id}` goes on"
             ));
         }
@@ -118,7 +118,7 @@ fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
     let code = 128 + signal;
     let told = u8::try_from(code).unwrap_or(u8::MAX);
     shared.code.store(told, Ordering::SeqCst);
-    shared.farewell();
+    shared.print_resume_hint();
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
     // Where no thread is to be had, the guardian ends what is left.
@@ -129,7 +129,7 @@ fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
         registry.close();
         drop(done);
     });
-    let _ = finished.recv_timeout(LAST_MOMENT);
+    let _ = finished.recv_timeout(SHUTDOWN_TIMEOUT);
     process::exit(code)
 }
 
@@ -140,7 +140,7 @@ struct Presses(Option<Instant>);
 impl Presses {
     fn is_second(&mut self, now: Instant) -> bool {
         let last = self.0.replace(now);
-        last.is_some_and(|last| now.saturating_duration_since(last) <= TWICE)
+        last.is_some_and(|last| now.saturating_duration_since(last) <= SECOND_PRESS)
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn question(session: &str, text: &str, created: i64) -> Json {
 
 /// What a turn's events say to a person.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct TurnSummary {
     /// A line for each thing that was said or done, pieces of one answer together.
     pub(super) lines: Vec<String>,
     /// Answers of tools.
@@ -39,29 +39,31 @@ pub(super) struct Told {
     pub(super) finished: bool,
 }
 
-pub(super) fn told(events: &[Json]) -> Told {
-    let (mut told, mut text) = (Told::default(), String::new());
+pub(super) fn summarize(events: &[Json]) -> TurnSummary {
+    let (mut summary, mut text) = (TurnSummary::default(), String::new());
     for event in events {
         match event["type"].as_str().unwrap_or_default() {
             "Message" => {
                 let parts = event["message"]["content"].as_array();
                 for part in parts.into_iter().flatten() {
-                    told.part(part, &mut text);
+                    summary.part(part, &mut text);
                 }
             }
             "Error" => {
-                told.end_text(&mut text);
-                told.lines.push(format!("error: {}", said(&event["error"])));
+                summary.end_text(&mut text);
+                summary
+                    .lines
+                    .push(format!("error: {}", said(&event["error"])));
             }
-            "Finish" => told.finished = true,
+            "Finish" => summary.finished = true,
             _ => {}
         }
     }
-    told.end_text(&mut text);
-    told
+    summary.end_text(&mut text);
+    summary
 }
 
-impl Told {
+impl TurnSummary {
     fn part(&mut self, part: &Json, text: &mut String) {
         match part["type"].as_str().unwrap_or_default() {
             "text" => text.push_str(part["text"].as_str().unwrap_or_default()),
@@ -136,19 +138,19 @@ mod tests {
             "the tool answers error: no",
             "the model says It says: hi",
         ];
-        let expected = Told {
+        let expected = TurnSummary {
             lines: lines.map(str::to_owned).to_vec(),
             results: 2,
             finished: true,
         };
-        assert_eq!(told(&events), expected);
+        assert_eq!(summarize(&events), expected);
     }
 
     #[test]
     fn a_turn_that_breaks_off_is_not_finished() {
         let events = [json!({"type": "Error", "error": "no provider"})];
-        let told = told(&events);
-        assert_eq!(told.lines, ["error: no provider"]);
-        assert!(!told.finished);
+        let summary = summarize(&events);
+        assert_eq!(summary.lines, ["error: no provider"]);
+        assert!(!summary.finished);
     }
 }

@@ -1,17 +1,17 @@
 //! C and C++.
 
-use super::braces::{Reader, Role};
-use super::code::FAR;
+use super::brace_languages::{BraceReader, BraceRole};
 use super::language::Language::Cpp;
 use super::lexer::Kind;
-use super::outline::Sort;
+use super::outline::DefinitionKind;
+use super::token_stream::MAX_LOOKAHEAD;
 
 /// Words behind the parameters that say nothing here.
 const QUALIFIERS: [&str; 7] = [
     "const", "final", "mutable", "noexcept", "override", "try", "volatile",
 ];
 
-pub(super) fn recognize(reader: &mut Reader<'_>, at: usize) {
+pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     if code.kind(at) == Some(Kind::Directive) {
         return directive(reader, at);
@@ -26,7 +26,7 @@ pub(super) fn recognize(reader: &mut Reader<'_>, at: usize) {
         b"enum" => record(reader, at, "enum"),
         b"namespace" if code.language == Cpp => namespace(reader, at),
         b"extern" if code.kind(at + 1) == Some(Kind::Text) && code.mark(at + 2) == b'{' => {
-            reader.claim(at + 2, Role::Top);
+            reader.set_role(at + 2, BraceRole::Top);
         }
         b"operator" if code.language == Cpp => operator(reader, at),
         word => {
@@ -43,7 +43,7 @@ pub(super) fn recognize(reader: &mut Reader<'_>, at: usize) {
 }
 
 /// `#include`, and what `#define` makes that can be called.
-fn directive(reader: &mut Reader<'_>, at: usize) {
+fn directive(reader: &mut BraceReader<'_>, at: usize) {
     let text = reader.code.bytes(at);
     let line = text[1..].trim_ascii_start();
     if line.starts_with(b"include") || line.starts_with(b"import") {
@@ -59,12 +59,12 @@ fn directive(reader: &mut Reader<'_>, at: usize) {
         .count();
     if rest.get(length) == Some(&b'(') {
         let name = String::from_utf8_lossy(&rest[..length]).into_owned();
-        reader.named(Sort::Function, "macro", name, at, (at, at));
+        reader.named(DefinitionKind::Function, "macro", name, at, (at, at));
     }
 }
 
 /// A structure and its like, if it has members here.
-fn record(reader: &mut Reader<'_>, at: usize, label: &'static str) {
+fn record(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     let code = reader.code;
     let (mut next, mut name) = (at + 1, None);
     let body = loop {
@@ -108,20 +108,20 @@ fn record(reader: &mut Reader<'_>, at: usize, label: &'static str) {
     // `typedef struct { … } Name;`
     let behind = (close + 1..close + 4).find(|at| code.is_word(*at) && code.mark(at + 1) == b';');
     let Some(name) = name.or(behind.filter(|_| typedef)) else {
-        return reader.claim(body, Role::Type);
+        return reader.set_role(body, BraceRole::Type);
     };
     if name < body {
-        reader.with_body(Sort::Type, label, name, at, Some(body), body);
+        reader.with_body(DefinitionKind::Type, label, name, at, Some(body), body);
     } else {
-        reader.define(Sort::Type, label, name, (at, name));
-        reader.claim(body, Role::Type);
+        reader.define(DefinitionKind::Type, label, name, (at, name));
+        reader.set_role(body, BraceRole::Type);
     }
     if label == "enum" {
-        reader.claim(body, Role::Block);
+        reader.set_role(body, BraceRole::Block);
     }
 }
 
-fn namespace(reader: &mut Reader<'_>, at: usize) {
+fn namespace(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     let mut next = at + 1;
     while next < at + 30 && (code.is_word(next) || matches!(code.mark(next), b':' | b'[' | b'(')) {
@@ -131,13 +131,20 @@ fn namespace(reader: &mut Reader<'_>, at: usize) {
         return;
     }
     match code.is_word(next - 1) && next - 1 > at {
-        true => reader.with_body(Sort::Scope, "namespace", next - 1, at, Some(next), next),
-        false => reader.claim(next, Role::Top),
+        true => reader.with_body(
+            DefinitionKind::Scope,
+            "namespace",
+            next - 1,
+            at,
+            Some(next),
+            next,
+        ),
+        false => reader.set_role(next, BraceRole::Top),
     }
 }
 
 /// `operator==(`, `operator()(`, `operator bool(`.
-fn operator(reader: &mut Reader<'_>, at: usize) {
+fn operator(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     let mut open = at + 1;
     if code.marks(open, b"()") {
@@ -159,14 +166,14 @@ fn operator(reader: &mut Reader<'_>, at: usize) {
 }
 
 /// A name with `(` behind it at `open`: a function if a body follows.
-fn function(reader: &mut Reader<'_>, at: usize, open: usize) {
+fn function(reader: &mut BraceReader<'_>, at: usize, open: usize) {
     let code = reader.code;
-    if matches!(reader.role(), Role::Body | Role::Block) || !may_name(reader, at) {
+    if matches!(reader.role(), BraceRole::Body | BraceRole::Block) || !may_name(reader, at) {
         return;
     }
     let typed = code.is_word(at.wrapping_sub(1)) || b"*&>".contains(&code.mark(at.wrapping_sub(1)));
     let Some(body) =
-        body(reader, code.close(open) + 1, typed).filter(|body| !reader.claimed(*body))
+        body(reader, code.close(open) + 1, typed).filter(|body| !reader.has_role(*body))
     else {
         // What is between a function's name and its body is none.
         return;
@@ -184,7 +191,14 @@ fn function(reader: &mut Reader<'_>, at: usize, open: usize) {
         }
         from = before;
     }
-    reader.with_body(Sort::Function, "function", at, from, Some(body), body);
+    reader.with_body(
+        DefinitionKind::Function,
+        "function",
+        at,
+        from,
+        Some(body),
+        body,
+    );
     let mut name = at;
     if code.mark(at.wrapping_sub(1)) == b'~' {
         name = at - 1;
@@ -208,7 +222,7 @@ fn function(reader: &mut Reader<'_>, at: usize, open: usize) {
 }
 
 /// Whether what comes before a name is a type, a qualifier or the end of something else.
-fn may_name(reader: &Reader<'_>, at: usize) -> bool {
+fn may_name(reader: &BraceReader<'_>, at: usize) -> bool {
     let code = reader.code;
     let Some(before) = at.checked_sub(1) else {
         return true;
@@ -226,10 +240,10 @@ fn may_name(reader: &Reader<'_>, at: usize) -> bool {
 }
 
 /// The braces that follow parameters.
-fn body(reader: &Reader<'_>, at: usize, has_type: bool) -> Option<usize> {
+fn body(reader: &BraceReader<'_>, at: usize, has_type: bool) -> Option<usize> {
     let code = reader.code;
     let (mut next, mut words, mut old_style) = (at, 0, false);
-    for _ in 0..FAR {
+    for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {
             b'{' if old_style && code.mark(next - 1) != b';' => return None,
             b'{' => return Some(next),
@@ -240,7 +254,7 @@ fn body(reader: &Reader<'_>, at: usize, has_type: bool) -> Option<usize> {
             b'(' if old_style => return None,
             // `MACRO(x) int f(` is another name's.
             b'(' if words > 0 && (words > 1 || !is_qualifier(code.word(next - 1))) => {
-                let typed = !has_type && !code.first(next - 1)
+                let typed = !has_type && !code.starts_line(next - 1)
                     || code.is_word(next.wrapping_sub(2))
                     || matches!(code.mark(next - 2), b'*' | b'&');
                 if typed && !is_qualifier(code.word(next - 2)) {
@@ -270,7 +284,7 @@ fn is_qualifier(word: &[u8]) -> bool {
 }
 
 /// Behind the type that follows `->`.
-fn result(reader: &Reader<'_>, at: usize) -> usize {
+fn result(reader: &BraceReader<'_>, at: usize) -> usize {
     let code = reader.code;
     let mut next = at;
     for _ in 0..60 {
@@ -286,10 +300,10 @@ fn result(reader: &Reader<'_>, at: usize) -> usize {
 }
 
 /// The body behind what a constructor initialises: `a(1), b{2}, c<T>(3) {`.
-fn initialised(reader: &Reader<'_>, at: usize) -> Option<usize> {
+fn initialised(reader: &BraceReader<'_>, at: usize) -> Option<usize> {
     let code = reader.code;
     let mut next = at;
-    for _ in 0..FAR {
+    for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {
             b'<' => next = code.skip_angles(next).max(next + 1),
             b'(' => next = code.skip(next),

@@ -5,7 +5,7 @@
 //! line or the text.
 
 use super::language::Language::{self, *};
-use super::literals::{Heredoc, Quote};
+use super::string_literals::{Heredoc, Quote};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct Token {
 }
 
 /// Cuts `text`, which has less than 4 GiB.
-pub(super) fn cut(text: &[u8], language: Language) -> Vec<Token> {
+pub(super) fn tokenize(text: &[u8], language: Language) -> Vec<Token> {
     let mut lexer = Lexer {
         text,
         at: 0,

@@ -2,7 +2,7 @@ use super::*;
 
 /// The words and marks of a text, with `"` for strings and `#` for other literals.
 fn words(text: &str, language: Language) -> String {
-    let tokens = cut(text.as_bytes(), language);
+    let tokens = tokenize(text.as_bytes(), language);
     let shown = tokens.iter().map(|token| match token.kind {
         Kind::Word | Kind::Mark(_) => text[token.start as usize..token.end as usize].to_owned(),
         Kind::Text => "\"".to_owned(),
@@ -120,7 +120,7 @@ fn any_bytes_can_be_cut() {
             })
             .collect();
         for language in super::super::tests::ALL {
-            let tokens = cut(&text, language);
+            let tokens = tokenize(&text, language);
             let sane = tokens
                 .iter()
                 .all(|t| t.start <= t.end && t.end as usize <= text.len());

@@ -1,7 +1,7 @@
 //! `analyze`: what is where in source code, without reading all of it.
 //!
-//! A [`lexer`] cuts a text into words, strings and marks; [`code`] pairs its brackets; one recognizer for
-//! each family of languages ([`braces`], [`c`], [`jvm`], [`script`], [`python`], [`ruby`]) finds what is
+//! A [`lexer`] cuts a text into words, strings and marks; [`token_stream`] pairs its brackets; one recognizer for
+//! each family of languages ([`brace_languages`], [`c`], [`java_kotlin_swift`], [`javascript`], [`python`], [`ruby`]) finds what is
 //! defined and imported, and [`outline`] puts that together. No types are worked out and no grammar is
 //! complete: a call is a name with arguments, and goes to everything of that name. What is handed over as
 //! a value, without being called, is not seen.
@@ -41,41 +41,41 @@
 //! typedef there, which is not compared. What is wrong here: macros of C++ that look like functions,
 //! methods of JavaScript with a computed name, and functions that a macro puts together.
 
-mod braces;
+mod brace_languages;
 mod c;
-mod code;
-mod detail;
-mod focus;
+mod directory_report;
+mod file_report;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod jvm;
+mod java_kotlin_swift;
+mod javascript;
 mod language;
 mod lexer;
-mod literals;
 mod outline;
-mod overview;
+mod outline_files;
 mod python;
 mod ruby;
-mod script;
-mod survey;
+mod source_walk;
+mod string_literals;
+mod symbol_report;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod token_stream;
 
-use super::guard::Guard;
-use super::{Developer, editor, files};
+use super::gooseignore::IgnoreRules;
+use super::{Developer, text_editor, text_files};
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use language::Language;
+use outline_files::Skipped;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
+use source_walk::{TimeLimit, Walk};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use survey::Skipped;
-use walk::{Stop, Walk};
 
 /// How much is said, in characters; and how much when that is asked for.
 const MAX_TEXT: usize = 40_000;
@@ -153,11 +153,11 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 impl Developer {
     fn analyze(&self, args: &Analyze, context: &Context) -> Result<CallToolResult, ToolError> {
         let dir = working_dir(context);
-        let stop = Stop::after(MAX_TIME, context.cancel());
-        let text = files::resolve(&args.path, &dir).and_then(|path| {
-            let guard = self.guard(&dir)?;
-            guard.allows(&path)?;
-            analyze(&path, args, &guard, &stop)
+        let limit = TimeLimit::after(MAX_TIME, context.cancel());
+        let text = text_files::resolve(&args.path, &dir).and_then(|path| {
+            let ignore_rules = self.ignore_rules(&dir)?;
+            ignore_rules.allows(&path)?;
+            analyze(&path, args, &ignore_rules, &limit)
         });
         if context.cancel().is_cancelled() {
             return Err(ToolError::Failed("Cancelled.".to_owned()));
@@ -167,11 +167,16 @@ impl Developer {
             _ => MAX_TEXT,
         };
         let text = text.map_err(ToolError::Refused)?;
-        Ok(editor::for_both(&capped(text, most), 0.0))
+        Ok(text_editor::for_model_and_user(&capped(text, most), 0.0))
     }
 }
 
-fn analyze(path: &Path, args: &Analyze, guard: &Guard, stop: &Stop<'_>) -> Result<String, String> {
+fn analyze(
+    path: &Path,
+    args: &Analyze,
+    ignore_rules: &IgnoreRules,
+    limit: &TimeLimit<'_>,
+) -> Result<String, String> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => format!("there is no {}", path.display()),
         _ => format!("{} cannot be read: {error}", path.display()),
@@ -189,8 +194,8 @@ fn analyze(path: &Path, args: &Analyze, guard: &Guard, stop: &Stop<'_>) -> Resul
         ));
     }
     if !metadata.is_dir() && focus.is_none() {
-        let outline = survey::outline(path, true).map_err(|why| refused(path, why))?;
-        return Ok(detail::render(path, &outline));
+        let outline = outline_files::outline(path, true).map_err(|why| refused(path, why))?;
+        return Ok(file_report::render(path, &outline));
     }
     let max_depth = match args.max_depth {
         None => DEPTH,
@@ -198,19 +203,20 @@ fn analyze(path: &Path, args: &Analyze, guard: &Guard, stop: &Stop<'_>) -> Resul
         Some(depth) => depth as usize,
     };
     let walk = match metadata.is_dir() {
-        true => walk::walk(path, guard, max_depth, stop),
+        true => source_walk::walk(path, ignore_rules, max_depth, limit),
         false => Walk {
             files: vec![path.to_owned()],
             ..Walk::default()
         },
     };
-    let survey = survey::survey(&walk.files, focus.is_some(), stop)?;
+    let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit)?;
     let mut text = match focus {
         Some(focus) => {
             let follow = args.follow_depth.map_or(FOLLOW, |depth| depth as usize);
-            let mut text = focus::render(path, &walk, &survey, focus, follow.min(MAX_FOLLOW));
-            if !walk.deeper.is_empty() {
-                let n = walk.deeper.len();
+            let mut text =
+                symbol_report::render(path, &walk, &outlines, focus, follow.min(MAX_FOLLOW));
+            if !walk.too_deep.is_empty() {
+                let n = walk.too_deep.len();
                 text.push_str(&format!(
                     "\nFolders deeper than max_depth {max_depth} were not looked into ({n}); `max_depth` 0 is all\n"
                 ));
@@ -218,14 +224,14 @@ fn analyze(path: &Path, args: &Analyze, guard: &Guard, stop: &Stop<'_>) -> Resul
             text
         }
         None => {
-            let text = overview::render(path, &walk, &survey, max_depth, false);
+            let text = directory_report::render(path, &walk, &outlines, max_depth, false);
             match text.chars().count() > MAX_TEXT && args.force != Some(true) {
-                true => overview::render(path, &walk, &survey, max_depth, true),
+                true => directory_report::render(path, &walk, &outlines, max_depth, true),
                 false => text,
             }
         }
     };
-    let mut notes = survey.notes();
+    let mut notes = outlines.notes();
     if walk.cut {
         notes.push(
             "There are too many files to look at all of them; name a smaller part".to_owned(),
@@ -242,7 +248,7 @@ fn refused(path: &Path, why: Skipped) -> String {
     match why {
         Skipped::TooLarge => format!(
             "{path} has more than the {} bytes that are analyzed; look at parts of it with the shell",
-            survey::MAX_SOURCE
+            outline_files::MAX_SOURCE
         ),
         Skipped::Binary => format!("{path} is a binary file, and no source code"),
         Skipped::Unreadable => format!("{path} cannot be read, or is no regular file"),
@@ -251,7 +257,7 @@ fn refused(path: &Path, why: Skipped) -> String {
 }
 
 /// A path on one line.
-fn shown(path: &Path) -> String {
+fn printable_path(path: &Path) -> String {
     let control = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     path.to_string_lossy().chars().map(control).collect()
 }

@@ -1,25 +1,25 @@
 //! What a text defines, imports and calls.
 
-use super::code::Code;
 use super::language::Language::{self, *};
-use super::{braces, python, ruby};
+use super::token_stream::TokenStream;
+use super::{brace_languages, python, ruby};
 use std::hash::Hasher;
 
 /// What sort of thing a definition is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
+pub(super) enum DefinitionKind {
     /// Something to call; counts as a function.
     Function,
     /// A type; counts as a class.
     Type,
-    /// What only holds others together: a module, an `impl`, an `extension`. It is shown and not counted.
+    /// What only holds others together: a module, an `impl`, an `extension`. It is printable_path and not counted.
     Scope,
 }
 
 /// A definition.
 #[derive(Debug)]
 pub(super) struct Definition {
-    pub(super) sort: Sort,
+    pub(super) kind: DefinitionKind,
     /// The word that its language has for it.
     pub(super) label: &'static str,
     pub(super) name: String,
@@ -64,7 +64,7 @@ pub(super) struct Outline {
 /// What a recognizer finds: a definition as tokens.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) sort: Sort,
+    pub(super) kind: DefinitionKind,
     pub(super) label: &'static str,
     pub(super) name: String,
     pub(super) owner: Option<String>,
@@ -87,11 +87,11 @@ const MAX_NAME: usize = 200;
 impl Outline {
     /// Reads a text. Calls are looked for only if they are wanted.
     pub(super) fn of(text: &[u8], language: Language, calls: bool) -> Self {
-        let code = Code::new(text, language);
+        let code = TokenStream::new(text, language);
         let mut findings = match language {
             Python => python::read(&code),
             Ruby => ruby::read(&code),
-            _ => braces::read(&code),
+            _ => brace_languages::read(&code),
         };
         findings
             .found
@@ -112,12 +112,12 @@ impl Outline {
 
     /// How many functions and how many types there are.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let count = |sort| self.definitions.iter().filter(|d| d.sort == sort).count();
-        (count(Sort::Function), count(Sort::Type))
+        let count = |kind| self.definitions.iter().filter(|d| d.kind == kind).count();
+        (count(DefinitionKind::Function), count(DefinitionKind::Type))
     }
 }
 
-fn definitions(code: &Code<'_>, found: Vec<Found>) -> Vec<Definition> {
+fn definitions(code: &TokenStream<'_>, found: Vec<Found>) -> Vec<Definition> {
     let mut around: Vec<(usize, String)> = Vec::new();
     found
         .into_iter()
@@ -130,7 +130,7 @@ fn definitions(code: &Code<'_>, found: Vec<Found>) -> Vec<Definition> {
                 .or_else(|| around.last().map(|(_, name)| name.clone()));
             around.push((found.to, found.name.clone()));
             Definition {
-                sort: found.sort,
+                kind: found.kind,
                 label: found.label,
                 name: found.name,
                 owner,
@@ -147,14 +147,14 @@ fn definitions(code: &Code<'_>, found: Vec<Found>) -> Vec<Definition> {
 }
 
 /// Names that are called, with the functions that they are in.
-fn calls(code: &Code<'_>, found: &[Found]) -> Vec<Call> {
+fn calls(code: &TokenStream<'_>, found: &[Found]) -> Vec<Call> {
     let (mut calls, mut around): (Vec<Call>, Vec<(usize, u32)>) = (Vec::new(), Vec::new());
     let mut coming = found.iter().enumerate().peekable();
     let mut named: Vec<usize> = found.iter().map(|found| found.at).collect();
     named.sort_unstable();
     for at in 0..code.len() {
         while let Some((n, next)) = coming.next_if(|(_, next)| next.from <= at) {
-            if next.sort == Sort::Function && next.to >= at {
+            if next.kind == DefinitionKind::Function && next.to >= at {
                 around.push((next.to, n as u32));
             }
         }
@@ -172,7 +172,7 @@ fn calls(code: &Code<'_>, found: &[Found]) -> Vec<Call> {
     calls
 }
 
-fn is_call(code: &Code<'_>, at: usize) -> bool {
+fn is_call(code: &TokenStream<'_>, at: usize) -> bool {
     let word = code.word(at);
     if word.is_empty() {
         return false;
@@ -199,15 +199,16 @@ fn is_call(code: &Code<'_>, at: usize) -> bool {
             next == b'(' || macro_call() || turbofish()
         }
         Kotlin | Swift => {
-            let trailing = next == b'{' && !code.first(at + 1) && (method || code.first(at));
-            next == b'(' && !code.first(at + 1) || trailing || generic_call(code, at)
+            let trailing =
+                next == b'{' && !code.starts_line(at + 1) && (method || code.starts_line(at));
+            next == b'(' && !code.starts_line(at + 1) || trailing || generic_call(code, at)
         }
         _ => next == b'(' || generic_call(code, at),
     }
 }
 
 /// `f<T>(…)`
-fn generic_call(code: &Code<'_>, at: usize) -> bool {
+fn generic_call(code: &TokenStream<'_>, at: usize) -> bool {
     if !matches!(code.language, TypeScript | Java | Kotlin | Swift | Cpp)
         || code.mark(at + 1) != b'<'
     {

@@ -1,15 +1,15 @@
 //! Python, whose blocks are lines further in.
 
-use super::code::Code;
-use super::outline::{Findings, Found, Sort};
+use super::outline::{DefinitionKind, Findings, Found};
+use super::token_stream::TokenStream;
 
-pub(super) fn read(code: &Code<'_>) -> Findings {
+pub(super) fn read(code: &TokenStream<'_>) -> Findings {
     let mut findings = Findings::default();
     // The definitions around, with how far in they stand.
     let mut around: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     while at < code.len() {
-        if code.first(at) {
+        if code.starts_line(at) {
             let indent = code.indent(at);
             while let Some(&(_, own)) = around.last().filter(|(_, own)| *own >= indent) {
                 // A decorator's bracket or a string may stand anywhere; a statement may not.
@@ -30,26 +30,26 @@ pub(super) fn read(code: &Code<'_>) -> Findings {
 }
 
 fn statement(
-    code: &Code<'_>,
+    code: &TokenStream<'_>,
     at: usize,
     indent: usize,
     findings: &mut Findings,
     around: &mut Vec<(usize, usize)>,
 ) {
     let keyword = at + usize::from(code.word(at) == b"async");
-    let (sort, label) = match code.word(keyword) {
-        b"def" => (Sort::Function, "def"),
-        b"class" => (Sort::Type, "class"),
+    let (kind, label) = match code.word(keyword) {
+        b"def" => (DefinitionKind::Function, "def"),
+        b"class" => (DefinitionKind::Type, "class"),
         _ => return import(code, at, findings),
     };
     let name = keyword + 1;
-    let is_one_line = (at + 1..=name).all(|at| !code.first(at));
+    let is_one_line = (at + 1..=name).all(|at| !code.starts_line(at));
     if !is_one_line || !code.is_word(name) || !matches!(code.mark(name + 1), b'(' | b':' | b'[') {
         return;
     }
     around.push((findings.found.len(), indent));
     findings.found.push(Found {
-        sort,
+        kind,
         label,
         name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
         owner: None,
@@ -59,7 +59,7 @@ fn statement(
     });
 }
 
-fn import(code: &Code<'_>, at: usize, findings: &mut Findings) {
+fn import(code: &TokenStream<'_>, at: usize, findings: &mut Findings) {
     let from = code.word(at) == b"from" && code.word(at - at.min(1)) != b"yield";
     if code.word(at) != b"import" && !from {
         return;
@@ -67,7 +67,7 @@ fn import(code: &Code<'_>, at: usize, findings: &mut Findings) {
     let mut end = at;
     loop {
         let next = code.skip(end);
-        if next >= code.len() || code.first(next) || code.mark(next) == b';' {
+        if next >= code.len() || code.starts_line(next) || code.mark(next) == b';' {
             let end = (next - 1).min(code.len() - 1);
             if end > at {
                 findings.imports.push((code.line(at), code.phrase(at, end)));

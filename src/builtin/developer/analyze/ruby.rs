@@ -1,8 +1,8 @@
 //! Ruby, whose blocks end with `end`.
 
-use super::code::Code;
 use super::lexer::Kind;
-use super::outline::{Findings, Found, Sort};
+use super::outline::{DefinitionKind, Findings, Found};
+use super::token_stream::TokenStream;
 
 struct Open {
     /// The definition that `end` ends, if it is one's.
@@ -11,12 +11,12 @@ struct Open {
     takes_do: bool,
 }
 
-pub(super) fn read(code: &Code<'_>) -> Findings {
+pub(super) fn read(code: &TokenStream<'_>) -> Findings {
     let mut findings = Findings::default();
     let mut open: Vec<Open> = Vec::new();
     for at in 0..code.len() {
         let word = code.word(at);
-        if code.first(at)
+        if code.starts_line(at)
             && let Some(open) = open.last_mut()
         {
             open.takes_do = false;
@@ -67,7 +67,7 @@ pub(super) fn read(code: &Code<'_>) -> Findings {
 }
 
 /// Whether a keyword is a name here: `x.class`, `class: 1`, `def end`.
-fn is_name(code: &Code<'_>, at: usize) -> bool {
+fn is_name(code: &TokenStream<'_>, at: usize) -> bool {
     let before = at.wrapping_sub(1);
     let label = code.mark(at + 1) == b':'
         && code.tokens[at + 1].start == code.tokens[at].end
@@ -78,11 +78,11 @@ fn is_name(code: &Code<'_>, at: usize) -> bool {
 }
 
 /// Whether a statement or a value begins here; behind a value `if` is a modifier.
-fn begins(code: &Code<'_>, at: usize) -> bool {
+fn begins(code: &TokenStream<'_>, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else {
         return true;
     };
-    if code.first(at) {
+    if code.starts_line(at) {
         return true;
     }
     match code.kind(before) {
@@ -105,7 +105,7 @@ fn begins(code: &Code<'_>, at: usize) -> bool {
 }
 
 /// A `def`; says whether it has an `end`.
-fn method(code: &Code<'_>, at: usize, findings: &mut Findings) -> bool {
+fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
     let mut name = at + 1;
     let mut owner = None;
     if code.mark(name + 1) == b'.' && matches!(code.kind(name), Some(Kind::Word | Kind::Value)) {
@@ -142,14 +142,14 @@ fn method(code: &Code<'_>, at: usize, findings: &mut Findings) -> bool {
         _ => end,
     };
     let endless = code.mark(parameters + 1) == b'='
-        && !code.first(parameters + 1)
+        && !code.starts_line(parameters + 1)
         && code.mark(parameters + 2) != b'=';
     let to = match endless {
         true => code.expression(parameters + 2),
         false => parameters,
     };
     findings.found.push(Found {
-        sort: Sort::Function,
+        kind: DefinitionKind::Function,
         label: "def",
         name: code.phrase(name, end).replace(' ', ""),
         owner: owner.map(|at| String::from_utf8_lossy(code.bytes(at)).into_owned()),
@@ -161,7 +161,7 @@ fn method(code: &Code<'_>, at: usize, findings: &mut Findings) -> bool {
 }
 
 /// A class or module; none for `class << self`, which has an `end` all the same.
-fn container(code: &Code<'_>, at: usize, findings: &mut Findings) -> Option<usize> {
+fn container(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> Option<usize> {
     let mut name = at + 1 + 2 * usize::from(code.marks(at + 1, b"::"));
     while code.is_word(name) && code.marks(name + 1, b"::") {
         name += 3;
@@ -169,12 +169,12 @@ fn container(code: &Code<'_>, at: usize, findings: &mut Findings) -> Option<usiz
     if !code.is_word(name) {
         return None;
     }
-    let (sort, label) = match code.word(at) {
-        b"class" => (Sort::Type, "class"),
-        _ => (Sort::Scope, "module"),
+    let (kind, label) = match code.word(at) {
+        b"class" => (DefinitionKind::Type, "class"),
+        _ => (DefinitionKind::Scope, "module"),
     };
     findings.found.push(Found {
-        sort,
+        kind,
         label,
         name: String::from_utf8_lossy(code.bytes(name)).into_owned(),
         owner: None,
@@ -185,10 +185,10 @@ fn container(code: &Code<'_>, at: usize, findings: &mut Findings) -> Option<usiz
     Some(findings.found.len() - 1)
 }
 
-fn import(code: &Code<'_>, at: usize, findings: &mut Findings) {
+fn import(code: &TokenStream<'_>, at: usize, findings: &mut Findings) {
     let mut end = at;
     while end + 1 < code.len()
-        && !code.first(end + 1)
+        && !code.starts_line(end + 1)
         && code.mark(end + 1) != b';'
         && end < at + 12
     {

@@ -1,7 +1,7 @@
 //! Small sources of each language, and nasty ones.
 
 use super::language::Language::{self, *};
-use super::outline::{Outline, Sort};
+use super::outline::{DefinitionKind, Outline};
 use std::time::{Duration, Instant};
 
 pub(super) const ALL: [Language; 11] = [
@@ -17,7 +17,7 @@ fn has(text: &str, language: Language, wanted: &[&str]) {
     let found: Vec<String> = outline(text, language)
         .definitions
         .iter()
-        .map(|d| format!("{} {}-{}", super::detail::title(d), d.line, d.end_line))
+        .map(|d| format!("{} {}-{}", super::file_report::title(d), d.line, d.end_line))
         .collect();
     assert_eq!(found, wanted, "{language:?}");
 }
@@ -482,7 +482,12 @@ fn calls_know_their_function() {
     assert_eq!(found, wanted.map(|(name, within)| (named(name), within)));
     let counts = outline.counts();
     assert_eq!(counts, (2, 0));
-    assert!(outline.definitions.iter().all(|d| d.sort == Sort::Function));
+    assert!(
+        outline
+            .definitions
+            .iter()
+            .all(|d| d.kind == DefinitionKind::Function)
+    );
 }
 
 /// Work on `text` in each language, which must not take long nor end the stack.

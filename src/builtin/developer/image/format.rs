@@ -30,7 +30,7 @@ impl Format {
     }
 
     /// What programs call it, in names of files too.
-    pub(super) fn word(self) -> &'static str {
+    pub(super) fn extension(self) -> &'static str {
         match self {
             Format::Png => "png",
             Format::Jpeg => "jpeg",
@@ -44,7 +44,7 @@ impl Format {
     }
 
     /// Its media type, if models take such images.
-    pub(super) fn for_models(self) -> Option<&'static str> {
+    pub(super) fn media_type_for_models(self) -> Option<&'static str> {
         match self {
             Format::Png => Some("image/png"),
             Format::Jpeg => Some("image/jpeg"),
@@ -62,15 +62,17 @@ pub(super) struct Header {
     /// Width and height in pixels, neither of them 0; none if they are not found.
     pub(super) size: Option<(u32, u32)>,
     /// If these are all bytes of the file: its end is there as well, and it is of a usual sort.
-    pub(super) sound: bool,
+    pub(super) is_intact: bool,
 }
 
 /// What these bytes are the beginning of; none if it is no image of a known kind.
-pub(super) fn look(bytes: &[u8]) -> Option<Header> {
+pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
     let format = kind(bytes)?;
-    let (size, sound) = match format {
+    let (size, is_intact) = match format {
         Format::Png => (png_size(bytes), png_ends(bytes)),
-        Format::Jpeg => jpeg(bytes).map_or((None, false), |(size, sound)| (Some(size), sound)),
+        Format::Jpeg => {
+            jpeg(bytes).map_or((None, false), |(size, is_intact)| (Some(size), is_intact))
+        }
         Format::Gif => (pair_le16(bytes, 6), bytes.ends_with(&[0x3b])),
         Format::WebP => (webp_size(bytes), webp_ends(bytes)),
         Format::Bmp => (bmp_size(bytes), false),
@@ -80,7 +82,7 @@ pub(super) fn look(bytes: &[u8]) -> Option<Header> {
     Some(Header {
         format,
         size,
-        sound: sound && size.is_some(),
+        is_intact: is_intact && size.is_some(),
     })
 }
 
@@ -292,13 +294,13 @@ mod tests {
     #[test]
     fn the_header_says_how_large_it_is() {
         for (n, sample) in samples().iter().enumerate() {
-            let header = look(sample).unwrap();
+            let header = read_header(sample).unwrap();
             let size = match header.format {
                 Format::Gif => (320, 240),
                 _ => (300, 200),
             };
             assert_eq!(header.size, Some(size), "{n} {header:?}");
-            assert_eq!(header.sound, header.format != Format::Bmp, "{n}");
+            assert_eq!(header.is_intact, header.format != Format::Bmp, "{n}");
         }
         for (start, format) in [
             (&b"II*\0"[..], Format::Tiff),
@@ -309,9 +311,9 @@ mod tests {
             let expected = Header {
                 format,
                 size: None,
-                sound: false,
+                is_intact: false,
             };
-            assert_eq!(look(start), Some(expected));
+            assert_eq!(read_header(start), Some(expected));
         }
     }
 
@@ -327,7 +329,7 @@ mod tests {
             b"\x89PNG",
             b"0000ftypmp42",
         ] {
-            assert_eq!(look(other), None, "{other:?}");
+            assert_eq!(read_header(other), None, "{other:?}");
         }
     }
 
@@ -335,21 +337,26 @@ mod tests {
     fn what_is_cut_short_or_odd_is_not_sound() {
         for (n, sample) in samples().iter().enumerate() {
             for end in 0..sample.len() {
-                let sound = look(&sample[..end]).is_some_and(|header| header.sound);
-                assert!(!sound, "{n}, {end} bytes");
+                let is_intact = read_header(&sample[..end]).is_some_and(|header| header.is_intact);
+                assert!(!is_intact, "{n}, {end} bytes");
             }
         }
-        assert!(!look(&jpeg(300, 200, 4)).unwrap().sound, "ink colours");
-        let nothing = look(&jpeg(300, 0, 3)).unwrap();
-        assert_eq!((nothing.size, nothing.sound), (None, false));
-        assert_eq!(look(&png(0, 5)).unwrap().size, None);
+        assert!(
+            !read_header(&jpeg(300, 200, 4)).unwrap().is_intact,
+            "ink colours"
+        );
+        let nothing = read_header(&jpeg(300, 0, 3)).unwrap();
+        assert_eq!((nothing.size, nothing.is_intact), (None, false));
+        assert_eq!(read_header(&png(0, 5)).unwrap().size, None);
         let mut empty = png(3, 3);
         let data = empty.windows(4).position(|name| name == b"IDAT").unwrap();
         empty[data] = b'J';
-        assert!(!look(&empty).unwrap().sound);
+        assert!(!read_header(&empty).unwrap().is_intact);
         // A segment that is shorter than its own length leads nowhere.
         assert_eq!(
-            look(b"\xff\xd8\xff\xe0\x00\x00\xff\xc0").unwrap().size,
+            read_header(b"\xff\xd8\xff\xe0\x00\x00\xff\xc0")
+                .unwrap()
+                .size,
             None
         );
     }
@@ -366,10 +373,10 @@ mod tests {
             let end = u.int_in_range(0..=bytes.len())?;
             bytes.truncate(end);
             bytes.extend(vec_of(u, 8, |u| u.arbitrary::<u8>())?);
-            if let Some(header) = look(&bytes) {
+            if let Some(header) = read_header(&bytes) {
                 let fits = |(width, height)| width > 0 && height > 0;
                 assert!(header.size.is_none_or(fits), "{header:?}");
-                assert!(!header.sound || header.size.is_some(), "{header:?}");
+                assert!(!header.is_intact || header.size.is_some(), "{header:?}");
             }
             Ok(())
         });

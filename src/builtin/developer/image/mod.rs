@@ -1,20 +1,20 @@
 //! `image_processor`: shows a model an image. One that is small is passed on as it is; any other is made
-//! smaller by a program of the system ([`shrink`]).
+//! smaller by a program of the system ([`convert`]).
 
+mod convert;
 mod format;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod shrink;
 
-use super::program::Programs;
-use super::{Developer, files};
+use super::helper_programs::Programs;
+use super::{Developer, text_files};
 use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::text::printable;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use format::{Format, Header, look};
+use format::{Format, Header, read_header};
 use serde::Deserialize;
 use serde_json::json;
 use std::fs::{self, File};
@@ -32,7 +32,7 @@ const MAX_PIXELS: u64 = 120_000_000;
 /// How much of its path is said, in characters.
 const MAX_NAME: usize = 1_000;
 /// Where macOS writes a space that models take for a plain one.
-const NARROW: char = '\u{202f}';
+const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
 
 #[derive(Deserialize)]
 struct Image {
@@ -71,12 +71,12 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
 impl Developer {
     fn image(&self, args: &Image, context: &Context) -> Result<CallToolResult, ToolError> {
         let dir = working_dir(context);
-        let found = files::resolve(&args.path, &dir).and_then(|path| {
-            let guard = self.guard(&dir)?;
-            guard.allows(&path)?;
-            let path = as_it_is_spelled(path);
-            guard.allows(&path)?;
-            let file = files::open_regular(&path)?;
+        let found = text_files::resolve(&args.path, &dir).and_then(|path| {
+            let ignore_rules = self.ignore_rules(&dir)?;
+            ignore_rules.allows(&path)?;
+            let path = existing_spelling(path);
+            ignore_rules.allows(&path)?;
+            let file = text_files::open_regular(&path)?;
             Ok((path, file))
         });
         let (path, (file, len)) = found.map_err(ToolError::Refused)?;
@@ -87,7 +87,7 @@ impl Developer {
 }
 
 /// The path, or if there is nothing, the one that differs only in the space that macOS writes.
-fn as_it_is_spelled(path: PathBuf) -> PathBuf {
+fn existing_spelling(path: PathBuf) -> PathBuf {
     let is_missing = |path: &Path| {
         fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     };
@@ -114,8 +114,8 @@ fn other_spelling(name: &str) -> Option<String> {
         let &[before, space] = place else { continue };
         if before.is_ascii_digit() && is_half(&chars[n + 2..]) {
             other[n + 1] = match space {
-                ' ' => NARROW,
-                NARROW => ' ',
+                ' ' => NARROW_NO_BREAK_SPACE,
+                NARROW_NO_BREAK_SPACE => ' ',
                 other => other,
             };
         }
@@ -157,15 +157,18 @@ impl Picture {
             .take(MAX_UNCHANGED + 1)
             .read_to_end(&mut head);
         read.map_err(|error| no(format!("cannot be read: {error}")))?;
-        let header = look(&head).ok_or_else(|| {
+        let header = read_header(&head).ok_or_else(|| {
             no("is no image of a kind that is known here (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
                 .to_owned())
         })?;
-        let is_whole = header.sound && head.len() as u64 <= MAX_UNCHANGED;
+        let is_whole = header.is_intact && head.len() as u64 <= MAX_UNCHANGED;
         let is_large = !header.size.is_some_and(fits);
-        if let (Some(mime_type), Some(size), true, false) =
-            (header.format.for_models(), header.size, is_whole, is_large)
-        {
+        if let (Some(mime_type), Some(size), true, false) = (
+            header.format.media_type_for_models(),
+            header.size,
+            is_whole,
+            is_large,
+        ) {
             return Ok(Picture {
                 bytes: head,
                 format: header.format,
@@ -183,12 +186,12 @@ impl Picture {
                  something out of it with `shell` first"
             )));
         }
-        let bytes = shrink::shrink(programs, head.chain(file), &header)?;
-        match look(&bytes) {
+        let bytes = convert::convert(programs, head.chain(file), &header)?;
+        match read_header(&bytes) {
             Some(Header {
                 format: Format::Jpeg,
                 size: Some(size),
-                sound: true,
+                is_intact: true,
             }) if fits(size) => Ok(Picture {
                 bytes,
                 format: Format::Jpeg,

@@ -1,7 +1,7 @@
 //! Displays and windows of macOS and Windows. None of it has been tried: gosling is developed on Linux.
 
-use super::{Target, Window, failed, run_or_say};
-use crate::builtin::developer::program::{Programs, powershell};
+use super::{Target, Window, failed, run_or_fail};
+use crate::builtin::developer::helper_programs::{Programs, powershell};
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 
@@ -62,14 +62,14 @@ pub(super) fn mac_windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolEr
         .find("osascript")
         .ok_or_else(|| missing("osascript"))?;
     command.args(["-l", "JavaScript", "-e", MAC_WINDOWS]);
-    run_or_say(programs, command, "The windows cannot be listed").map(|text| tabbed(&text))
+    run_or_fail(programs, command, "The windows cannot be listed").map(|text| tabbed(&text))
 }
 
 /// # Errors
 /// When the system does not tell.
 pub(super) fn windows_windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
     let command = powershell(programs, WINDOWS_WINDOWS).ok_or_else(|| missing("PowerShell"))?;
-    run_or_say(programs, command, "The windows cannot be listed").map(|text| tabbed(&text))
+    run_or_fail(programs, command, "The windows cannot be listed").map(|text| tabbed(&text))
 }
 
 /// Lines of a handle, a tab and a title.

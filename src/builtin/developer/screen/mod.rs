@@ -5,10 +5,10 @@ mod desktop;
 mod wayland;
 mod x11;
 
+use super::helper_programs::{self, Programs};
 use super::image::Picture;
-use super::program::{self, Programs};
-use super::scratch::Scratch;
-use super::{Developer, editor};
+use super::temporary_folder::TemporaryFolder;
+use super::{Developer, text_editor};
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use crate::sys::process::Command;
@@ -70,7 +70,7 @@ enum Target<'a> {
 
 /// Who shows things here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Screen {
+enum DisplaySystem {
     Mac,
     Windows,
     Wayland,
@@ -127,7 +127,7 @@ fn read_only() -> ToolAnnotations {
 
 impl Developer {
     fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
-        let screen = Screen::here()?;
+        let screen = DisplaySystem::here()?;
         let windows = screen.windows(&Programs::new(self, context)?)?;
         let mut text: String = windows
             .iter()
@@ -141,7 +141,7 @@ impl Developer {
             let more = windows.len() - MAX_LISTED;
             text.push_str(&format!("({more} more are not shown)\n"));
         }
-        Ok(editor::for_both(&text, 0.0))
+        Ok(text_editor::for_model_and_user(&text, 0.0))
     }
 
     fn screen_capture(
@@ -157,14 +157,17 @@ impl Developer {
                 "`display` and `window_title` are both given; say which of the two to capture";
             return Err(ToolError::Refused(text.to_owned()));
         }
-        let screen = Screen::here()?;
+        let screen = DisplaySystem::here()?;
         let programs = Programs::new(self, context)?;
-        let scratch = Scratch::new()
+        let folder = TemporaryFolder::new()
             .map_err(|error| failed(format!("There is no place for the picture: {error}.")))?;
         let run = |mut command: Command| {
-            let what = format!("{} did not take the picture", program::name(&command));
-            command.current_dir(scratch.path());
-            run_or_say(&programs, command, &what).map(drop)
+            let what = format!(
+                "{} did not take the picture",
+                helper_programs::name(&command)
+            );
+            command.current_dir(folder.path());
+            run_or_fail(&programs, command, &what).map(drop)
         };
         let name = match title {
             None => {
@@ -179,7 +182,7 @@ impl Developer {
                 format!("Window {:?}", window.title)
             }
         };
-        let (file, len) = scratch
+        let (file, len) = folder
             .open(FILE)
             .map_err(|error| failed(format!("There is no picture: {error}.")))?;
         let picture = Picture::of(file, len, "The picture of the screen", &programs)?;
@@ -187,12 +190,12 @@ impl Developer {
     }
 }
 
-impl Screen {
+impl DisplaySystem {
     /// # Errors
     /// When there is none.
     fn here() -> Result<Self, ToolError> {
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let screen = Screen::of(env::consts::OS, &is_set);
+        let screen = DisplaySystem::of(env::consts::OS, &is_set);
         screen.ok_or_else(|| {
             failed(
                 "There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set. gosling has to run in \
@@ -203,21 +206,21 @@ impl Screen {
 
     fn of(system: &str, is_set: &dyn Fn(&str) -> bool) -> Option<Self> {
         match system {
-            "macos" => Some(Screen::Mac),
-            "windows" => Some(Screen::Windows),
+            "macos" => Some(DisplaySystem::Mac),
+            "windows" => Some(DisplaySystem::Windows),
             // Programs for X11 see next to nothing of a Wayland session.
-            _ if is_set("WAYLAND_DISPLAY") => Some(Screen::Wayland),
-            _ if is_set("DISPLAY") => Some(Screen::X11),
+            _ if is_set("WAYLAND_DISPLAY") => Some(DisplaySystem::Wayland),
+            _ if is_set("DISPLAY") => Some(DisplaySystem::X11),
             _ => None,
         }
     }
 
     fn windows(self, programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
         match self {
-            Screen::Mac => desktop::mac_windows(programs),
-            Screen::Windows => desktop::windows_windows(programs),
-            Screen::Wayland => wayland::windows(programs),
-            Screen::X11 => x11::windows(programs),
+            DisplaySystem::Mac => desktop::mac_windows(programs),
+            DisplaySystem::Windows => desktop::windows_windows(programs),
+            DisplaySystem::Wayland => wayland::windows(programs),
+            DisplaySystem::X11 => x11::windows(programs),
         }
     }
 
@@ -229,10 +232,10 @@ impl Screen {
         run: &dyn Fn(Command) -> Result<(), ToolError>,
     ) -> Result<(), ToolError> {
         match self {
-            Screen::Mac => desktop::mac_capture(programs, target, run, FILE),
-            Screen::Windows => desktop::windows_capture(programs, target, run, FILE),
-            Screen::Wayland => wayland::capture(programs, target, run, FILE),
-            Screen::X11 => x11::capture(programs, target, run, FILE),
+            DisplaySystem::Mac => desktop::mac_capture(programs, target, run, FILE),
+            DisplaySystem::Windows => desktop::windows_capture(programs, target, run, FILE),
+            DisplaySystem::Wayland => wayland::capture(programs, target, run, FILE),
+            DisplaySystem::X11 => x11::capture(programs, target, run, FILE),
         }
     }
 }
@@ -249,12 +252,12 @@ fn no_display(n: u32, all: usize) -> ToolError {
 }
 
 /// What a program prints; `what` begins the error if it fails.
-fn run_or_say(programs: &Programs<'_>, command: Command, what: &str) -> Result<String, ToolError> {
+fn run_or_fail(programs: &Programs<'_>, command: Command, what: &str) -> Result<String, ToolError> {
     let done = programs.run(command)?;
     match done.success {
         true => Ok(done.text()),
         false => {
-            let mut why = format!("{what}: {}.", done.complaint());
+            let mut why = format!("{what}: {}.", done.error_text());
             if cfg!(target_os = "macos") {
                 why.push_str(
                     " The user may have to allow it in the settings, under Screen Recording.",
@@ -342,13 +345,13 @@ mod tests {
 
     #[test]
     fn who_shows_things_depends_on_system_and_session() {
-        let of = |system, set: &[&str]| Screen::of(system, &|name| set.contains(&name));
-        assert_eq!(of("macos", &[]), Some(Screen::Mac));
-        assert_eq!(of("windows", &["DISPLAY"]), Some(Screen::Windows));
-        assert_eq!(of("linux", &["DISPLAY"]), Some(Screen::X11));
+        let of = |system, set: &[&str]| DisplaySystem::of(system, &|name| set.contains(&name));
+        assert_eq!(of("macos", &[]), Some(DisplaySystem::Mac));
+        assert_eq!(of("windows", &["DISPLAY"]), Some(DisplaySystem::Windows));
+        assert_eq!(of("linux", &["DISPLAY"]), Some(DisplaySystem::X11));
         assert_eq!(
             of("linux", &["DISPLAY", "WAYLAND_DISPLAY"]),
-            Some(Screen::Wayland)
+            Some(DisplaySystem::Wayland)
         );
         assert_eq!(of("linux", &[]), None);
     }

@@ -1,8 +1,8 @@
 //! Displays and windows of Wayland. Pictures come from `grim`; where windows are only some compositors
 //! tell, each by a program of its own: sway and Hyprland.
 
-use super::{Target, Window, failed, no_display, run_or_say};
-use crate::builtin::developer::program::Programs;
+use super::{Target, Window, failed, no_display, run_or_fail};
+use crate::builtin::developer::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use serde::Deserialize;
@@ -41,7 +41,7 @@ impl Compositor {
             ))
         })?;
         command.args(args);
-        run_or_say(programs, command, "The compositor does not answer")
+        run_or_fail(programs, command, "The compositor does not answer")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Displays and windows of X11, by the small programs that there are for it.
 
-use super::{Target, Window, failed, run_or_say};
-use crate::builtin::developer::program::Programs;
+use super::{Target, Window, failed, run_or_fail};
+use crate::builtin::developer::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 
@@ -52,7 +52,7 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
     let done = programs.run(search)?;
     // It also fails when it finds none, without a word.
     if !done.success && !done.stdout.is_empty() {
-        let why = done.complaint();
+        let why = done.error_text();
         return Err(failed(format!("The windows cannot be listed: {why}.")));
     }
     let mut windows = Vec::new();
@@ -131,7 +131,7 @@ pub(super) fn capture(
                 ));
             };
             xdotool.args(["getwindowgeometry", "--shell", &window.handle]);
-            let text = run_or_say(programs, xdotool, "The window was not found")?;
+            let text = run_or_fail(programs, xdotool, "The window was not found")?;
             let area = place(&text).ok_or_else(|| {
                 failed("xdotool does not say where the window is; capture the display.")
             })?;

@@ -1,0 +1,413 @@
+//! Languages that hold their parts together with braces. Here is what they share, and Rust and Go.
+
+use super::language::Language::*;
+use super::lexer::Kind;
+use super::outline::{DefinitionKind, Findings, Found};
+use super::token_stream::{MAX_LOOKAHEAD, TokenStream};
+use super::{c, java_kotlin_swift, javascript};
+use std::collections::HashMap;
+
+/// What a pair of braces is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BraceRole {
+    /// The file, or what only holds definitions together.
+    Top,
+    /// The members of a type.
+    Type,
+    /// What a function does.
+    Body,
+    /// Anything else.
+    Block,
+}
+
+/// Goes through the tokens and knows in which braces it is.
+pub(super) struct BraceReader<'a> {
+    pub(super) code: &'a TokenStream<'a>,
+    pub(super) findings: Findings,
+    /// What the braces ahead will be.
+    upcoming_roles: HashMap<usize, BraceRole>,
+    /// The braces around, with where they end.
+    around: Vec<(usize, BraceRole)>,
+}
+
+pub(super) fn read(code: &TokenStream<'_>) -> Findings {
+    let recognize = match code.language {
+        Rust => rust,
+        Go => go,
+        Java => java_kotlin_swift::java,
+        Kotlin => java_kotlin_swift::kotlin,
+        Swift => java_kotlin_swift::swift,
+        C | Cpp => c::recognize,
+        _ => javascript::recognize,
+    };
+    let mut reader = BraceReader {
+        code,
+        findings: Findings::default(),
+        upcoming_roles: HashMap::new(),
+        around: Vec::new(),
+    };
+    for at in 0..code.len() {
+        while reader.around.last().is_some_and(|(end, _)| *end <= at) {
+            reader.around.pop();
+        }
+        match code.kind(at) {
+            Some(Kind::Mark(b'{')) => {
+                let role = reader
+                    .upcoming_roles
+                    .remove(&at)
+                    .unwrap_or(BraceRole::Block);
+                reader.around.push((code.close(at), role));
+            }
+            Some(Kind::Word | Kind::Mark(_) | Kind::Directive) => recognize(&mut reader, at),
+            _ => {}
+        }
+    }
+    reader.findings
+}
+
+impl BraceReader<'_> {
+    /// What the innermost braces are.
+    pub(super) fn role(&self) -> BraceRole {
+        self.around.last().map_or(BraceRole::Top, |(_, role)| *role)
+    }
+
+    /// Says what the braces that open at `at` are.
+    pub(super) fn set_role(&mut self, at: usize, role: BraceRole) {
+        self.upcoming_roles.insert(at, role);
+    }
+
+    pub(super) fn has_role(&self, at: usize) -> bool {
+        self.upcoming_roles.contains_key(&at)
+    }
+
+    /// A definition from one token to another; `at` is its name.
+    pub(super) fn define(
+        &mut self,
+        kind: DefinitionKind,
+        label: &'static str,
+        at: usize,
+        (from, to): (usize, usize),
+    ) {
+        let name = String::from_utf8_lossy(self.code.bytes(at)).into_owned();
+        self.named(kind, label, name, at, (from, to));
+    }
+
+    pub(super) fn named(
+        &mut self,
+        kind: DefinitionKind,
+        label: &'static str,
+        name: String,
+        at: usize,
+        (from, to): (usize, usize),
+    ) {
+        self.findings.found.push(Found {
+            kind,
+            label,
+            name,
+            owner: None,
+            from,
+            at,
+            to: to.min(self.code.len().saturating_sub(1)),
+        });
+    }
+
+    /// Says what the definition that was found last belongs to.
+    pub(super) fn owned_by(&mut self, at: usize) {
+        let owner = String::from_utf8_lossy(self.code.bytes(at)).into_owned();
+        if let Some(found) = self.findings.found.last_mut() {
+            found.owner = Some(owner);
+        }
+    }
+
+    /// A definition whose body, if it has one, opens at `body`; without one it ends at `end`.
+    pub(super) fn with_body(
+        &mut self,
+        kind: DefinitionKind,
+        label: &'static str,
+        at: usize,
+        from: usize,
+        body: Option<usize>,
+        end: usize,
+    ) {
+        let to = match body {
+            Some(body) => {
+                let role = match kind {
+                    DefinitionKind::Function => BraceRole::Body,
+                    DefinitionKind::Type => BraceRole::Type,
+                    DefinitionKind::Scope if matches!(label, "impl" | "extension") => {
+                        BraceRole::Type
+                    }
+                    DefinitionKind::Scope => BraceRole::Top,
+                };
+                self.set_role(body, role);
+                self.code.close(body)
+            }
+            None => end,
+        };
+        self.define(kind, label, at, (from, to));
+    }
+
+    pub(super) fn import(&mut self, from: usize, to: usize) {
+        let text = self.code.phrase(from, to);
+        self.findings.imports.push((self.code.line(from), text));
+    }
+
+    /// The first brace from `at` on, before `;` and any closing bracket; or where the search ended.
+    pub(super) fn body(&self, at: usize) -> Result<usize, usize> {
+        let mut next = at;
+        for _ in 0..MAX_LOOKAHEAD {
+            match self.code.mark(next) {
+                b'{' => return Ok(next),
+                b';' | b')' | b']' | b'}' => return Err(next),
+                _ if next >= self.code.len() => break,
+                _ => next = self.code.skip(next),
+            }
+        }
+        Err(next)
+    }
+
+    /// The end of a statement: the next `;` at this level.
+    pub(super) fn statement(&self, at: usize) -> usize {
+        let mut next = at;
+        for _ in 0..MAX_LOOKAHEAD {
+            match self.code.mark(next) {
+                b';' => return next,
+                b')' | b']' | b'}' => return next.saturating_sub(1),
+                _ if next >= self.code.len() => break,
+                _ => next = self.code.skip(next),
+            }
+        }
+        next.min(self.code.len().saturating_sub(1))
+    }
+}
+
+/// Words before `fn` and the like that belong to it.
+const RUST_BEFORE: [&str; 7] = [
+    "pub", "const", "async", "unsafe", "extern", "default", "crate",
+];
+
+fn rust(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let (label, kind) = match code.word(at) {
+        b"fn" => ("fn", DefinitionKind::Function),
+        b"struct" => ("struct", DefinitionKind::Type),
+        b"enum" => ("enum", DefinitionKind::Type),
+        b"union" if matches!(code.mark(at + 2), b'{' | b'<') => ("union", DefinitionKind::Type),
+        b"trait" => ("trait", DefinitionKind::Type),
+        b"type" => ("type", DefinitionKind::Type),
+        b"mod" => ("mod", DefinitionKind::Scope),
+        b"impl" => return rust_impl(reader, at),
+        b"macro_rules" if code.mark(at + 1) == b'!' => {
+            if let Ok(body) = reader.body(at + 3) {
+                reader.define(
+                    DefinitionKind::Function,
+                    "macro",
+                    at + 2,
+                    (at, code.close(body)),
+                );
+            }
+            return;
+        }
+        b"use" if statement_begins(code, at) => {
+            return reader.import(at, reader.statement(at).saturating_sub(1));
+        }
+        b"extern" if code.word(at + 1) == b"crate" => {
+            return reader.import(at, reader.statement(at).saturating_sub(1));
+        }
+        _ => return,
+    };
+    let name = at + 1;
+    // `fn $name` is part of a macro.
+    if !code.is_word(name)
+        || code.word(name).starts_with(b"$")
+        || at > 0 && matches!(code.mark(at - 1), b'$' | b'.')
+    {
+        return;
+    }
+    let mut from = at;
+    while from > 0
+        && RUST_BEFORE
+            .iter()
+            .any(|w| w.as_bytes() == code.word(from - 1))
+    {
+        from -= 1;
+    }
+    let after = code.skip_angles(name + 1);
+    match label {
+        "fn" if code.mark(after) != b'(' => {}
+        "type" => {
+            let end = reader.statement(after);
+            reader.define(kind, label, name, (from, end));
+        }
+        "mod" if code.mark(name + 1) != b'{' => {
+            if code.mark(name + 1) == b';' {
+                reader.import(at, name);
+            }
+        }
+        _ => match reader.body(after) {
+            Ok(body) => reader.with_body(kind, label, name, from, Some(body), body),
+            Err(end) => reader.with_body(kind, label, name, from, None, end),
+        },
+    }
+}
+
+fn statement_begins(code: &TokenStream<'_>, at: usize) -> bool {
+    at == 0
+        || matches!(code.mark(at - 1), b';' | b'{' | b'}' | b']' | b')')
+        || code.word(at - 1) == b"pub"
+}
+
+/// `impl<T> Trait for Type<T> where … {`: the name is that of the type.
+fn rust_impl(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    if at > 0
+        && !matches!(code.mark(at - 1), b';' | b'{' | b'}' | b']' | b')')
+        && !matches!(code.word(at - 1), b"unsafe" | b"default")
+    {
+        return;
+    }
+    let (mut next, mut name) = (code.skip_angles(at + 1), None);
+    for _ in 0..MAX_LOOKAHEAD {
+        match (code.word(next), code.mark(next)) {
+            (b"where", _) | (_, b'{') => break,
+            (_, b'}' | b')') => return,
+            (b"for", _) => name = None,
+            (b"dyn" | b"mut" | b"const", _) => {}
+            (b"", _) if next >= code.len() => return,
+            (b"", b'<') => {
+                next = code.skip_angles(next).max(next + 1);
+                continue;
+            }
+            // The type of a slice is what it has.
+            (b"", b'[') => {
+                next += 1;
+                continue;
+            }
+            // `&'a Type` has a lifetime, which is no word.
+            (b"", _) => {}
+            _ => name = Some(next),
+        }
+        next = code.skip(next);
+    }
+    if let (Some(name), Ok(body)) = (name, reader.body(next)) {
+        reader.with_body(DefinitionKind::Scope, "impl", name, at, Some(body), body);
+    }
+}
+
+fn go(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    match code.word(at) {
+        b"func" if code.starts_line(at) => {
+            let receiver = code.mark(at + 1) == b'(';
+            let name = if receiver {
+                code.close(at + 1) + 1
+            } else {
+                at + 1
+            };
+            let open = match code.mark(name + 1) {
+                b'[' => code.close(name + 1) + 1,
+                _ => name + 1,
+            };
+            if !code.is_word(name) || code.mark(open) != b'(' {
+                return;
+            }
+            let end = code.close(open);
+            let body = go_body(code, end + 1);
+            reader.with_body(DefinitionKind::Function, "func", name, at, body, end);
+            if receiver {
+                // `(s *Server)`, `(s *Server[T])`, `(Server)`
+                let inside = at + 2..name - 1;
+                let generic = inside.clone().find(|at| code.mark(*at) == b'[');
+                let last = (inside.start..generic.unwrap_or(inside.end)).rev();
+                if let Some(owner) = last.into_iter().find(|at| code.is_word(*at)) {
+                    reader.owned_by(owner);
+                }
+            }
+        }
+        b"type" if code.mark(at + 1) == b'(' => {
+            let end = code.close(at + 1);
+            let mut next = at + 2;
+            while next < end {
+                if code.starts_line(next) && code.is_word(next) {
+                    go_type(reader, next, next);
+                }
+                next = code.skip(next);
+            }
+        }
+        b"type" if code.is_word(at + 1) && code.starts_line(at) => go_type(reader, at + 1, at),
+        b"import" if code.mark(at + 1) == b'(' => {
+            for next in at + 2..code.close(at + 1) {
+                if code.kind(next) == Some(Kind::Text) {
+                    let named = code.is_word(next - 1) || code.mark(next - 1) == b'.';
+                    let from = if named && !code.starts_line(next) {
+                        next - 1
+                    } else {
+                        next
+                    };
+                    reader.import(from, next);
+                }
+            }
+        }
+        b"import" => {
+            let text = (at + 1..at + 3).find(|at| code.kind(*at) == Some(Kind::Text));
+            if let Some(text) = text {
+                reader.import(at + 1, text);
+            }
+        }
+        // The methods of an interface.
+        _ if reader.role() == BraceRole::Type
+            && code.is_word(at)
+            && code.starts_line(at)
+            && code.mark(at + 1) == b'(' =>
+        {
+            reader.define(
+                DefinitionKind::Function,
+                "func",
+                at,
+                (at, code.close(at + 1)),
+            );
+        }
+        _ => {}
+    }
+}
+
+fn go_type(reader: &mut BraceReader<'_>, name: usize, from: usize) {
+    let code = reader.code;
+    let mut next = name + 1;
+    // `[T any]` are parameters, `[]T` and `[4]T` are types.
+    if code.mark(next) == b'[' && code.is_word(next + 1) && code.close(next) > next + 2 {
+        next = code.close(next) + 1;
+    }
+    if code.mark(next) == b'=' {
+        next += 1;
+    }
+    let label = match code.word(next) {
+        b"struct" => "struct",
+        b"interface" => "interface",
+        _ => "type",
+    };
+    let body = (label != "type" && code.mark(next + 1) == b'{').then_some(next + 1);
+    if label == "interface" {
+        reader.with_body(DefinitionKind::Type, label, name, from, body, next);
+    } else {
+        let end = body.map_or_else(|| code.expression(next), |body| code.close(body));
+        reader.define(DefinitionKind::Type, label, name, (from, end));
+    }
+}
+
+/// The braces behind the results: those of `interface{}` and `struct{…}` are types.
+fn go_body(code: &TokenStream<'_>, mut at: usize) -> Option<usize> {
+    for _ in 0..MAX_LOOKAHEAD {
+        match code.mark(at) {
+            b'{' if matches!(code.word(at - 1), b"interface" | b"struct") => {}
+            b'{' => return Some(at),
+            b')' | b'}' | b';' => return None,
+            _ if at >= code.len() || code.word(at) == b"func" && code.starts_line(at) => {
+                return None;
+            }
+            _ => {}
+        }
+        at = code.skip(at);
+    }
+    None
+}

@@ -1,0 +1,150 @@
+//! The overview of a directory.
+
+use super::outline::Outline;
+use super::outline_files::Outlines;
+use super::source_walk::Walk;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// How many folders that lie too deep are named.
+const MAX_DEEPER: usize = 20;
+
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    files: usize,
+    lines: usize,
+    functions: usize,
+    types: usize,
+}
+
+impl Totals {
+    fn add(&mut self, outline: &Outline) {
+        let (functions, types) = outline.counts();
+        self.files += 1;
+        self.lines += outline.lines;
+        self.functions += functions;
+        self.types += types;
+    }
+
+    /// In words. `share` says how much of all lines these are.
+    fn describe(&self, file: &str, share: &str) -> String {
+        let Totals {
+            files,
+            lines,
+            functions,
+            types,
+        } = *self;
+        format!(
+            "{files} {file}{}, {lines} line{}{share}, {functions} function{}, {types} class{}",
+            s(files),
+            s(lines),
+            s(functions),
+            es(types),
+        )
+    }
+}
+
+pub(super) fn s(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+pub(super) fn es(n: usize) -> &'static str {
+    if n == 1 { "" } else { "es" }
+}
+
+/// `by_folder` gives one line for each folder instead of each file.
+pub(super) fn render(
+    root: &Path,
+    walk: &Walk,
+    outlines: &Outlines,
+    max_depth: usize,
+    by_folder: bool,
+) -> String {
+    let (mut all, mut languages) = (Totals::default(), BTreeMap::<_, Totals>::new());
+    for outline in outlines.files.iter().flatten() {
+        all.add(outline);
+        languages.entry(outline.language).or_default().add(outline);
+    }
+    let mut text = format!("{}: {}\n", root.display(), all.describe("source file", ""));
+    for (language, totals) in languages {
+        let share = 100.0 * totals.lines as f64 / all.lines.max(1) as f64;
+        let line = totals.describe("file", &format!(" ({share:.0} %)"));
+        let _ = writeln!(text, "  {}: {line}", language.name());
+    }
+    text.push('\n');
+    match by_folder {
+        true => folders(root, walk, outlines, &mut text),
+        false => tree(root, walk, outlines, &mut text),
+    }
+    if !walk.too_deep.is_empty() {
+        let name = |path: &std::path::PathBuf| relative(root, path);
+        let names: Vec<String> = walk.too_deep.iter().take(MAX_DEEPER).map(name).collect();
+        let more = match walk.too_deep.len().saturating_sub(MAX_DEEPER) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let _ = writeln!(
+            text,
+            "\nDeeper than max_depth {max_depth}, and not looked into: {}{more}",
+            names.join(", ")
+        );
+    }
+    text
+}
+
+fn relative(root: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(root).unwrap_or(path);
+    super::printable_path(path)
+}
+
+fn tree(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
+    let mut above: Vec<String> = Vec::new();
+    for (path, outline) in walk.files.iter().zip(&outlines.files) {
+        let Ok(outline) = outline else { continue };
+        let path = path.strip_prefix(root).unwrap_or(path);
+        let mut parts: Vec<String> = path
+            .iter()
+            .map(|part| super::printable_path(Path::new(part)))
+            .collect();
+        let name = parts.pop().unwrap_or_default();
+        let same = above.iter().zip(&parts).take_while(|(a, b)| a == b).count();
+        for (depth, part) in parts.iter().enumerate().skip(same) {
+            let _ = writeln!(text, "{}{part}/", "  ".repeat(depth));
+        }
+        let (functions, types) = outline.counts();
+        let _ = writeln!(
+            text,
+            "{}{name} [{}L {functions}F {types}C]",
+            "  ".repeat(parts.len()),
+            outline.lines
+        );
+        above = parts;
+    }
+}
+
+fn folders(root: &Path, walk: &Walk, outlines: &Outlines, text: &mut String) {
+    let mut folders: BTreeMap<String, Totals> = BTreeMap::new();
+    for (path, outline) in walk.files.iter().zip(&outlines.files) {
+        if let (Ok(outline), Some(folder)) = (outline, path.parent()) {
+            let folder = relative(root, folder);
+            folders.entry(folder).or_default().add(outline);
+        }
+    }
+    for (folder, totals) in folders {
+        let Totals {
+            files,
+            lines,
+            functions,
+            types,
+        } = totals;
+        let _ = writeln!(
+            text,
+            "{folder}/ [{files} file{} {lines}L {functions}F {types}C]",
+            s(files)
+        );
+    }
+    text.push_str(
+        "\n(by folder, because the files are too many to list; name a folder to see its files)\n",
+    );
+}

@@ -1,0 +1,85 @@
+//! What one file has.
+
+use super::directory_report::{es, s};
+use super::outline::{Definition, DefinitionKind, Name, Outline};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// A function that is called more often than this in its file is marked.
+const OFTEN_CALLED: usize = 3;
+
+/// `fn Type::name`, with the type as its language would put it, or nearly so.
+pub(super) fn title(definition: &Definition) -> String {
+    let Definition {
+        label, name, owner, ..
+    } = definition;
+    match owner {
+        Some(owner) => format!("{label} {owner}.{name}"),
+        None => format!("{label} {name}"),
+    }
+}
+
+/// `12 lines`
+pub(super) fn length(definition: &Definition) -> String {
+    match definition.end_line.saturating_sub(definition.line) + 1 {
+        1 => "1 line".to_owned(),
+        n => format!("{n} lines"),
+    }
+}
+
+fn place(definition: &Definition) -> String {
+    match definition.end_line > definition.line {
+        true => format!("{}-{}", definition.line, definition.end_line),
+        false => definition.line.to_string(),
+    }
+}
+
+pub(super) fn render(path: &Path, outline: &Outline) -> String {
+    let (functions, types) = outline.counts();
+    let mut text = format!(
+        "{}: {}, {} line{}, {functions} function{}, {types} class{}\n",
+        path.display(),
+        outline.language.name(),
+        outline.lines,
+        s(outline.lines),
+        s(functions),
+        es(types)
+    );
+    if !outline.imports.is_empty() {
+        text.push_str("\nImports:\n");
+    }
+    for (line, import) in &outline.imports {
+        let _ = writeln!(text, "  {line}: {import}");
+    }
+    let mut called: HashMap<Name, usize> = HashMap::new();
+    for call in &outline.calls {
+        *called.entry(call.name).or_default() += 1;
+    }
+    let (functions, others): (Vec<_>, Vec<_>) = outline
+        .definitions
+        .iter()
+        .partition(|definition| definition.kind == DefinitionKind::Function);
+    for (heading, list) in [("Classes", others), ("Functions", functions)] {
+        if !list.is_empty() {
+            let _ = writeln!(text, "\n{heading}:");
+        }
+        for definition in list {
+            let _ = write!(
+                text,
+                "  {}: {} ({})",
+                place(definition),
+                title(definition),
+                length(definition)
+            );
+            let calls = called.get(&Name::of(definition.name.as_bytes()));
+            if let Some(n) =
+                calls.filter(|n| **n > OFTEN_CALLED && definition.kind == DefinitionKind::Function)
+            {
+                let _ = write!(text, " •{n}");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,368 @@
+//! Java, Kotlin and Swift.
+
+use super::brace_languages::{BraceReader, BraceRole};
+use super::outline::DefinitionKind;
+use super::token_stream::MAX_LOOKAHEAD;
+
+/// What comes last before a member or a definition: not an operator, a bracket or a dot.
+fn may_begin(reader: &BraceReader<'_>, at: usize) -> bool {
+    let code = reader.code;
+    at == 0
+        || code.is_word(at - 1)
+        || code.starts_line(at)
+        || matches!(code.mark(at - 1), b'{' | b'}' | b';' | b')' | b'>' | b']')
+}
+
+/// The beginning of a line's definition: its modifiers and its type.
+fn beginning(reader: &BraceReader<'_>, at: usize) -> usize {
+    let mut from = at;
+    for _ in 0..40 {
+        if from == 0 || reader.code.starts_line(from) {
+            break;
+        }
+        let before = from - 1;
+        if matches!(reader.code.mark(before), b'{' | b'}' | b';' | b'(' | b',') {
+            break;
+        }
+        from = before;
+    }
+    from
+}
+
+pub(super) fn java(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let word = code.word(at);
+    if word.is_empty() || at > 0 && code.mark(at - 1) == b'.' {
+        return;
+    }
+    let label = match word {
+        b"class" => "class",
+        b"interface" => "interface",
+        b"enum" => "enum",
+        b"record" if code.is_word(at + 1) && matches!(code.mark(at + 2), b'(' | b'<') => "record",
+        b"import" if reader.role() == BraceRole::Top => {
+            return reader.import(at, reader.statement(at).saturating_sub(1));
+        }
+        b"new" => return anonymous(reader, at),
+        _ => return java_method(reader, at),
+    };
+    if code.is_word(at + 1) && may_begin(reader, at) || at > 0 && code.mark(at - 1) == b'@' {
+        let from = beginning(reader, at);
+        if let Ok(body) = reader.body(at + 2) {
+            reader.with_body(DefinitionKind::Type, label, at + 1, from, Some(body), body);
+        }
+    }
+}
+
+/// `new Name<T>(…) {` has members.
+fn anonymous(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    for next in at + 1..at + 60 {
+        match code.mark(next) {
+            b'(' => {
+                let body = code.close(next) + 1;
+                if code.mark(body) == b'{' {
+                    reader.set_role(body, BraceRole::Type);
+                }
+                return;
+            }
+            b'<' | b'>' | b'.' | b',' | b'?' | b'@' => {}
+            _ if code.is_word(next) => {}
+            _ => return,
+        }
+    }
+}
+
+fn java_method(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    if reader.role() != BraceRole::Type || code.language.is_keyword(code.word(at)) || at == 0 {
+        return;
+    }
+    // The members of an enum that have a body: `A(1) { … }`, `B { … }`.
+    if matches!(code.mark(at - 1), b'{' | b',') || code.mark(at - 1) == b')' && code.starts_line(at)
+    {
+        let body = if code.mark(at + 1) == b'(' {
+            code.close(at + 1) + 1
+        } else {
+            at + 1
+        };
+        if code.mark(body) == b'{' && (code.mark(at + 1) != b'(' || code.mark(at - 1) == b',') {
+            // A constructor that comes first looks the same and is one.
+            reader.set_role(body, BraceRole::Type);
+            return;
+        }
+    }
+    // The constructor of a record may have no parameters: `Name {`.
+    let typed = code.is_word(at - 1) && !code.language.is_keyword(code.word(at - 1))
+        || matches!(code.mark(at - 1), b'>' | b']')
+        || matches!(code.mark(at - 1), b'{' | b'}' | b';')
+        || code.starts_line(at) && code.mark(at - 1) == b')';
+    if code.mark(at + 1) != b'(' || !typed {
+        return;
+    }
+    let has_type = code.is_word(at - 1) || matches!(code.mark(at - 1), b'>' | b']');
+    let close = code.close(at + 1);
+    let (mut next, mut throws) = (close + 1, false);
+    let body = loop {
+        match code.mark(next) {
+            b'{' if reader.has_role(next) => return,
+            b'{' => break Some(next),
+            b';' if has_type => break None,
+            b',' if !throws => return,
+            _ if code.word(next) == b"throws" => throws = true,
+            _ if code.word(next) == b"default" => {
+                next = reader.statement(next);
+                break None;
+            }
+            b'[' | b']' | b'.' | b',' | b'<' | b'>' | b'@' => {}
+            b'(' => next = code.close(next),
+            _ if code.is_word(next) => {}
+            _ => return,
+        }
+        next += 1;
+        if next > close + 60 && code.mark(next - 1) != b')' {
+            return;
+        }
+    };
+    let from = beginning(reader, at);
+    reader.with_body(DefinitionKind::Function, "method", at, from, body, next);
+}
+
+pub(super) fn kotlin(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let word = code.word(at);
+    if at > 0
+        && matches!(code.mark(at - 1), b'.' | b':')
+        && !code.starts_line(at)
+        && word != b"object"
+    {
+        return;
+    }
+    match word {
+        b"fun" if code.word(at + 1) == b"interface" => {}
+        b"fun" => kotlin_fun(reader, at),
+        b"class" | b"interface" | b"object" | b"typealias" => kotlin_type(reader, at),
+        b"import" if code.starts_line(at) && reader.role() == BraceRole::Top => {
+            let mut end = at + 1;
+            while end + 1 < code.len() && !code.starts_line(end + 1) && code.mark(end + 1) != b';' {
+                end += 1;
+            }
+            reader.import(at, end);
+        }
+        _ => {}
+    }
+}
+
+fn kotlin_fun(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    // `fun <T> Receiver<T>.name(`
+    let (mut next, mut name, mut owner) = (code.skip_angles(at + 1), None, None);
+    for _ in 0..60 {
+        match code.mark(next) {
+            b'(' if name.is_some() => break,
+            b'<' => {
+                let behind = code.skip_angles(next);
+                if behind == next {
+                    return;
+                }
+                next = behind;
+                continue;
+            }
+            b'.' | b'?' | b'@' => {}
+            b'(' => {
+                next = code.skip(next);
+                continue;
+            }
+            _ if code.is_word(next) => owner = name.replace(next).or(owner),
+            _ => return,
+        }
+        next += 1;
+    }
+    let Some(name) = name.filter(|_| code.mark(next) == b'(') else {
+        return;
+    };
+    let close = code.close(next);
+    let from = beginning(reader, at);
+    // `: Type<T>`, then braces, `=`, or nothing.
+    let mut end = close;
+    let mut body = None;
+    let mut next = close + 1;
+    for _ in 0..MAX_LOOKAHEAD {
+        match code.mark(next) {
+            b'{' => {
+                body = Some(next);
+                break;
+            }
+            b'=' => {
+                end = code.expression(next + 1);
+                break;
+            }
+            b':' | b'.' | b'<' | b'>' | b'?' | b',' | b'-' | b'*' | b'&' | b'@' => {}
+            b'(' if code.mark(next - 1) != b')' => next = code.close(next),
+            _ if code.is_word(next)
+                && (!code.starts_line(next)
+                    || code.word(next) == b"where"
+                    || code.mark(next - 1) == b':') => {}
+            _ => break,
+        }
+        end = next;
+        next += 1;
+    }
+    reader.with_body(DefinitionKind::Function, "fun", name, from, body, end);
+    if let Some(owner) = owner {
+        reader.owned_by(owner);
+    }
+}
+
+fn kotlin_type(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let label = match code.word(at) {
+        b"class" if at > 0 && code.word(at - 1) == b"enum" => "enum",
+        b"class" => "class",
+        b"interface" => "interface",
+        b"typealias" => "typealias",
+        _ => "object",
+    };
+    let companion = at > 0 && code.word(at - 1) == b"companion";
+    let named = code.is_word(at + 1) && !(label == "object" && code.starts_line(at + 1));
+    let name = if named { at + 1 } else { at };
+    if !may_begin(reader, at) && label != "object" {
+        return;
+    }
+    let from = beginning(reader, at);
+    if label == "typealias" {
+        let end = code.expression(at + 1);
+        return reader.define(DefinitionKind::Type, label, name, (from, end));
+    }
+    // Parameters, what it inherits, and then perhaps braces; a new line that is none of it ends it.
+    let (mut next, mut end, mut body) = (name + 1, name, None);
+    for _ in 0..MAX_LOOKAHEAD {
+        let behind = code.skip_angles(next);
+        if behind > next {
+            (end, next) = (behind - 1, behind);
+            continue;
+        }
+        let inherits = matches!(code.mark(end), b':' | b',');
+        match code.mark(next) {
+            b'{' => {
+                body = Some(next);
+                break;
+            }
+            b'(' if !code.starts_line(next) || end == name => {}
+            b':' | b',' | b'.' | b'@' => {}
+            _ if code.is_word(next)
+                && (inherits
+                    || !code.starts_line(next)
+                    || matches!(
+                        code.word(next),
+                        b"constructor" | b"where" | b"internal" | b"private"
+                    ) && code.word(next + 1) != b"val") => {}
+            _ => break,
+        }
+        end = code.skip(next) - 1;
+        next = end + 1;
+    }
+    if named || companion {
+        reader.with_body(DefinitionKind::Type, label, name, from, body, end);
+        if !named && let Some(found) = reader.findings.found.last_mut() {
+            found.name = "Companion".to_owned();
+        }
+    } else if let Some(body) = body {
+        reader.set_role(body, BraceRole::Type);
+    }
+}
+
+pub(super) fn swift(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let word = code.word(at);
+    if word.is_empty() || at > 0 && matches!(code.mark(at - 1), b'.' | b'#') {
+        return;
+    }
+    let member = reader.role() == BraceRole::Type && may_begin(reader, at);
+    let label = match word {
+        b"func" => return swift_func(reader, at, at + 1),
+        b"init" | b"subscript" if member => return swift_func(reader, at, at),
+        b"deinit" if member && code.mark(at + 1) == b'{' => {
+            return reader.with_body(DefinitionKind::Function, "func", at, at, Some(at + 1), at);
+        }
+        b"import" if code.starts_line(at) => {
+            let mut end = at + 1;
+            while end + 1 < code.len() && !code.starts_line(end + 1) && code.mark(end + 1) != b';' {
+                end += 1;
+            }
+            return reader.import(at, end);
+        }
+        b"class" if matches!(code.word(at + 1), b"func" | b"var" | b"let" | b"subscript") => return,
+        b"class" => "class",
+        b"struct" => "struct",
+        b"enum" => "enum",
+        b"protocol" => "protocol",
+        b"actor" if code.is_word(at + 1) => "actor",
+        b"extension" => "extension",
+        _ => return,
+    };
+    if !code.is_word(at + 1) || code.mark(at.wrapping_sub(1)) == b':' {
+        return;
+    }
+    // `extension A.B` names B.
+    let mut name = at + 1;
+    while code.mark(name + 1) == b'.' && code.is_word(name + 2) {
+        name += 2;
+    }
+    let from = beginning(reader, at);
+    let kind = if label == "extension" {
+        DefinitionKind::Scope
+    } else {
+        DefinitionKind::Type
+    };
+    if let Ok(body) = reader.body(name + 1) {
+        reader.with_body(kind, label, name, from, Some(body), body);
+    }
+}
+
+/// `func name<T>(…) async throws -> Type {`; in a protocol it has no braces.
+fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
+    let code = reader.code;
+    let mut open = name + 1;
+    while matches!(code.mark(open), b'?' | b'!') || !code.is_word(name) && code.mark(open) != b'(' {
+        open += 1;
+        if open > name + 8 {
+            return;
+        }
+    }
+    let open = code.skip_angles(open);
+    if code.mark(open) != b'(' {
+        return;
+    }
+    let (mut end, mut next, mut body) = (code.close(open), code.close(open) + 1, None);
+    for _ in 0..MAX_LOOKAHEAD {
+        let goes_on = !code.starts_line(next)
+            || matches!(code.mark(next), b'-' | b'{')
+            || matches!(
+                code.word(next),
+                b"where" | b"throws" | b"async" | b"rethrows"
+            )
+            || code.mark(end) == b'>' && code.marks(end - 1, b"->")
+            || code.mark(end) == b',';
+        match code.mark(next) {
+            _ if !goes_on => break,
+            b'{' => {
+                body = Some(next);
+                break;
+            }
+            b'}' | b';' | b')' => break,
+            _ if next >= code.len() => break,
+            _ => end = code.skip(next) - 1,
+        }
+        next = end + 1;
+    }
+    let from = beginning(reader, at);
+    let label = "func";
+    reader.with_body(DefinitionKind::Function, label, name, from, body, end);
+    // An operator is more than one mark.
+    if !code.is_word(name)
+        && let Some(found) = reader.findings.found.last_mut()
+    {
+        found.name = code.phrase(name, open - 1);
+    }
+}

@@ -1,0 +1,369 @@
+//! JavaScript and TypeScript, with JSX.
+
+use super::brace_languages::{BraceReader, BraceRole};
+use super::language::Language::TypeScript;
+use super::lexer::Kind;
+use super::outline::DefinitionKind;
+use super::token_stream::MAX_LOOKAHEAD;
+
+/// Words before a member.
+const MODIFIERS: [&str; 12] = [
+    "abstract",
+    "accessor",
+    "async",
+    "declare",
+    "get",
+    "override",
+    "private",
+    "protected",
+    "public",
+    "readonly",
+    "set",
+    "static",
+];
+/// Words before a definition.
+const BEFORE: [&str; 8] = [
+    "abstract", "async", "const", "declare", "default", "export", "let", "var",
+];
+
+fn is_one(word: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|one| one.as_bytes() == word)
+}
+
+pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    if matches!(code.mark(at), b'=' | b':') {
+        return assigned(reader, at);
+    }
+    let word = code.word(at);
+    if word.is_empty()
+        || at > 0 && code.mark(at - 1) == b'.' && code.mark(at.wrapping_sub(2)) != b'.'
+    {
+        return;
+    }
+    let next_is_name = code.is_word(at + 1);
+    let label = match word {
+        b"function" => return function(reader, at),
+        b"class" if next_is_name || code.mark(at + 1) == b'{' => "class",
+        b"interface" if next_is_name => "interface",
+        b"enum" if next_is_name => "enum",
+        b"namespace" | b"module" if next_is_name || code.kind(at + 1) == Some(Kind::Text) => {
+            "namespace"
+        }
+        b"type" if next_is_name && matches!(code.mark(at + 2), b'=' | b'<') => "type",
+        b"import" => return import(reader, at),
+        b"export" if matches!(code.mark(at + 1), b'{' | b'*') => return reexport(reader, at),
+        b"require" if code.mark(at + 1) == b'(' && code.kind(at + 2) == Some(Kind::Text) => {
+            return reader.import(at, (at + 3).min(code.len() - 1));
+        }
+        _ => return method(reader, at),
+    };
+    let from = beginning(reader, at);
+    if label == "type" {
+        let mut end = code.skip_angles(at + 2);
+        if code.mark(end) != b'=' {
+            return;
+        }
+        end = reader.statement(end + 1).min(code.expression(end + 1));
+        return reader.define(DefinitionKind::Type, label, at + 1, (from, end));
+    }
+    let named = next_is_name && code.word(at + 1) != b"extends";
+    let (mut next, mut body) = (at + 1 + usize::from(named), None);
+    for _ in 0..MAX_LOOKAHEAD {
+        match code.mark(next) {
+            b'{' => {
+                body = Some(next);
+                break;
+            }
+            b'<' => next = code.skip_angles(next).max(next + 1),
+            b'.' | b',' | b'(' | b'[' | b'&' => next = code.skip(next),
+            _ if code.is_word(next) || code.kind(next) == Some(Kind::Text) => next += 1,
+            _ => break,
+        }
+    }
+    match body {
+        Some(body) if named => {
+            let kind = if label == "namespace" {
+                DefinitionKind::Scope
+            } else {
+                DefinitionKind::Type
+            };
+            // What is in an enum only looks like members.
+            reader.with_body(kind, label, at + 1, from, Some(body), body);
+            if label == "enum" {
+                reader.set_role(body, BraceRole::Block);
+            }
+        }
+        Some(body) if label == "class" => reader.set_role(body, BraceRole::Type),
+        Some(body) => reader.set_role(body, BraceRole::Top),
+        None => {}
+    }
+}
+
+fn beginning(reader: &BraceReader<'_>, at: usize) -> usize {
+    let mut from = at;
+    while from > 0 && is_one(reader.code.word(from - 1), &BEFORE) {
+        from -= 1;
+    }
+    from
+}
+
+fn function(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let name = at + 1 + usize::from(code.mark(at + 1) == b'*');
+    let open = match code.is_word(name) {
+        true => code.skip_angles(name + 1),
+        false => code.skip_angles(name),
+    };
+    if code.mark(open) != b'(' {
+        return;
+    }
+    let close = code.close(open);
+    let (body, end) = body(reader, close + 1);
+    if code.is_word(name) {
+        let from = beginning(reader, at);
+        reader.with_body(
+            DefinitionKind::Function,
+            "function",
+            name,
+            from,
+            body,
+            end.max(close),
+        );
+    } else if let Some(body) = body {
+        reader.set_role(body, BraceRole::Body);
+    }
+}
+
+/// The braces behind parameters and perhaps a type, or where it ends without.
+fn body(reader: &BraceReader<'_>, at: usize) -> (Option<usize>, usize) {
+    let code = reader.code;
+    match code.mark(at) {
+        b'{' => return (Some(at), at),
+        b':' => {}
+        _ => return (None, at - 1),
+    }
+    let mut next = at + 1;
+    for _ in 0..MAX_LOOKAHEAD {
+        match code.mark(next) {
+            // A type may begin with braces, or have them behind an operator.
+            b'{' => match code.mark(next - 1) {
+                b':' | b'|' | b'&' | b'<' | b',' => next = code.skip(next),
+                b'>' if code.mark(next - 2) == b'=' => next = code.skip(next),
+                _ => return (Some(next), next),
+            },
+            b';' | b')' | b'}' | b']' | b',' => return (None, next - 1),
+            b'=' if code.mark(next + 1) != b'>' => return (None, next - 1),
+            b'<' => next = code.skip_angles(next).max(next + 1),
+            _ if next >= code.len() => break,
+            _ if code.starts_line(next)
+                && !b"|&:.".contains(&code.mark(next))
+                && ends_type(reader, next - 1) =>
+            {
+                return (None, next - 1);
+            }
+            _ => next = code.skip(next),
+        }
+    }
+    (None, next.min(code.len() - 1))
+}
+
+fn ends_type(reader: &BraceReader<'_>, at: usize) -> bool {
+    let code = reader.code;
+    let goes_on = matches!(code.mark(at), b':' | b'|' | b'&' | b',' | b'<')
+        || code.mark(at) == b'>' && code.mark(at - 1) == b'=';
+    !goes_on
+}
+
+/// `name(…) {` in a class, an object or an interface.
+fn method(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let word = code.word(at);
+    let optional = usize::from(code.mark(at + 1) == b'?');
+    let open = match code.mark(at + 1 + optional) {
+        b'<' => code.skip_angles(at + 1 + optional),
+        _ => at + 1 + optional,
+    };
+    if code.mark(open) != b'(' || at == 0 {
+        return;
+    }
+    let in_type = reader.role() == BraceRole::Type;
+    if code.language.is_keyword(word) && !(in_type && code.starts_line(at)) {
+        return;
+    }
+    // `#name` is a private one.
+    let private = usize::from(code.mark(at - 1) == b'#' && at > 1);
+    let at_sign = at - private;
+    let before = at_sign - 1;
+    let modified = is_one(code.word(before), &MODIFIERS);
+    let begins = code.starts_line(at_sign)
+        || modified
+        || matches!(code.mark(before), b'{' | b'}' | b';' | b',' | b'*');
+    let close = code.close(open);
+    if !begins
+        || optional > 0 && !in_type
+        || matches!(code.mark(before), b'=' | b'+' | b'?' | b'|' | b'&')
+    {
+        return;
+    }
+    let after = close + 1;
+    let (body, end) = match code.mark(after) {
+        // A new line may begin a block; then this was a call.
+        b'{' if in_type || !code.starts_line(after) => (Some(after), after),
+        b':' if in_type
+            || code.language == TypeScript && !matches!(reader.role(), BraceRole::Body) =>
+        {
+            body(reader, after)
+        }
+        _ => (None, close),
+    };
+    let declared = in_type && code.language == TypeScript;
+    if body.is_none() && !declared || body.is_some_and(|body| reader.has_role(body)) {
+        return;
+    }
+    let from = match modified {
+        true => before,
+        false => at,
+    };
+    reader.with_body(DefinitionKind::Function, "method", at, from, body, end);
+}
+
+/// `name = (…) => …`, `name: function (…) {` and the like.
+fn assigned(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let property = code.mark(at) == b':';
+    if at == 0 || b"=!<>:?".contains(&code.mark(at + 1)) && code.mark(at + 1) != 0 {
+        return;
+    }
+    let mut value = at + 1;
+    if code.word(value) == b"async" {
+        value += 1;
+    }
+    let typed = code.language == TypeScript;
+    let to = if code.word(value) == b"function" {
+        let named = code.is_word(value + 1);
+        if named && property {
+            return;
+        }
+        let open = (value + 1..value + 4).find(|at| code.mark(*at) == b'(');
+        let Some(open) = open else { return };
+        match body(reader, code.close(open) + 1) {
+            (Some(body), _) => code.close(body),
+            _ => return,
+        }
+    } else {
+        let Some(arrow) = arrow(reader, value) else {
+            return;
+        };
+        let begin = arrow + 2;
+        match code.mark(begin) {
+            b'{' => {
+                reader.set_role(begin, BraceRole::Body);
+                code.close(begin)
+            }
+            _ if property && typed => return,
+            _ => code.expression(begin),
+        }
+    };
+    let Some((name, declared)) = target(reader, at) else {
+        return;
+    };
+    if property && (typed && declared || code.word(name - name.min(1)) == b"case") {
+        return;
+    }
+    let from = beginning(reader, name);
+    reader.define(DefinitionKind::Function, "function", name, (from, to));
+}
+
+/// What is assigned to: the word before `=` and perhaps a type; and whether `let` or the like is before it.
+fn target(reader: &BraceReader<'_>, at: usize) -> Option<(usize, bool)> {
+    let code = reader.code;
+    let is_declared =
+        |name: usize| name > 0 && is_one(code.word(name - 1), &["const", "let", "var"]);
+    let typed = || {
+        // `const name: Type = …`
+        let mut back = at;
+        for _ in 0..60 {
+            back = back.checked_sub(1)?;
+            if code.mark(back) == b':' && back > 0 && is_declared(back - 1) {
+                return Some((back - 1, true));
+            }
+            if code.starts_line(back) || matches!(code.mark(back), b';' | b'{') {
+                return None;
+            }
+        }
+        None
+    };
+    if code.mark(at) == b'='
+        && !is_declared(at - 1)
+        && let Some(found) = typed()
+    {
+        return Some(found);
+    }
+    if code.is_word(at - 1) && code.mark(at.wrapping_sub(2)) != b':' {
+        let default = matches!(code.mark(at.wrapping_sub(2)), b'(' | b',') && code.mark(at) == b'=';
+        return (!default).then(|| (at - 1, is_declared(at - 1)));
+    }
+    None
+}
+
+/// The `=>` behind parameters that begin at `at`.
+fn arrow(reader: &BraceReader<'_>, at: usize) -> Option<usize> {
+    let code = reader.code;
+    let open = code.skip_angles(at);
+    if code.is_word(open) && code.marks(open + 1, b"=>") {
+        return Some(open + 1);
+    }
+    if code.mark(open) != b'(' {
+        return None;
+    }
+    let mut next = code.close(open) + 1;
+    if code.marks(next, b"=>") {
+        return Some(next);
+    }
+    if code.mark(next) != b':' || code.language != TypeScript {
+        return None;
+    }
+    for _ in 0..60 {
+        next = code.skip(next);
+        match code.mark(next) {
+            b'=' if code.marks(next, b"=>") => return Some(next),
+            b';' | b'=' | b')' | b'}' => return None,
+            _ if next >= code.len() => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn import(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    if code.mark(at + 1) == b'.' || code.mark(at + 1) == b':' {
+        return;
+    }
+    if code.mark(at + 1) == b'(' {
+        if code.kind(at + 2) == Some(Kind::Text) {
+            reader.import(at, (at + 3).min(code.len() - 1));
+        }
+        return;
+    }
+    for next in at + 1..(at + MAX_LOOKAHEAD).min(code.len()) {
+        match code.kind(next) {
+            Some(Kind::Text) => return reader.import(at, next),
+            Some(Kind::Mark(b';' | b'(')) => return,
+            _ => {}
+        }
+    }
+}
+
+/// `export { … } from "…"` and `export * from "…"`.
+fn reexport(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let mut next = code.skip(at + 1);
+    if code.word(next) == b"as" {
+        next += 2;
+    }
+    if code.word(next) == b"from" && code.kind(next + 1) == Some(Kind::Text) {
+        reader.import(at, next + 1);
+    }
+}

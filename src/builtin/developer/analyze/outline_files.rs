@@ -1,0 +1,167 @@
+//! Reads many source files at once, with bounds on each and on the whole.
+
+use super::super::text_files;
+use super::language::Language;
+use super::outline::Outline;
+use super::source_walk::TimeLimit;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// The largest file that is read, in bytes.
+pub(super) const MAX_SOURCE: u64 = 2 << 20;
+/// How many calls are remembered of all files together.
+const MAX_CALLS: usize = 4_000_000;
+/// How many threads read at most.
+const MAX_THREADS: usize = 8;
+
+/// Why a file has no outline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Skipped {
+    TooLarge,
+    Binary,
+    Unreadable,
+    OutOfTime,
+}
+
+/// Outlines in the order of the files.
+#[derive(Debug)]
+pub(super) struct Outlines {
+    pub(super) files: Vec<Result<Outline, Skipped>>,
+    /// Whether there were too many calls to remember all.
+    pub(super) calls_truncated: bool,
+}
+
+/// The text of a source file.
+pub(super) fn source(path: &Path) -> Result<Vec<u8>, Skipped> {
+    let file = text_files::open(path).map_err(|_| Skipped::Unreadable)?;
+    let metadata = file.metadata().map_err(|_| Skipped::Unreadable)?;
+    if !metadata.is_file() {
+        return Err(Skipped::Unreadable);
+    }
+    let mut text = Vec::new();
+    let read = file.take(MAX_SOURCE + 1).read_to_end(&mut text);
+    read.map_err(|_| Skipped::Unreadable)?;
+    if text.len() as u64 > MAX_SOURCE {
+        return Err(Skipped::TooLarge);
+    }
+    match text.iter().take(8_000).any(|b| *b == 0) {
+        true => Err(Skipped::Binary),
+        false => Ok(text),
+    }
+}
+
+/// The outline of one file.
+pub(super) fn outline(path: &Path, calls: bool) -> Result<Outline, Skipped> {
+    let text = source(path)?;
+    let language = Language::of(path, &text).ok_or(Skipped::Unreadable)?;
+    Ok(Outline::of(&text, language, calls))
+}
+
+/// Reads them all, on as many threads as there are cores.
+///
+/// # Errors
+/// When a thread fails.
+pub(super) fn outline_all(
+    paths: &[PathBuf],
+    calls: bool,
+    limit: &TimeLimit<'_>,
+) -> Result<Outlines, String> {
+    let (next, remembered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = paths.get(at) else {
+                return done;
+            };
+            if limit.is_over() {
+                return done;
+            }
+            let wanted = calls && remembered.load(Ordering::Relaxed) < MAX_CALLS;
+            let outline = outline(path, wanted);
+            if let Ok(outline) = &outline {
+                remembered.fetch_add(outline.calls.len(), Ordering::Relaxed);
+            }
+            done.push((at, outline));
+        }
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let helpers = cores.min(MAX_THREADS).min(paths.len() / 16 + 1) - 1;
+    let mut outlines: Vec<_> = paths.iter().map(|_| Err(Skipped::OutOfTime)).collect();
+    let done = thread::scope(|scope| {
+        let spawn = |_| {
+            let named = thread::Builder::new().name("analyze".to_owned());
+            named.spawn_scoped(scope, work).ok()
+        };
+        let threads: Vec<_> = (0..helpers).filter_map(spawn).collect();
+        let mut done = vec![Ok(work())];
+        done.extend(threads.into_iter().map(|thread| thread.join()));
+        done
+    });
+    for part in done {
+        let part = part.map_err(|_| "a thread that read files has failed; try a smaller part")?;
+        for (at, outline) in part {
+            outlines[at] = outline;
+        }
+    }
+    Ok(Outlines {
+        files: outlines,
+        calls_truncated: remembered.into_inner() >= MAX_CALLS,
+    })
+}
+
+impl Outlines {
+    /// What was left out, as notes; none if nothing was.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let count = |why| {
+            let skipped =
+                |outline: &&Result<Outline, Skipped>| outline.as_ref().err() == Some(&why);
+            self.files.iter().filter(skipped).count()
+        };
+        let mut notes = Vec::new();
+        for (why, text) in [
+            (
+                Skipped::TooLarge,
+                "are too large (more than 2 MiB) and were not read",
+            ),
+            (Skipped::Binary, "are no text"),
+            (Skipped::Unreadable, "cannot be read"),
+            (
+                Skipped::OutOfTime,
+                "were not reached in time; name a smaller part",
+            ),
+        ] {
+            match count(why) {
+                0 => {}
+                n => notes.push(format!("{n} of the files {text}")),
+            }
+        }
+        if self.calls_truncated {
+            notes.push(
+                "There are too many calls to see all of them; name a smaller part".to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::cancel::Cancel;
+    use std::time::Duration;
+
+    #[test]
+    fn what_is_not_reached_in_time_is_counted() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(file!());
+        let (files, cancel) = (vec![here; 64], Cancel::new());
+        let late = outline_all(&files, false, &TimeLimit::after(Duration::ZERO, &cancel)).unwrap();
+        let note = "64 of the files were not reached in time; name a smaller part";
+        assert_eq!(late.notes(), [note]);
+        let day = Duration::from_secs(86_400);
+        let whole = outline_all(&files, false, &TimeLimit::after(day, &cancel)).unwrap();
+        assert!(whole.notes().is_empty());
+    }
+}

@@ -1,0 +1,195 @@
+//! Finds the source files of a directory: not what git ignores, not what is hidden, not what
+//! `.gooseignore` keeps, and nothing by a symbolic link.
+//!
+//! `.gitignore` files come with a repository, so anybody may have written them. They are read here, with
+//! bounds, and given to the matcher line by line; a walk of the `ignore` crate would read them whole and
+//! follow a `.git` that names another folder.
+
+use super::super::gooseignore::{self, IgnoreRules};
+use super::super::text_files;
+use super::language::Language;
+use crate::sys::cancel::Cancel;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many source files are looked at.
+const MAX_FILES: usize = 50_000;
+/// How many names of files and folders are looked at.
+const MAX_NAMES: usize = 1_000_000;
+/// How large an ignore file may be, in bytes, and how many lines of which length count.
+const MAX_RULES: u64 = 64 << 10;
+const MAX_PATTERNS: usize = 2_000;
+const MAX_LINE: usize = 1_000;
+
+/// When work has to end.
+pub(super) struct TimeLimit<'a> {
+    pub(super) cancel: &'a Cancel,
+    pub(super) deadline: Instant,
+}
+
+impl<'a> TimeLimit<'a> {
+    pub(super) fn after(time: Duration, cancel: &'a Cancel) -> Self {
+        TimeLimit {
+            cancel,
+            deadline: Instant::now() + time,
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || Instant::now() >= self.deadline
+    }
+}
+
+/// What a walk finds, folder by folder, the files of each before the folders in it, by name.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    /// Source files.
+    pub(super) files: Vec<PathBuf>,
+    /// Folders that lie too deep.
+    pub(super) too_deep: Vec<PathBuf>,
+    /// Whether it ended before it had seen everything.
+    pub(super) cut: bool,
+}
+
+/// The patterns of a folder, and those of the folders above it.
+struct Rules {
+    matcher: Gitignore,
+    above: Option<Arc<Rules>>,
+}
+
+type Above = Option<Arc<Rules>>;
+
+/// Walks through `root`, which is absolute; `max_depth` 1 is what is directly in it.
+pub(super) fn walk(
+    root: &Path,
+    ignore_rules: &IgnoreRules,
+    max_depth: usize,
+    limit: &TimeLimit<'_>,
+) -> Walk {
+    let mut walk = Walk::default();
+    let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let mut names = 0;
+    let mut coming = vec![(root.to_owned(), 1, above(&real))];
+    while let Some((folder, depth, above)) = coming.pop() {
+        // Patterns speak of real places; below the root no link is followed.
+        let place = match folder.strip_prefix(root) {
+            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+            _ => real.clone(),
+        };
+        let rules = rules(&place, &place.join(".gitignore"), above);
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        for entry in entries.flatten() {
+            names += 1;
+            if names > MAX_NAMES || names % 1_000 == 0 && limit.is_over() {
+                walk.cut = true;
+                break;
+            }
+            let name = entry.file_name();
+            let hidden = name.as_encoded_bytes().starts_with(b".");
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let path = folder.join(&name);
+            let source = kind.is_file() && Language::by_name(&path).is_some();
+            if hidden || !source && !kind.is_dir() {
+                continue;
+            }
+            let place = place.join(&name);
+            let kept = !ignore_rules.allows_entry(&path, kind.is_dir())
+                || place != path && !ignore_rules.allows_entry(&place, kind.is_dir());
+            if kept || ignored(rules.as_ref(), &place, kind.is_dir()) {
+                continue;
+            }
+            match kind.is_dir() {
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+        files.sort();
+        folders.sort();
+        let room = MAX_FILES - walk.files.len();
+        walk.cut |= files.len() > room;
+        walk.files.extend(files.into_iter().take(room));
+        if depth >= max_depth {
+            walk.too_deep.extend(folders);
+        } else {
+            let next = folders.into_iter().rev();
+            coming.extend(next.map(|folder| (folder, depth + 1, rules.clone())));
+        }
+        if walk.cut || limit.is_over() {
+            walk.cut |= !coming.is_empty();
+            break;
+        }
+    }
+    walk
+}
+
+/// The patterns of the repository around a folder, from its top down to above this folder.
+fn above(real: &Path) -> Above {
+    let top = real.ancestors().find(|dir| dir.join(".git").exists())?;
+    let mut rules = rules(top, &top.join(".git/info/exclude"), None);
+    let mut folders: Vec<&Path> = real
+        .ancestors()
+        .skip(1)
+        .take_while(|dir| dir.starts_with(top))
+        .collect();
+    folders.reverse();
+    for folder in folders {
+        rules = self::rules(folder, &folder.join(".gitignore"), rules);
+    }
+    rules
+}
+
+/// The patterns in `file` for what is in `folder`. A line that cannot be understood counts for nothing, as
+/// with git.
+fn rules(folder: &Path, file: &Path, above: Above) -> Above {
+    let Some(text) = content(file) else {
+        return above;
+    };
+    let mut builder = GitignoreBuilder::new(folder);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    for line in text.lines().take(MAX_PATTERNS) {
+        if line.len() <= MAX_LINE {
+            let _ = builder.add_line(None, &gooseignore::escape_braces(line));
+        }
+    }
+    match builder.build() {
+        Ok(matcher) => Some(Arc::new(Rules { matcher, above })),
+        Err(_) => above,
+    }
+}
+
+fn content(file: &Path) -> Option<String> {
+    // Only what is there by its own name: a link may lead anywhere.
+    if !fs::symlink_metadata(file).ok()?.is_file() {
+        return None;
+    }
+    let opened = text_files::open(file).ok()?;
+    let mut bytes = Vec::new();
+    opened.take(MAX_RULES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What the nearest pattern says.
+fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool) -> bool {
+    let mut rules = rules;
+    while let Some(here) = rules {
+        if let Ok(relative) = path.strip_prefix(here.matcher.path()) {
+            match here.matcher.matched(relative, is_dir) {
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+                Match::None => {}
+            }
+        }
+        rules = here.above.as_ref();
+    }
+    false
+}

@@ -1,0 +1,214 @@
+//! Where a symbol is defined and who calls it, by its name: types are not worked out, so functions of the
+//! same name are taken together.
+
+use super::file_report::{length, title};
+use super::outline::{Call, Definition, Name, Outline};
+use super::outline_files::Outlines;
+use super::source_walk::Walk;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt::Write;
+use std::path::Path;
+
+/// How many calls of each level are printable_path.
+const MAX_SHOWN: usize = 500;
+/// How many of the functions that it calls itself.
+const MAX_CALLEES: usize = 100;
+/// How many names are followed.
+const MAX_NAMES: usize = 5_000;
+
+/// The files with what is in them.
+struct Files<'a> {
+    root: &'a Path,
+    walk: &'a Walk,
+    outlines: &'a Outlines,
+}
+
+impl<'a> Files<'a> {
+    fn outlines(&self) -> impl Iterator<Item = (usize, &'a Outline)> {
+        let outlines = self.outlines.files.iter().enumerate();
+        outlines.filter_map(|(n, outline)| Some((n, outline.as_ref().ok()?)))
+    }
+
+    fn place(&self, file: usize, line: u32) -> String {
+        let path = &self.walk.files[file];
+        let path = path.strip_prefix(self.root).unwrap_or(path);
+        let path = match path.as_os_str().is_empty() {
+            true => self.root,
+            false => path,
+        };
+        format!("{}:{line}", super::printable_path(path))
+    }
+}
+
+/// `Type::name` or `Type.name`, taken apart.
+fn parts(focus: &str) -> (Option<&str>, &str) {
+    let cut = focus
+        .rfind(['.', ':', '#'])
+        .filter(|at| at + 1 < focus.len());
+    let Some(at) = cut else {
+        return (None, focus);
+    };
+    let owner = focus[..at].trim_end_matches([':', '.', '#']);
+    let owner = owner
+        .rsplit(['.', ':', '#'])
+        .next()
+        .filter(|owner| !owner.is_empty());
+    (owner, &focus[at + 1..])
+}
+
+pub(super) fn render(
+    root: &Path,
+    walk: &Walk,
+    outlines: &Outlines,
+    focus: &str,
+    follow_depth: usize,
+) -> String {
+    let files = Files {
+        root,
+        walk,
+        outlines,
+    };
+    let (owner, name) = parts(focus);
+    let defined = definitions(&files, owner, name);
+    let mut text = format!("`{focus}` in {}\n", root.display());
+    let _ = writeln!(text, "\nDefinitions ({}):", defined.len());
+    for (file, _, definition) in &defined {
+        let place = files.place(*file, definition.line);
+        let _ = writeln!(
+            text,
+            "  {place} {} ({})",
+            title(definition),
+            length(definition)
+        );
+    }
+    if defined.is_empty() {
+        text.push_str("  none here; letter case counts\n");
+    }
+    if follow_depth == 0 {
+        return text;
+    }
+    let mut wanted = BTreeMap::from([(Name::of(name.as_bytes()), name.to_owned())]);
+    let mut seen: HashSet<Name> = wanted.keys().copied().collect();
+    for level in 1..=follow_depth {
+        let callers = callers(&files, &wanted);
+        let heading = match level {
+            1 => "Calls of it".to_owned(),
+            2 => "Calls of these callers".to_owned(),
+            n => format!("Calls of these callers, level {n}"),
+        };
+        if callers.is_empty() && level > 1 {
+            break;
+        }
+        let _ = writeln!(text, "\n{heading} ({}):", callers.len());
+        let mut next = BTreeMap::new();
+        for (n, (file, call, outline)) in callers.iter().enumerate() {
+            let within = call
+                .within
+                .and_then(|at| outline.definitions.get(at as usize));
+            if let Some(within) = within {
+                let name = Name::of(within.name.as_bytes());
+                if seen.len() < MAX_NAMES && seen.insert(name) {
+                    next.insert(name, within.name.clone());
+                }
+            }
+            if n < MAX_SHOWN {
+                let place = files.place(*file, call.line);
+                let within = within.map_or("outside of functions".to_owned(), |d| {
+                    format!("in {}", title(d))
+                });
+                let called = match level {
+                    1 => String::new(),
+                    _ => format!(
+                        ", calls {}",
+                        wanted.get(&call.name).map_or("", String::as_str)
+                    ),
+                };
+                let _ = writeln!(text, "  {place} {within}{called}");
+            }
+        }
+        if callers.len() > MAX_SHOWN {
+            let _ = writeln!(text, "  … and {} more", callers.len() - MAX_SHOWN);
+        }
+        if callers.is_empty() {
+            text.push_str("  none here\n");
+        }
+        wanted = next;
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    callees(&files, &defined, &mut text);
+    text
+}
+
+type Defined<'a> = (usize, usize, &'a Definition);
+
+/// The definitions of a name; only those that belong to `owner`, if any do.
+fn definitions<'a>(files: &Files<'a>, owner: Option<&str>, name: &str) -> Vec<Defined<'a>> {
+    let all = files.outlines().flat_map(|(file, outline)| {
+        let definitions = outline.definitions.iter().enumerate();
+        definitions.map(move |(n, definition)| (file, n, definition))
+    });
+    let mut found: Vec<Defined<'_>> = all.filter(|(_, _, d)| d.name == name).collect();
+    let owned = |(_, _, d): &Defined<'_>| owner.is_some() && d.owner.as_deref() == owner;
+    if found.iter().any(owned) {
+        found.retain(owned);
+    }
+    found
+}
+
+/// All calls of these names.
+fn callers<'a>(
+    files: &Files<'a>,
+    wanted: &BTreeMap<Name, String>,
+) -> Vec<(usize, &'a Call, &'a Outline)> {
+    let all = files
+        .outlines()
+        .flat_map(|(file, outline)| outline.calls.iter().map(move |call| (file, call, outline)));
+    all.filter(|(_, call, _)| wanted.contains_key(&call.name))
+        .collect()
+}
+
+/// Those of the functions here that the definitions call.
+fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
+    let mut called = BTreeSet::new();
+    for (file, n, _) in defined {
+        if let Ok(outline) = &files.outlines.files[*file] {
+            let of = |call: &&Call| call.within == Some(*n as u32);
+            called.extend(outline.calls.iter().filter(of).map(|call| call.name));
+        }
+    }
+    if called.is_empty() {
+        return;
+    }
+    let mut places: HashMap<Name, (String, Vec<String>)> = HashMap::new();
+    for (file, outline) in files.outlines() {
+        for definition in &outline.definitions {
+            let name = Name::of(definition.name.as_bytes());
+            if called.contains(&name) {
+                let (_, places) = places
+                    .entry(name)
+                    .or_insert_with(|| (definition.name.clone(), Vec::new()));
+                places.push(files.place(file, definition.line));
+            }
+        }
+    }
+    let mut places: Vec<(String, Vec<String>)> = places.into_values().collect();
+    places.sort();
+    let _ = writeln!(
+        text,
+        "\nWhat it calls of what is defined here ({}):",
+        places.len()
+    );
+    for (name, at) in places.iter().take(MAX_CALLEES) {
+        let more = match at.len().saturating_sub(3) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let first: Vec<&str> = at.iter().take(3).map(String::as_str).collect();
+        let _ = writeln!(text, "  {name} {}{more}", first.join(", "));
+    }
+    if places.len() > MAX_CALLEES {
+        let _ = writeln!(text, "  … and {} more", places.len() - MAX_CALLEES);
+    }
+}

@@ -1,0 +1,293 @@
+//! The tokens of a text with what the recognizers ask about them: words, brackets, lines.
+
+use super::language::Language;
+use super::lexer::{self, Kind, Token};
+
+/// How far ahead the parts of a definition are looked for, in tokens; what is in brackets counts as one.
+pub(super) const MAX_LOOKAHEAD: usize = 300;
+
+/// A text as tokens.
+pub(super) struct TokenStream<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) tokens: Vec<Token>,
+    pub(super) language: Language,
+    /// For each opening bracket the one that closes it.
+    pairs: Vec<u32>,
+    /// Where lines begin.
+    lines: Vec<u32>,
+}
+
+impl<'a> TokenStream<'a> {
+    pub(super) fn new(text: &'a [u8], language: Language) -> Self {
+        let mut tokens = lexer::tokenize(text, language);
+        if language.has_preprocessor() {
+            tokens = without_extra_branches(text, tokens);
+        }
+        let pairs = pairs(&tokens);
+        let ends = text.iter().enumerate().filter(|(_, b)| **b == b'\n');
+        let lines = std::iter::once(0)
+            .chain(ends.map(|(at, _)| at as u32 + 1))
+            .collect();
+        TokenStream {
+            text,
+            tokens,
+            language,
+            pairs,
+            lines,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// The bytes of a token; none behind the last one.
+    pub(super) fn bytes(&self, at: usize) -> &'a [u8] {
+        let token = self.tokens.get(at);
+        token.map_or(b"", |t| &self.text[t.start as usize..t.end as usize])
+    }
+
+    /// The word at `at`, empty if there is something else.
+    pub(super) fn word(&self, at: usize) -> &'a [u8] {
+        match self.kind(at) {
+            Some(Kind::Word) => self.bytes(at),
+            _ => b"",
+        }
+    }
+
+    pub(super) fn kind(&self, at: usize) -> Option<Kind> {
+        self.tokens.get(at).map(|t| t.kind)
+    }
+
+    pub(super) fn is_word(&self, at: usize) -> bool {
+        self.kind(at) == Some(Kind::Word)
+    }
+
+    /// The mark at `at`, 0 if there is something else.
+    pub(super) fn mark(&self, at: usize) -> u8 {
+        match self.kind(at) {
+            Some(Kind::Mark(mark)) => mark,
+            _ => 0,
+        }
+    }
+
+    /// Whether the marks from `at` are these, with nothing between them.
+    pub(super) fn marks(&self, at: usize, marks: &[u8]) -> bool {
+        marks.iter().enumerate().all(|(n, mark)| {
+            self.mark(at + n) == *mark
+                && (n == 0 || self.tokens[at + n].start == self.tokens[at + n - 1].end)
+        })
+    }
+
+    pub(super) fn starts_line(&self, at: usize) -> bool {
+        self.tokens.get(at).is_none_or(|t| t.first)
+    }
+
+    /// The bracket that closes this one; the last token if none does.
+    pub(super) fn close(&self, at: usize) -> usize {
+        self.pairs.get(at).map_or(at, |pair| *pair as usize)
+    }
+
+    /// Behind this token, or behind what it opens.
+    pub(super) fn skip(&self, at: usize) -> usize {
+        match self.mark(at) {
+            b'(' | b'[' | b'{' => self.close(at).max(at) + 1,
+            _ => at + 1,
+        }
+    }
+
+    /// Behind `<…>` if it begins at `at` and looks like arguments of a type, else `at`.
+    pub(super) fn skip_angles(&self, at: usize) -> usize {
+        if self.mark(at) != b'<' {
+            return at;
+        }
+        let (mut depth, mut next) = (0_usize, at);
+        for _ in 0..MAX_LOOKAHEAD {
+            match self.mark(next) {
+                b'<' => depth += 1,
+                b'>' if next > 0 && matches!(self.mark(next - 1), b'-' | b'=') => {}
+                b'>' => {
+                    depth -= 1;
+                    if depth == 0 {
+                        return next + 1;
+                    }
+                }
+                b';' | b')' | b']' | b'}' => return at,
+                _ if next >= self.len() => return at,
+                _ => {}
+            }
+            next = self.skip(next);
+        }
+        at
+    }
+
+    /// The line of a token's beginning, from 1.
+    pub(super) fn line(&self, at: usize) -> u32 {
+        let token = self.tokens.get(at).or(self.tokens.last());
+        self.line_of(token.map_or(0, |t| t.start))
+    }
+
+    /// The line of a token's end.
+    pub(super) fn end_line(&self, at: usize) -> u32 {
+        let token = self.tokens.get(at).or(self.tokens.last());
+        self.line_of(token.map_or(0, |t| t.end.saturating_sub(1).max(t.start)))
+    }
+
+    fn line_of(&self, offset: u32) -> u32 {
+        self.lines.partition_point(|line| *line <= offset) as u32
+    }
+
+    /// How far a token stands from the beginning of its line, a tab being eight.
+    pub(super) fn indent(&self, at: usize) -> usize {
+        let start = self.tokens[at].start as usize;
+        let line = self.lines[self.line(at) as usize - 1] as usize;
+        let blanks = self.text[line..start]
+            .iter()
+            .take_while(|b| b.is_ascii_whitespace());
+        blanks.fold(0, |column, b| match b {
+            b'\t' => column / 8 * 8 + 8,
+            _ => column + 1,
+        })
+    }
+
+    /// How many lines there are.
+    pub(super) fn line_count(&self) -> usize {
+        let unfinished = self.text.last().is_some_and(|b| *b != b'\n');
+        self.lines.len() - 1 + usize::from(unfinished)
+    }
+
+    /// The text from one token to another on one line, cut where it gets long.
+    pub(super) fn phrase(&self, from: usize, to: usize) -> String {
+        const LONG: usize = 160;
+        let start = self.tokens[from].start as usize;
+        let end = self.tokens[to.min(self.len() - 1)].end as usize;
+        let text = &self.text[start..end.min(start + 2 * LONG).max(start)];
+        let text = String::from_utf8_lossy(text);
+        let mut phrase = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = phrase.char_indices().nth(LONG) {
+            phrase.truncate(cut);
+            phrase.push('…');
+        }
+        phrase
+    }
+
+    /// The last token of an expression that begins at `at`: it ends at `;`, `,`, a closing bracket, or a
+    /// line that does not go on with an operator.
+    pub(super) fn expression(&self, at: usize) -> usize {
+        let mut next = at;
+        for _ in 0..MAX_LOOKAHEAD {
+            let after = self.skip(next);
+            let ends = match self.mark(after) {
+                b';' | b',' | b')' | b']' | b'}' => true,
+                mark if self.starts_line(after) => {
+                    let before = self.mark(after - 1);
+                    let goes_on = b".?:&|+-*/=<>".contains(&mark) && mark != 0
+                        || b".?:&|+-*/=<".contains(&before) && before != 0;
+                    !goes_on
+                }
+                _ => false,
+            };
+            if ends || after >= self.len() {
+                return (after - 1).min(self.len().saturating_sub(1));
+            }
+            next = after;
+        }
+        next
+    }
+}
+
+/// For each opening bracket the one that closes it. Braces are believed first: what is open inside when one
+/// closes ends with it, and a `)` too many closes nothing.
+fn pairs(tokens: &[Token]) -> Vec<u32> {
+    let last = tokens.len().saturating_sub(1) as u32;
+    let mut pairs = vec![0; tokens.len()];
+    let (mut open, mut braces): (Vec<(u32, u8)>, usize) = (Vec::new(), 0);
+    for (at, token) in tokens.iter().enumerate() {
+        let Kind::Mark(mark) = token.kind else {
+            continue;
+        };
+        let opener = match mark {
+            b'(' | b'[' | b'{' => {
+                braces += usize::from(mark == b'{');
+                open.push((at as u32, mark));
+                continue;
+            }
+            b')' => b'(',
+            b']' => b'[',
+            b'}' if braces > 0 => b'{',
+            _ => continue,
+        };
+        while let Some(&(start, found)) = open.last() {
+            if found == b'{' && opener != b'{' {
+                break;
+            }
+            open.pop();
+            pairs[start as usize] = at as u32;
+            if found == opener {
+                braces -= usize::from(found == b'{');
+                break;
+            }
+        }
+    }
+    for (start, _) in open {
+        pairs[start as usize] = last;
+    }
+    pairs
+}
+
+/// Without the branches of `#if` that would count braces twice: those after the first one if that one opens
+/// or closes more than it should, and what is under `#if 0`.
+fn without_extra_branches(text: &[u8], tokens: Vec<Token>) -> Vec<Token> {
+    struct Branch {
+        /// How many braces are open since it began.
+        balance: i64,
+        /// Whether one before was out of balance, so that the others are left out.
+        decided: bool,
+        /// Whether this one is left out.
+        out: bool,
+    }
+    let mut open: Vec<Branch> = Vec::new();
+    let (mut kept, mut left_out) = (Vec::with_capacity(tokens.len()), 0_usize);
+    for token in tokens {
+        if token.kind == Kind::Directive {
+            let line = &text[token.start as usize + 1..token.end as usize];
+            let line = line.trim_ascii_start();
+            let name = line.iter().take_while(|b| b.is_ascii_alphabetic()).count();
+            let (name, rest) = line.split_at(name);
+            match name {
+                b"if" | b"ifdef" | b"ifndef" => {
+                    let out = name == b"if" && rest.trim_ascii() == b"0";
+                    left_out += usize::from(out);
+                    open.push(Branch {
+                        balance: 0,
+                        decided: false,
+                        out,
+                    });
+                }
+                b"else" | b"elif" => {
+                    if let Some(branch) = open.last_mut() {
+                        left_out -= usize::from(branch.out);
+                        branch.decided |= branch.balance != 0;
+                        branch.out = branch.decided;
+                        left_out += usize::from(branch.out);
+                        branch.balance = 0;
+                    }
+                }
+                b"endif" => {
+                    if let Some(branch) = open.pop() {
+                        left_out -= usize::from(branch.out);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if left_out > 0 {
+            continue;
+        }
+        if let (Kind::Mark(mark @ (b'{' | b'}')), Some(branch)) = (token.kind, open.last_mut()) {
+            branch.balance += if mark == b'{' { 1 } else { -1 };
+        }
+        kept.push(token);
+    }
+    kept
+}

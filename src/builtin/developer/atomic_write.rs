@@ -1,0 +1,243 @@
+//! Writes files so that nothing is lost. A file whose place a new one takes has its old content or its new one,
+//! whatever fails. One that is written in place ([`atomic_write`] says which) is restored if that fails; a process that
+//! is killed meanwhile leaves a mixture, and beside it, unannounced, a copy of what the file held: `.NAME.HEX` in
+//! the same folder, or in the one for temporary_path files where no file can be made there.
+
+use super::text_files;
+use super::undo_history::{Edit, History};
+use crate::sys;
+use std::env;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes the file what it should be: this text, or absent. One that was not there gets the mode. The edit is
+/// kept before that, so that it can be undone whatever fails.
+///
+/// # Errors
+/// When that cannot be done.
+pub(super) fn apply(
+    history: &mut History,
+    real: &Path,
+    edit: Edit,
+    text: Option<&str>,
+    mode: Option<&Permissions>,
+) -> Result<(), String> {
+    apply_uncommitted(history, real, edit, text, mode)?;
+    history.commit(real);
+    Ok(())
+}
+
+/// The same, as one edit of several: [`History::commit`] has to be told when all are made.
+///
+/// # Errors
+/// When that cannot be done.
+pub(super) fn apply_uncommitted(
+    history: &mut History,
+    real: &Path,
+    edit: Edit,
+    text: Option<&str>,
+    mode: Option<&Permissions>,
+) -> Result<(), String> {
+    history.begin(real, edit);
+    write_or_remove(real, text, mode)
+        .inspect_err(|_| history.revert_failed(real, text_files::current_state(real)))
+}
+
+/// Makes the file what it was before its last edit, and forgets that.
+///
+/// # Errors
+/// When that cannot be done; the edit is kept then.
+pub(super) fn undo(history: &mut History, real: &Path) -> Result<(), String> {
+    if let Some(edit) = history.last(real) {
+        let is_there = fs::symlink_metadata(real).is_ok();
+        if is_there || edit.before.is_some() {
+            write_or_remove(real, edit.before.as_deref(), edit.mode.as_ref())?;
+        }
+        history.forget_last(real);
+    }
+    Ok(())
+}
+
+fn write_or_remove(
+    real: &Path,
+    text: Option<&str>,
+    mode: Option<&Permissions>,
+) -> Result<(), String> {
+    let Some(text) = text else {
+        return fs::remove_file(real)
+            .map_err(|error| format!("{} cannot be removed: {error}", real.display()));
+    };
+    let is_there = real.exists();
+    write(real, text)?;
+    match mode.filter(|_| !is_there) {
+        Some(mode) => fs::set_permissions(real, mode.clone())
+            .map_err(|error| format!("{} cannot get its mode: {error}", real.display())),
+        None => Ok(()),
+    }
+}
+
+/// Puts `content` in the place of what the file has, all or nothing; keeps mode and owner, and makes
+/// folders that are missing. `real` comes from [`target`](super::text_files::write_target).
+///
+/// A new file takes the old one's place. Three kinds of files are written in place, with a copy of what
+/// they hold as long as that takes: those with several names, those whose owner a new file could not
+/// have, and those in a folder where no file can be made.
+///
+/// # Errors
+/// When that cannot be done. The file is as it was, unless the error says where its copy is.
+pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
+    let failed = |error| failed(real, &error);
+    let folder = real.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let before = fs::metadata(real).ok();
+    if before.is_some() {
+        // A new file in its place would get around its mode.
+        match open(real, OpenOptions::new().write(true)) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+    }
+    let has_names = |before: &Metadata| sys::fs::links(before) > 1;
+    if before.as_ref().is_some_and(has_names) {
+        return write_in_place(real, folder, content.as_bytes());
+    }
+    match replace(real, folder, content.as_bytes(), before.as_ref()) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && before.is_some() => {
+            write_in_place(real, folder, content.as_bytes())
+        }
+        done => done.map_err(failed),
+    }
+}
+
+fn failed(real: &Path, error: &io::Error) -> String {
+    format!("{} cannot be written: {error}", real.display())
+}
+
+fn open(real: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    sys::fs::open_without_blocking(options).open(real)
+}
+
+fn replace(
+    real: &Path,
+    folder: &Path,
+    content: &[u8],
+    before: Option<&Metadata>,
+) -> io::Result<()> {
+    let temporary_path = temporary_path(real, folder)?;
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary_path)?;
+        if let Some(before) = before {
+            if !sys::fs::copy_owner(&file, before) {
+                return Err(io::ErrorKind::PermissionDenied.into());
+            }
+            file.set_permissions(before.permissions())?;
+        }
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&temporary_path, real)
+    })();
+    written.inspect_err(|_| drop(fs::remove_file(&temporary_path)))
+}
+
+/// A name that no file has.
+fn temporary_path(real: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let name: String = name.chars().take(60).collect();
+    Ok(folder.join(format!(".{name}.{}", sys::random_hex(6)?)))
+}
+
+fn write_in_place(real: &Path, folder: &Path, content: &[u8]) -> Result<(), String> {
+    let failed = |error| failed(real, &error);
+    let mut file = open(real, OpenOptions::new().read(true).write(true)).map_err(failed)?;
+    let copy = Backup::of(&mut file, real, folder).map_err(|error| {
+        let path = real.display();
+        format!("{path} cannot be written, because no copy of it can be made first: {error}")
+    })?;
+    let Err(error) = overwrite_contents(&mut file, content, copy.len) else {
+        return Ok(());
+    };
+    match copy.restore(&mut file) {
+        Ok(()) => Err(failed(error)),
+        Err(again) => Err(format!(
+            "{} was not written completely ({error}) and cannot be restored ({again}); what it held is in {}",
+            real.display(),
+            copy.keep().display()
+        )),
+    }
+}
+
+/// Writes `content` over `len` bytes. What makes the file longer comes first: if there is no room for that,
+/// the rest of the file is untouched.
+fn overwrite_contents(file: &mut File, content: &[u8], len: u64) -> io::Result<()> {
+    let shared = usize::try_from(len).map_or(content.len(), |len| len.min(content.len()));
+    let (beginning, rest) = content.split_at(shared);
+    if !rest.is_empty() {
+        file.seek(io::SeekFrom::Start(shared as u64))?;
+        file.write_all(rest)?;
+        file.sync_data()?;
+    }
+    file.rewind()?;
+    file.write_all(beginning)?;
+    file.set_len(content.len() as u64)?;
+    file.sync_all()
+}
+
+/// What a file held, as long as it is written in place. Removed when dropped.
+struct Backup {
+    path: PathBuf,
+    len: u64,
+    is_kept: bool,
+}
+
+impl Backup {
+    /// A durable copy, next to the file or where temporary_path files are.
+    fn of(file: &mut File, real: &Path, folder: &Path) -> io::Result<Self> {
+        Backup::within(folder, file, real).or_else(|first| {
+            let second = Backup::within(&env::temp_dir(), file, real);
+            second.map_err(|_| first)
+        })
+    }
+
+    fn within(folder: &Path, file: &mut File, real: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let path = temporary_path(real, folder)?;
+        let mut made = sys::fs::private(&mut options).open(&path)?;
+        let mut copy = Backup {
+            path,
+            len: 0,
+            is_kept: false,
+        };
+        file.rewind()?;
+        copy.len = io::copy(file, &mut made)?;
+        made.sync_all()?;
+        Ok(copy)
+    }
+
+    fn restore(&self, file: &mut File) -> io::Result<()> {
+        let mut copy = File::open(&self.path)?.take(self.len);
+        file.rewind()?;
+        io::copy(&mut copy, file)?;
+        file.set_len(self.len)?;
+        file.sync_all()
+    }
+
+    fn keep(mut self) -> PathBuf {
+        self.is_kept = true;
+        self.path.clone()
+    }
+}
+
+impl Drop for Backup {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a text nearly is that is not in a file. Pure: no files.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// How many lines that are nearly what was looked for are named.
+const MAX_SUGGESTIONS: usize = 3;
+/// How many lines are compared at each place: a file may be one line over and over, and so may what is
+/// looked for.
+const MAX_COMPARED_LINES: usize = 100;
+/// How similarity they are at least, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.6;
+
+/// What is message when `old` is not in the text: where it nearly is.
+pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
+    let mut message = format!(
+        "`old_str` is not in {} as it is written, blanks included",
+        path.display()
+    );
+    // Empty lines before the first one say nothing.
+    let wanted: Vec<&str> = old
+        .lines()
+        .skip_while(|line| line.trim().is_empty())
+        .collect();
+    let first = wanted.first().copied().unwrap_or(old);
+    let lines: Vec<&str> = text.lines().collect();
+    if let Some((n, expected)) = first_difference(&lines, &wanted) {
+        let there = lines
+            .get(n)
+            .map_or("the end of the file".to_owned(), |line| quoted(line));
+        let _ = write!(
+            message,
+            ": from line {} on it is there, but line {} is {there}, not {}",
+            n + 1 - expected,
+            n + 1,
+            quoted(wanted[expected])
+        );
+        return message;
+    }
+    let mut near: Vec<(f64, usize, &str)> = lines
+        .iter()
+        .enumerate()
+        .map(|(n, line)| (similarity(first.trim(), line.trim()), n + 1, *line))
+        .filter(|(similarity, ..)| *similarity >= MIN_SIMILARITY)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if near.is_empty() {
+        message.push_str("; view the file to see what it holds");
+    } else {
+        let near = near
+            .iter()
+            .take(MAX_SUGGESTIONS)
+            .map(|(_, n, line)| format!("line {n}, {}", quoted(line)));
+        let near = near.collect::<Vec<_>>();
+        let _ = write!(message, "; nearly its first line: {}", near.join("; "));
+    }
+    message
+}
+
+/// The place in the text where most of the wanted lines stand before one that is another: that line, and
+/// which of the wanted ones it is not.
+fn first_difference(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
+    let same = |at: usize, wanted: &[&str]| {
+        let pairs = lines[at..].iter().zip(wanted);
+        pairs.take_while(|(line, wanted)| line == wanted).count()
+    };
+    let head = &wanted[..wanted.len().min(MAX_COMPARED_LINES)];
+    let places = (0..lines.len()).map(|at| (same(at, head), at));
+    let found = places.filter(|(same, _)| (1..wanted.len()).contains(same));
+    // Of several, the first.
+    let (_, at) = found.max_by_key(|(same, at)| (*same, std::cmp::Reverse(*at)))?;
+    let same = same(at, wanted);
+    (same < wanted.len()).then_some((at + same, same))
+}
+
+fn quoted(line: &str) -> String {
+    let line: String = line.chars().take(200).collect();
+    format!("{line:?}")
+}
+
+/// How similarity two lines are, from 0 to 1: what share of their pairs of neighbouring characters they have in
+/// common (Dice's coefficient).
+fn similarity(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    let pairs = |text: &str| {
+        let chars: Vec<char> = text.chars().take(400).collect();
+        let mut pairs: Vec<_> = chars.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let (a, b) = (pairs(a), pairs(b));
+    let (mut i, mut j, mut common) = (0, 0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => (i, j, common) = (i + 1, j + 1, common + 1),
+        }
+    }
+    match a.len() + b.len() {
+        0 => 0.0,
+        all => 2.0 * f64::from(common) / all as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_near_miss_is_pointed_out() {
+        let text = "fn main() {\n    let total = add(1, 2);\n    println!(\"{total}\");\n}\n";
+        let message = not_found_message(Path::new("/a.rs"), text, "let totl = add(1,2);\n");
+        assert!(
+            message.contains("line 2, \"    let total = add(1, 2);\""),
+            "{message}"
+        );
+        let message = not_found_message(Path::new("/a.rs"), text, "nothing of the kind");
+        assert!(message.contains("view the file"), "{message}");
+        let message = not_found_message(
+            Path::new("/a.rs"),
+            text,
+            "fn main() {\n  let total = add(1, 2);\n}\n",
+        );
+        let says =
+            "from line 1 on it is there, but line 2 is \"    let total = add(1, 2);\", not \"  let";
+        assert!(message.contains(says), "{message}");
+        let message = not_found_message(Path::new("/a.rs"), text, "\n}\nfn more() {\n");
+        let says = "line 5 is the end of the file, not \"fn more() {\"";
+        assert!(message.contains(says), "{message}");
+        // As many comparisons as squares of lines would take minutes.
+        let (text, old) = ("x\n".repeat(200_000), "x\n".repeat(150_000) + "y");
+        let message = not_found_message(Path::new("/a"), &text, &old);
+        assert!(
+            message.contains("line 150001 is \"x\", not \"y\""),
+            "{message}"
+        );
+        assert!(similarity("", "") == 1.0 && similarity("a", "b") == 0.0);
+    }
+}

@@ -1,0 +1,434 @@
+//! `.gooseignore`: which files the tools keep their hands off, with git's rules for patterns.
+//!
+//! It guards against accidents: a model that means well does not read a secret by mistake. It is no
+//! sandbox: a program that the shell starts may open what it likes.
+
+use super::shell_patterns;
+use super::shell_words::{self, Word};
+use super::{Developer, text_files};
+use crate::sys::cancel::Cancel;
+use crate::sys::fs::Stamp;
+use crate::sys::lock;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The name of such a file, in the working directory and in the configuration folder.
+const FILE_NAME: &str = ".gooseignore";
+/// What is guarded by default. A `.gooseignore` may say `!` to any of it.
+const DEFAULT_RULES: &str = "\
+.env
+.env.*
+!.env.example
+!.env.sample
+!.env.template
+secrets.*
+.netrc
+.pgpass
+**/.ssh/id_*
+!**/.ssh/*.pub
+**/.aws/credentials
+**/.kube/config
+**/.docker/config.json
+";
+/// How large such a file may be, in bytes, and how many patterns it may have.
+const MAX_FILE: u64 = 64 << 10;
+const MAX_PATTERNS: usize = 2_000;
+/// How long one of them may be, in bytes.
+const MAX_LINE: usize = 1_000;
+/// How many files a pattern of the shell is compared with.
+const MAX_GLOB_ENTRIES: usize = 20_000;
+
+/// The rules for one working directory, the strongest first.
+pub(super) struct IgnoreRules {
+    dir: PathBuf,
+    /// The directory without links.
+    real: PathBuf,
+    read: [(PathBuf, Option<Stamp>); 2],
+    rules: Vec<Gitignore>,
+}
+
+impl Developer {
+    /// The rules as the files say now.
+    ///
+    /// # Errors
+    /// When one of the files cannot be understood: it is better to ask than to guess what was meant.
+    pub(super) fn ignore_rules(&self, dir: &Path) -> Result<Arc<IgnoreRules>, String> {
+        let files = [dir.join(FILE_NAME), self.config.join(FILE_NAME)];
+        let read = files.map(|file| {
+            let stamp = fs::metadata(&file).and_then(|file| Stamp::of(&file)).ok();
+            (file, stamp)
+        });
+        let real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+        let mut known = lock(&self.ignore_rules);
+        if let Some(known) = &*known
+            && known.dir == dir
+            && known.real == real
+            && known.read == read
+        {
+            return Ok(known.clone());
+        }
+        let ignore_rules = Arc::new(IgnoreRules::new(dir, real, read)?);
+        Ok(known.insert(ignore_rules).clone())
+    }
+}
+
+impl IgnoreRules {
+    fn new(dir: &Path, real: PathBuf, read: [(PathBuf, Option<Stamp>); 2]) -> Result<Self, String> {
+        let root = Path::new("/");
+        let mut rules = Vec::new();
+        for (n, (file, stamp)) in read.iter().enumerate() {
+            if stamp.is_some() {
+                let text = read_rules(file).map_err(|why| format!("{} {why}", file.display()))?;
+                rules.push(parse_rules(dir, &text, file)?);
+                // Whoever names the same folder in another way means the same files.
+                if real != dir {
+                    rules.push(parse_rules(&real, &text, file)?);
+                }
+                // The user's own count elsewhere too.
+                if n > 0 {
+                    rules.push(parse_rules(root, &text, file)?);
+                }
+            }
+        }
+        rules.push(parse_rules(root, DEFAULT_RULES, Path::new("the defaults"))?);
+        Ok(IgnoreRules {
+            dir: dir.to_owned(),
+            real,
+            read,
+            rules,
+        })
+    }
+
+    /// Whether tools may touch this path; `path` is absolute.
+    ///
+    /// # Errors
+    /// Which pattern says no.
+    pub(super) fn allows(&self, path: &Path) -> Result<(), String> {
+        self.check(path)?;
+        // What a link leads to counts as well.
+        match text_files::canonical(path) {
+            Ok(real) if real != path => self.check(&real),
+            _ => Ok(()),
+        }
+    }
+
+    /// As git has it: nothing in a folder that is kept can be let go by a pattern of its own.
+    fn check(&self, path: &Path) -> Result<(), String> {
+        let mut ways: Vec<&Path> = path.ancestors().collect();
+        ways.reverse();
+        for way in ways {
+            let is_dir = way != path || way.is_dir();
+            if let Some(pattern) = self.pattern(way, is_dir) {
+                let of = pattern.from().unwrap_or(Path::new(FILE_NAME));
+                return Err(format!(
+                    "{} is kept from tools by {:?} in {}; ask the user if it is needed",
+                    path.display(),
+                    pattern.original(),
+                    of.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for what is in a folder that is allowed, and is no link.
+    pub(super) fn allows_entry(&self, path: &Path, is_dir: bool) -> bool {
+        self.pattern(path, is_dir).is_none()
+    }
+
+    /// The pattern that keeps this very file or folder.
+    fn pattern(&self, path: &Path, is_dir: bool) -> Option<&Glob> {
+        for rules in &self.rules {
+            let Ok(relative) = path.strip_prefix(rules.path()) else {
+                continue;
+            };
+            if relative.as_os_str().is_empty() {
+                continue;
+            }
+            match rules.matched(relative, is_dir) {
+                Match::None => {}
+                Match::Whitelist(_) => return None,
+                Match::Ignore(pattern) => return Some(pattern),
+            }
+        }
+        None
+    }
+
+    /// Whether a command names something that tools may not touch.
+    ///
+    /// # Errors
+    /// What it names, or that it takes too much to find out, or that it was cancelled meanwhile.
+    pub(super) fn allows_command(
+        &self,
+        command: &str,
+        dir: &Path,
+        cancel: &Cancel,
+    ) -> Result<(), String> {
+        let variable = |name: &str| match name {
+            "PWD" => Some(dir.to_string_lossy().into_owned()),
+            name => std::env::var(name).ok(),
+        };
+        let words = shell_words::words_of(command, &variable).ok_or(
+            "the command is too intricate to find out which files it names; write it to a file with \
+             text_editor and run that",
+        )?;
+        let mut dirs = vec![dir.to_owned()];
+        for word in words {
+            for dir in dirs.clone() {
+                // Many patterns in a large folder take long.
+                if cancel.is_cancelled() {
+                    return Err("the call was cancelled".to_owned());
+                }
+                self.allows_word(&word, &dir)?;
+                if word.is_directory_change
+                    && dirs.len() < 16
+                    && let Ok(entered) = text_files::resolve(&word.text, &dir)
+                    && entered.is_dir()
+                    && !dirs.contains(&entered)
+                {
+                    dirs.push(entered);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn allows_word(&self, word: &Word, dir: &Path) -> Result<(), String> {
+        for text in shell_patterns::expand_braces(&word.text) {
+            for part in candidate_paths(&text) {
+                if word.has_wildcards {
+                    for path in expand(part, dir) {
+                        self.allows(&path)?;
+                    }
+                }
+                let Ok(path) = text_files::resolve(part, dir) else {
+                    continue;
+                };
+                // A link counts though it leads nowhere.
+                if fs::symlink_metadata(&path).is_ok() {
+                    self.allows(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_rules(file: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
+    if !metadata.is_file() || metadata.len() > MAX_FILE {
+        return Err(format!("is no file of at most {MAX_FILE} bytes"));
+    }
+    let bytes = fs::read(file).map_err(|error: io::Error| format!("cannot be read: {error}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parse_rules(root: &Path, text: &str, from: &Path) -> Result<Gitignore, String> {
+    let wrong = |why: String| format!("{}: {why}", from.display());
+    if text.lines().count() > MAX_PATTERNS {
+        return Err(wrong(format!("it has more than {MAX_PATTERNS} lines")));
+    }
+    let mut builder = GitignoreBuilder::new(root);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    for (n, line) in text.lines().enumerate() {
+        if line.len() > MAX_LINE {
+            let line = n + 1;
+            return Err(wrong(format!("line {line} has more than {MAX_LINE} bytes")));
+        }
+        let added = builder.add_line(Some(from.to_owned()), &escape_braces(line));
+        added.map_err(|error| wrong(format!("line {}: {error}", n + 1)))?;
+    }
+    builder.build().map_err(|error| wrong(error.to_string()))
+}
+
+/// Braces are letters like any other in git's patterns, and alternatives in those of the crate.
+pub(super) fn escape_braces(line: &str) -> String {
+    let (mut escaped, mut chars) = (String::with_capacity(line.len()), line.chars().peekable());
+    let mut within = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if !within => {
+                escaped.push(c);
+                escaped.extend(chars.next());
+                continue;
+            }
+            '[' => within = true,
+            ']' => within = false,
+            '{' | '}' if !within => escaped.push('\\'),
+            _ => {}
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// What of a word may be a path: all of it, what is behind `=`, `@` or `:`, and behind the letter of an option.
+fn candidate_paths(word: &str) -> Vec<&str> {
+    let behind = word
+        .match_indices(['=', '@', ':'])
+        .map(|(at, _)| &word[at + 1..]);
+    let glued = word.strip_prefix('-').and_then(|option| {
+        let mut chars = option.chars();
+        chars.next().filter(|letter| letter.is_ascii_alphabetic())?;
+        Some(chars.as_str())
+    });
+    let all = std::iter::once(word).chain(behind.take(8)).chain(glued);
+    all.filter(|part| !part.is_empty()).collect()
+}
+
+/// The files that a pattern of the shell names, as far as it gets with [`MAX_GLOB_ENTRIES`] of them.
+fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
+    let Ok(pattern) = text_files::resolve(pattern, dir) else {
+        return Vec::new();
+    };
+    let (mut paths, mut looked_at) = (vec![PathBuf::from("/")], 0);
+    for part in pattern.components().skip(1) {
+        let part = part.as_os_str().to_string_lossy();
+        if !part.contains(['*', '?', '[']) {
+            paths.iter_mut().for_each(|path| path.push(&*part));
+            continue;
+        }
+        let mut next = Vec::new();
+        for folder in &paths {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                looked_at += 1;
+                if looked_at > MAX_GLOB_ENTRIES {
+                    return next;
+                }
+                if shell_patterns::matches(&part, &entry.file_name().to_string_lossy()) {
+                    next.push(entry.path());
+                }
+            }
+        }
+        paths = next;
+    }
+    paths.retain(|path| fs::symlink_metadata(path).is_ok());
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ignore_rules(local: &str) -> IgnoreRules {
+        let root = Path::new("/");
+        let rules = vec![
+            parse_rules(Path::new("/w"), local, Path::new("local")).unwrap(),
+            parse_rules(root, DEFAULT_RULES, Path::new("defaults")).unwrap(),
+        ];
+        IgnoreRules {
+            dir: PathBuf::from("/w"),
+            real: PathBuf::from("/w"),
+            read: [(PathBuf::new(), None), (PathBuf::new(), None)],
+            rules,
+        }
+    }
+
+    #[test]
+    fn secrets_are_guarded_by_default_and_examples_are_not() {
+        let ignore_rules = ignore_rules("");
+        for secret in [
+            "/w/.env",
+            "/w/a/.env.local",
+            "/x/secrets.yaml",
+            "/home/me/.ssh/id_rsa",
+            "/x/.aws/credentials",
+        ] {
+            assert!(ignore_rules.check(Path::new(secret)).is_err(), "{secret}");
+        }
+        for open in [
+            "/w/.env.example",
+            "/w/env",
+            "/w/secret",
+            "/home/me/.ssh/id_rsa.pub",
+            "/w",
+            "/",
+        ] {
+            ignore_rules.check(Path::new(open)).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_nearest_file_has_the_last_word() {
+        let ignore_rules = ignore_rules("/private/\n*.key\n!open.key\n!.env\n");
+        for kept in ["/w/private/a/b", "/w/x/a.key"] {
+            let why = ignore_rules.check(Path::new(kept)).unwrap_err();
+            assert!(why.contains("local"), "{why}");
+        }
+        for open in [
+            "/w/open.key",
+            "/w/.env",
+            "/w/sub/private/x",
+            "/elsewhere/a.key",
+        ] {
+            ignore_rules.check(Path::new(open)).unwrap();
+        }
+        assert!(ignore_rules.check(Path::new("/elsewhere/.env")).is_err());
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_git() {
+        let ignore_rules = ignore_rules(
+            "kept/\n!kept/open.txt\n!*.pem\na{b,c}\n*.log\n!/top.log\nd?r/**/x\n/root-only\n\\!odd\n# no\ntrail   \n",
+        );
+        for kept in [
+            "/w/kept/open.txt",
+            "/w/kept/key.pem",
+            "/w/a{b,c}",
+            "/w/x/a.log",
+            "/w/dir/a/b/x",
+            "/w/root-only",
+            "/w/!odd",
+            "/w/trail",
+        ] {
+            assert!(ignore_rules.check(Path::new(kept)).is_err(), "{kept}");
+        }
+        for open in [
+            "/w/ab",
+            "/w/ac",
+            "/w/top.log",
+            "/w/sub/root-only",
+            "/w/# no",
+            "/w/dxxr/x",
+        ] {
+            ignore_rules.check(Path::new(open)).unwrap();
+        }
+        let deep = "{".repeat(MAX_LINE);
+        parse_rules(Path::new("/"), &deep, Path::new("f")).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_an_error() {
+        let error = parse_rules(Path::new("/"), "ok\n[z-a]\n", Path::new("f")).unwrap_err();
+        assert!(error.starts_with("f: line 2"), "{error}");
+        assert!(
+            parse_rules(
+                Path::new("/"),
+                &"x\n".repeat(MAX_PATTERNS + 1),
+                Path::new("f")
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn a_command_is_not_looked_at_any_further_once_it_is_cancelled() {
+        let (ignore_rules, cancel) = (ignore_rules(""), Cancel::new());
+        let allowed = || ignore_rules.allows_command("cat a", Path::new("/w"), &cancel);
+        allowed().unwrap();
+        cancel.cancel();
+        assert!(allowed().unwrap_err().contains("cancelled"));
+    }
+
+    #[test]
+    fn paths_hide_in_options() {
+        assert_eq!(candidate_paths("--file=.env"), ["--file=.env", ".env"]);
+        assert_eq!(candidate_paths("-f.env"), ["-f.env", ".env"]);
+        assert_eq!(candidate_paths("@.env"), ["@.env", ".env"]);
+        assert_eq!(candidate_paths("x"), ["x"]);
+    }
+}

@@ -1,0 +1,318 @@
+//! Programs of the system that a tool needs for its work: they are looked for where the user's shell looks,
+//! ask nobody, and end with the call, or when its time is over.
+
+use super::{Developer, login_shell_path, shell};
+use crate::mcp::server::{Context, ToolError};
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::sys::pipe::PipeReader;
+use crate::sys::process::{Command, Family, Grace, OutputDrain, Process, wait_output};
+use crate::text::printable;
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long all programs of one call may take together.
+const MAX_TIME: Duration = Duration::from_secs(60);
+/// How long one may take to say what it is.
+const MAX_PROBE: Duration = Duration::from_secs(10);
+/// How much is kept of what one prints, and of its complaints, in bytes.
+const MAX_OUTPUT: usize = 2 << 20;
+const MAX_COMPLAINT: usize = 4 << 10;
+/// How much of a error_text is passed on, in characters.
+const MAX_SHOWN: usize = 500;
+/// How often somebody looks whether the call was cancelled.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How many turns are made once the program has ended: what it started may go on writing.
+const LAST_READS: usize = 64;
+/// How long one that is asked to end may take.
+const TERM_GRACE: Duration = Duration::from_millis(500);
+
+/// What one call may run.
+pub(super) struct Programs<'a> {
+    family: Arc<Family>,
+    until: Instant,
+    cancel: &'a Cancel,
+}
+
+/// What became of a program.
+pub(super) struct ProgramOutput {
+    pub(super) success: bool,
+    pub(super) stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+impl ProgramOutput {
+    /// What it printed.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// What it complained about, on one line.
+    pub(super) fn error_text(&self) -> String {
+        let said = match self.stderr.trim_ascii().is_empty() {
+            true => &self.stdout,
+            false => &self.stderr,
+        };
+        let said = String::from_utf8_lossy(&said[..said.len().min(MAX_COMPLAINT)]);
+        let words: Vec<&str> = said.split_whitespace().collect();
+        match words.is_empty() {
+            true => "it did not say why".to_owned(),
+            false => printable(&words.join(" "), MAX_SHOWN),
+        }
+    }
+}
+
+impl<'a> Programs<'a> {
+    /// For the call of this context; its time runs from now on.
+    pub(super) fn new(developer: &Developer, context: &'a Context) -> Result<Self, ToolError> {
+        let family = developer.family().map_err(|error| {
+            ToolError::Failed(format!("No program can be started here: {error}."))
+        })?;
+        Ok(Programs {
+            family,
+            until: Instant::now() + MAX_TIME,
+            cancel: context.cancel(),
+        })
+    }
+
+    /// Where programs are. The first to ask may have to wait for the login shell.
+    fn path(&self) -> &'static OsString {
+        login_shell_path::path(&shell::shell())
+    }
+
+    /// The programs of this name, in the order in which the shell would find them.
+    fn all<'n>(&'n self, name: &'n str) -> impl Iterator<Item = PathBuf> + 'n {
+        let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+        env::split_paths(self.path())
+            .filter(|folder| folder.is_absolute())
+            .map(move |folder| folder.join(&name))
+            .filter(|program| sys::is_executable(program))
+    }
+
+    /// The program of this name.
+    pub(super) fn find(&self, name: &str) -> Option<Command> {
+        self.all(name).next().map(Command::new)
+    }
+
+    /// A program of ImageMagick, `convert` or `import`. Others have those names too, so each is asked what
+    /// it is.
+    ///
+    /// # Errors
+    /// When the call is cancelled.
+    pub(super) fn imagemagick(&self, name: &str) -> Result<Option<Command>, ToolError> {
+        for program in self.all("magick") {
+            if self.is_imagemagick(&program)? {
+                let mut command = Command::new(program);
+                // It converts unless it is told otherwise.
+                if name != "convert" {
+                    command.arg(name);
+                }
+                return Ok(Some(command));
+            }
+        }
+        for program in self.all(name) {
+            if self.is_imagemagick(&program)? {
+                return Ok(Some(Command::new(program)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_imagemagick(&self, program: &Path) -> Result<bool, ToolError> {
+        let mut command = Command::new(program);
+        command.arg("-version");
+        let until = self.until.min(Instant::now() + MAX_PROBE);
+        let done = self.run_until(command, until);
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let says = |done: ProgramOutput| done.stdout.starts_with(b"Version: ImageMagick");
+        Ok(done.is_ok_and(says))
+    }
+
+    /// Runs it to its end, without input.
+    ///
+    /// # Errors
+    /// When it cannot be started, takes too long, or the call is cancelled. That it failed is no error.
+    pub(super) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
+        self.run_until(command, self.until)
+    }
+
+    fn run_until(&self, mut command: Command, until: Instant) -> Result<ProgramOutput, ToolError> {
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
+        let name = name(&command);
+        let too_long = || {
+            ToolError::Failed(format!(
+                "{name} took too long and was ended. Try again with something smaller, or find out \
+                 with `shell` what holds it up."
+            ))
+        };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::TimedOut => too_long(),
+            io::ErrorKind::Interrupted => cancelled(),
+            _ => ToolError::Failed(format!("{name} could not be run: {error}.")),
+        };
+        command.env("PATH", self.path());
+        let limit = Some(until.saturating_duration_since(Instant::now()));
+        let started = Process::spawn_in(&self.family, command, limit, self.cancel);
+        let (process, pipes) = started.map_err(failed)?;
+        drop(pipes.stdin);
+        let mut stdout = LimitedPipe::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);
+        let mut stderr = LimitedPipe::new(PipeReader::new(pipes.stderr), MAX_COMPLAINT);
+        let exit = process.watch();
+        let mut ending = OutputDrain::default();
+        loop {
+            let now = Instant::now();
+            let over = match () {
+                () if self.cancel.is_cancelled() => Some(cancelled()),
+                () if now >= until => Some(too_long()),
+                () => None,
+            };
+            if let Some(over) = over {
+                process.end(Grace {
+                    stdin: Duration::ZERO,
+                    term: TERM_GRACE,
+                });
+                return Err(over);
+            }
+            let pause = ending.pause(POLL_INTERVAL.min(until - now));
+            let (out, err) = (stdout.pipe.as_ref(), stderr.pipe.as_ref());
+            let ready = wait_output(out, err, Some(&exit), pause);
+            if ready.stdout {
+                stdout.read();
+            }
+            if ready.stderr {
+                stderr.read();
+            }
+            let exited = ready.exited || process.wait_exit(Duration::ZERO);
+            if ending.is_over(ready, exited, LAST_READS) {
+                break;
+            }
+        }
+        process.leave(&self.family);
+        Ok(ProgramOutput {
+            success: process.status().is_some_and(|status| status.success()),
+            stdout: stdout.bytes,
+            stderr: stderr.bytes,
+        })
+    }
+}
+
+/// A pipe and the beginning of what came through it.
+struct LimitedPipe {
+    pipe: Option<PipeReader>,
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl LimitedPipe {
+    fn new(pipe: PipeReader, most: usize) -> Self {
+        LimitedPipe {
+            pipe: Some(pipe),
+            bytes: Vec::new(),
+            most,
+        }
+    }
+
+    /// Takes what is there, and forgets the pipe at its end.
+    fn read(&mut self) {
+        let Some(mut pipe) = self.pipe.as_ref() else {
+            return;
+        };
+        let mut buffer = [0; 16 << 10];
+        match pipe.read(&mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(read) => {
+                let room = self.most - self.bytes.len();
+                self.bytes.extend_from_slice(&buffer[..read.min(room)]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => self.pipe = None,
+        }
+    }
+}
+
+/// The name of a program, for people.
+pub(super) fn name(command: &Command) -> String {
+    let program = Path::new(command.program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn cancelled() -> ToolError {
+    ToolError::Failed("Cancelled.".to_owned())
+}
+
+/// What runs a script of Windows' own; what the script is to know is best in the environment, where
+/// nothing of it is taken for a part of the script.
+pub(super) fn powershell(programs: &Programs<'_>, script: &str) -> Option<Command> {
+    let mut command = programs
+        .find("pwsh")
+        .or_else(|| programs.find("powershell"))?;
+    command.args(["-NoProfile", "-NonInteractive", "-Command", script]);
+    Some(command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_complaint_is_short_and_on_one_line() {
+        let done = |stdout: &str, stderr: &str| ProgramOutput {
+            success: false,
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.as_bytes().to_vec(),
+        };
+        let said = done("out", "no\n  such \x1b[1mthing\n").error_text();
+        assert_eq!(said, "no such \\u{1b}[1mthing");
+        assert_eq!(done("out\n", " \n").error_text(), "out");
+        assert_eq!(done("", "").error_text(), "it did not say why");
+        let long = done(&"x ".repeat(1 << 20), "").error_text();
+        assert_eq!(long.chars().count(), MAX_SHOWN + 1);
+    }
+
+    /// What becomes of a shell's script that may take so long.
+    #[cfg(unix)]
+    fn run(script: &str, limit: Duration, cancel: &Cancel) -> Result<ProgramOutput, String> {
+        let programs = Programs {
+            family: Arc::new(Family::new().unwrap()),
+            until: Instant::now() + limit,
+            cancel,
+        };
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let done = programs.run(command);
+        programs.family.end();
+        done.map_err(|error| error.to_string())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn neither_time_nor_output_is_without_end() {
+        const LONG: Duration = Duration::from_secs(600);
+        let none = Cancel::new();
+        let begin = Instant::now();
+        let late = run("yes & sleep 1000", Duration::from_millis(200), &none);
+        let why = late.err().unwrap();
+        assert!(why.starts_with("sh took too long"), "{why}");
+        let flood = "head -c 9000000 /dev/zero; head -c 9000 /dev/zero >&2; exit 3";
+        let done = run(flood, LONG, &none).unwrap();
+        assert!(!done.success);
+        assert_eq!(done.stdout.len(), MAX_OUTPUT);
+        assert_eq!(done.stderr.len(), MAX_COMPLAINT);
+        // What goes on in the background is not waited for, and nothing waits for input.
+        let done = run("sleep 1000 & cat; echo hi", LONG, &none).unwrap();
+        assert!(done.success);
+        assert_eq!(done.text(), "hi\n");
+        none.cancel();
+        assert_eq!(run("echo hi", LONG, &none).err().unwrap(), "Cancelled.");
+        assert!(begin.elapsed() < LONG / 2);
+    }
+}

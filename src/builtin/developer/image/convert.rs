@@ -1,0 +1,224 @@
+//! Makes an image small enough for a model, by a program of the system: ImageMagick, on macOS `sips`, on
+//! Windows what .NET has. It works on a copy in a folder of our own, under a name of our own, so that
+//! nothing in the name or the place of the image can mean anything to it.
+
+use super::format::{Format, Header};
+use super::{MAX_FILE, MAX_SIDE, fits};
+use crate::builtin::developer::helper_programs::{self, Programs, powershell};
+use crate::builtin::developer::temporary_folder::TemporaryFolder;
+use crate::mcp::server::ToolError;
+use crate::sys::process::Command;
+use std::env;
+use std::io::Read;
+
+/// How good the JPEG is, of 100.
+const QUALITY: u32 = 85;
+/// How large it may be, in bytes. One of that size in pixels and quality has hardly half of it.
+const MAX_RESULT: u64 = 4 << 20;
+/// What it is called.
+const RESULT: &str = "out.jpeg";
+
+/// The image that `content` is, which begins with this header, as a JPEG of at most [`MAX_SIDE`] pixels on
+/// both sides.
+///
+/// # Errors
+/// When there is no program for that, or it fails.
+pub(super) fn convert(
+    programs: &Programs<'_>,
+    content: impl Read,
+    header: &Header,
+) -> Result<Vec<u8>, ToolError> {
+    let mut command = converter(programs, header)?;
+    let failed = |what: &str, why: &dyn std::fmt::Display| {
+        ToolError::Failed(format!("The image could not be {what}: {why}."))
+    };
+    let folder = TemporaryFolder::new().map_err(|error| failed("copied", &error))?;
+    let copied = folder.write(&source(header.format), content, MAX_FILE);
+    copied.map_err(|error| failed("copied", &error))?;
+    command
+        .current_dir(folder.path())
+        // What ImageMagick puts on the disk goes with the rest.
+        .env("MAGICK_TEMPORARY_PATH", folder.path())
+        .env("TMPDIR", folder.path());
+    let name = helper_programs::name(&command);
+    let done = programs.run(command)?;
+    if !done.success {
+        let why = format!("{name} says: {}", done.error_text());
+        return Err(failed("scaled", &why));
+    }
+    let mut result = Vec::new();
+    let read = folder
+        .open(RESULT)
+        .and_then(|(file, _)| file.take(MAX_RESULT + 1).read_to_end(&mut result));
+    match read {
+        Ok(_) if result.len() as u64 > MAX_RESULT => {
+            let why = format!("what {name} made is too large");
+            Err(failed("scaled", &why))
+        }
+        Ok(_) => Ok(result),
+        Err(error) => Err(failed("scaled", &format!("{name} made none, {error}"))),
+    }
+}
+
+/// What the copy is called.
+fn source(format: Format) -> String {
+    format!("in.{}", format.extension())
+}
+
+fn converter(programs: &Programs<'_>, header: &Header) -> Result<Command, ToolError> {
+    let missing = |what: &str| ToolError::Failed(format!("The image has to be scaled, {what}"));
+    match env::consts::OS {
+        "macos" => {
+            let mut command = programs.find("sips").ok_or_else(|| {
+                missing("but `sips`, which comes with macOS, is not on the PATH (/usr/bin).")
+            })?;
+            command.args(sips(header));
+            Ok(command)
+        }
+        "windows" => {
+            let mut command = powershell(programs, POWERSHELL).ok_or_else(|| {
+                missing("but PowerShell (`pwsh` or `powershell`) is not on the PATH.")
+            })?;
+            command
+                .env("GOSLING_IN", source(header.format))
+                .env("GOSLING_OUT", RESULT)
+                .env("GOSLING_SIDE", MAX_SIDE.to_string())
+                .env("GOSLING_QUALITY", QUALITY.to_string());
+            Ok(command)
+        }
+        _ => {
+            let mut command = programs.imagemagick("convert")?.ok_or_else(|| {
+                missing(
+                    "but ImageMagick (`magick` or `convert`) is not installed. Install it, for example \
+                     with `apt install imagemagick` or `dnf install ImageMagick`.",
+                )
+            })?;
+            command.args(imagemagick(header));
+            Ok(command)
+        }
+    }
+}
+
+/// What it may use. A policy of the system that allows less still counts.
+const LIMITS: [(&str, &str); 7] = [
+    ("memory", "256MiB"),
+    ("map", "512MiB"),
+    ("disk", "2GiB"),
+    ("area", "128MP"),
+    ("width", "65500"),
+    ("height", "65500"),
+    ("thread", "2"),
+];
+
+fn imagemagick(header: &Header) -> Vec<String> {
+    let mut args = Vec::new();
+    let mut add = |more: &[&str]| args.extend(more.iter().map(|arg| (*arg).to_owned()));
+    for (what, most) in LIMITS {
+        add(&["-limit", what, most]);
+    }
+    // A large photo is read at a fraction of its size at once, which takes a fraction of the time; a smaller
+    // one would be made larger first.
+    let enough = 2 * MAX_SIDE;
+    if (header.size).is_some_and(|(width, height)| width.min(height) >= enough) {
+        add(&["-define", &format!("jpeg:size={enough}x{enough}")]);
+    }
+    // The first one, where there are several. The prefix says how it is read, whatever it looks like.
+    let format = header.format;
+    add(&[&format!("{}:{}[0]", format.extension(), source(format))]);
+    add(&[
+        "-auto-orient",
+        "-resize",
+        &format!("{MAX_SIDE}x{MAX_SIDE}>"),
+    ]);
+    add(&["-background", "white", "-alpha", "remove", "-alpha", "off"]);
+    add(&[
+        "-colorspace",
+        "sRGB",
+        "-strip",
+        "-quality",
+        &QUALITY.to_string(),
+    ]);
+    add(&[&format!("jpeg:{RESULT}")]);
+    args
+}
+
+fn sips(header: &Header) -> Vec<String> {
+    let quality = QUALITY.to_string();
+    let mut args: Vec<&str> = vec!["-s", "format", "jpeg", "-s", "formatOptions", &quality];
+    let side = MAX_SIDE.to_string();
+    // It would make a small one larger.
+    if !header.size.is_some_and(fits) {
+        args.extend(["--resampleHeightWidthMax", &side]);
+    }
+    let source = source(header.format);
+    args.extend([&source, "--out", RESULT]);
+    args.into_iter().map(str::to_owned).collect()
+}
+
+/// Scales an image on a white ground.
+const POWERSHELL: &str = r"
+$ErrorActionPreference = 'Stop'
+Add-Type -AssemblyName System.Drawing
+$in = [System.Drawing.Image]::FromFile((Join-Path $PWD $env:GOSLING_IN))
+$scale = [Math]::Min(1, [int]$env:GOSLING_SIDE / [Math]::Max($in.Width, $in.Height))
+$width = [Math]::Max(1, [int]($in.Width * $scale))
+$height = [Math]::Max(1, [int]($in.Height * $scale))
+$out = New-Object System.Drawing.Bitmap $width, $height
+$canvas = [System.Drawing.Graphics]::FromImage($out)
+$canvas.Clear([System.Drawing.Color]::White)
+$canvas.InterpolationMode = 'HighQualityBicubic'
+$canvas.DrawImage($in, 0, 0, $width, $height)
+$jpeg = [System.Drawing.Imaging.ImageCodecInfo]::GetImageEncoders() | Where-Object MimeType -eq 'image/jpeg'
+$options = New-Object System.Drawing.Imaging.EncoderParameters 1
+$quality = [System.Drawing.Imaging.Encoder]::Quality
+$options.Param[0] = New-Object System.Drawing.Imaging.EncoderParameter $quality, ([long]$env:GOSLING_QUALITY)
+$out.Save((Join-Path $PWD $env:GOSLING_OUT), $jpeg, $options)
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(format: Format, size: Option<(u32, u32)>) -> Header {
+        Header {
+            format,
+            size,
+            is_intact: true,
+        }
+    }
+
+    #[test]
+    fn imagemagick_is_told_what_it_reads_and_bounded_before_it_does() {
+        let args = imagemagick(&header(Format::WebP, None));
+        let at = |arg: &str| args.iter().position(|one| one == arg).unwrap();
+        assert_eq!(args.last().map(String::as_str), Some("jpeg:out.jpeg"));
+        assert_eq!(args[at("-resize") + 1], "1024x1024>");
+        assert!(at("-resize") > at("webp:in.webp[0]"));
+        for (what, _) in LIMITS {
+            assert_eq!(args[at(what) - 1], "-limit");
+            assert!(at(what) < at("webp:in.webp[0]"));
+        }
+    }
+
+    #[test]
+    fn only_what_is_large_on_both_sides_is_read_in_part() {
+        let hinted = |size| {
+            let args = imagemagick(&header(Format::Jpeg, size));
+            args.contains(&"jpeg:size=2048x2048".to_owned())
+        };
+        assert!(hinted(Some((2048, 9000))));
+        assert!(!hinted(Some((2047, 9000))) && !hinted(Some((9000, 20))) && !hinted(None));
+    }
+
+    #[test]
+    fn sips_makes_nothing_larger() {
+        let end = "in.heic --out out.jpeg";
+        let scaled =
+            format!("-s format jpeg -s formatOptions 85 --resampleHeightWidthMax 1024 {end}");
+        for size in [None, Some((10, 1025)), Some((1025, 10))] {
+            assert_eq!(sips(&header(Format::Heic, size)).join(" "), scaled);
+        }
+        let small = sips(&header(Format::Heic, Some((1024, 1024)))).join(" ");
+        assert_eq!(small, format!("-s format jpeg -s formatOptions 85 {end}"));
+    }
+}

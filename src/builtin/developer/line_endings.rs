@@ -1,0 +1,187 @@
+//! Texts as they are edited: lines that end in their own way, and the byte order mark before the first,
+//! stay as they are wherever an edit does not touch them. Pure: no files.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+const BOM: &str = "\u{feff}";
+const LF: &str = "\n";
+const CRLF: &str = "\r\n";
+
+/// The byte order mark, if there is one, and the rest.
+pub(super) fn split_bom(text: &str) -> (&str, &str) {
+    match text.strip_prefix(BOM) {
+        Some(rest) => (BOM, rest),
+        None => ("", text),
+    }
+}
+
+/// A text as models see and write it: all its lines end with `\n`.
+pub(super) fn with_lf(text: &str) -> Cow<'_, str> {
+    match text.contains(CRLF) {
+        true => Cow::Owned(text.replace(CRLF, LF)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// A line, and what ends it: nothing, if it is the last one and open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) text: &'a str,
+    pub(super) end: &'static str,
+}
+
+/// The lines of a text.
+pub(super) fn split(text: &str) -> Vec<Line<'_>> {
+    let line = |line| {
+        for end in [CRLF, LF] {
+            if let Some(text) = str::strip_suffix(line, end) {
+                return Line { text, end };
+            }
+        }
+        Line {
+            text: line,
+            end: "",
+        }
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// How a line ends that comes to stand before `lines[at]`: like its neighbours.
+pub(super) fn end_at(lines: &[Line<'_>], at: usize) -> &'static str {
+    let before = lines[..at].iter().rev();
+    let mut near = before.chain(&lines[at..]).map(|line| line.end);
+    near.find(|end| !end.is_empty()).unwrap_or(LF)
+}
+
+/// The lines as a text again, which is open at its end or not.
+pub(super) fn join(lines: &[Line<'_>], lacks_final_newline: bool) -> String {
+    let mut text = String::new();
+    for (n, line) in lines.iter().enumerate() {
+        text.push_str(line.text);
+        text.push_str(match line.end {
+            _ if n + 1 == lines.len() && lacks_final_newline => "",
+            "" => end_at(lines, n),
+            end => end,
+        });
+    }
+    text
+}
+
+/// Whether the last line has no end.
+pub(super) fn lacks_final_newline(text: &str) -> bool {
+    !text.is_empty() && !text.ends_with('\n')
+}
+
+/// Puts `new` in the place of a part of the text; `place` counts in what [`with_lf`] gives.
+pub(super) fn splice(text: &str, place: &Range<usize>, new: &str) -> String {
+    let (from, to) = (offset(text, place.start), offset(text, place.end));
+    let (before, old, behind) = (&text[..from], &text[from..to], &text[to..]);
+    let ends = |text| split(text).into_iter().map(|line| line.end);
+    let ends: Vec<_> = ends(old).filter(|end| !end.is_empty()).collect();
+    // Lines that there were not before end like the last that there was, or the one that they are in.
+    let around = split(behind).first().map(|line| line.end);
+    let around = around.filter(|end| !end.is_empty());
+    let other = ends.last().copied().or(around).unwrap_or_else(|| {
+        let before = split(before);
+        end_at(&before, before.len())
+    });
+    let mut out = before.to_owned();
+    for (n, line) in split(new).into_iter().enumerate() {
+        out.push_str(line.text);
+        if !line.end.is_empty() {
+            out.push_str(ends.get(n).unwrap_or(&other));
+        }
+    }
+    out + behind
+}
+
+/// Where in the text a place of [`with_lf`] is.
+fn offset(text: &str, with_lf: usize) -> usize {
+    let breaks = text.match_indices(CRLF).map(|(at, _)| at).enumerate();
+    let before = breaks.take_while(|(n, at)| at - n < with_lf);
+    with_lf + before.count()
+}
+
+/// Puts lines behind the line of this number.
+pub(super) fn insert(text: &str, behind: usize, new: &str) -> String {
+    let mut lines = split(text);
+    let end = end_at(&lines, behind);
+    let new = new.split('\n').map(|text| Line { text, end });
+    lines.splice(behind..behind, new);
+    join(&lines, lacks_final_newline(text))
+}
+
+/// All of a file anew: a byte order mark stays, and lines that all ended with CR LF do so again.
+pub(super) fn rewrite(before: &str, new: &str) -> String {
+    let ((bom, before), (own, new)) = (split_bom(before), split_bom(new));
+    let is_crlf = before.contains(CRLF) && split(before).iter().all(|line| line.end != LF);
+    let new = match is_crlf {
+        true => Cow::Owned(with_lf(new).replace(LF, CRLF)),
+        false => Cow::Borrowed(new),
+    };
+    format!("{}{new}", if bom.is_empty() { own } else { bom })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_comes_back_from_its_lines() {
+        for text in [
+            "a\r\nb\r\n",
+            "a\nb\n",
+            "a\r\nb\n\n",
+            "a",
+            "",
+            "a\nb\rc",
+            "\r\n",
+            "a\n\r",
+        ] {
+            assert_eq!(
+                join(&split(text), lacks_final_newline(text)),
+                text,
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_is_replaced_may_end_in_another_way() {
+        let replaced = |text: &str, old: &str, new: &str| {
+            let at = with_lf(text).find(old).unwrap();
+            splice(text, &(at..at + old.len()), new)
+        };
+        let mixed = "a\r\nb\nc\r\nd\r\n";
+        assert_eq!(replaced(mixed, "c\nd", "C\nD"), "a\r\nb\nC\r\nD\r\n");
+        assert_eq!(replaced(mixed, "b\n", "B\nBB\n"), "a\r\nB\nBB\nc\r\nd\r\n");
+        assert_eq!(replaced(mixed, "d", "D\ne"), "a\r\nb\nc\r\nD\r\ne\r\n");
+        assert_eq!(replaced(mixed, "a\nb\nc\nd\n", ""), "");
+        assert_eq!(replaced("a\r\nb", "b", "B\nC"), "a\r\nB\r\nC");
+        assert_eq!(replaced("a\r\nb\r\n", "\nb", "\nB"), "a\r\nB\r\n");
+        assert_eq!(replaced("a", "a", "x\ny"), "x\ny");
+    }
+
+    #[test]
+    fn lines_that_are_put_in_end_like_their_neighbours() {
+        let mixed = "a\r\nb\nc\r\n";
+        assert_eq!(insert(mixed, 0, "x"), "x\r\na\r\nb\nc\r\n");
+        assert_eq!(insert(mixed, 1, "x\ny"), "a\r\nx\r\ny\r\nb\nc\r\n");
+        assert_eq!(insert(mixed, 2, "x"), "a\r\nb\nx\nc\r\n");
+        assert_eq!(insert("a\r\nb", 2, "x"), "a\r\nb\r\nx");
+        assert_eq!(insert("", 0, "x"), "x\n");
+        assert_eq!(insert("a", 1, "x"), "a\nx");
+    }
+
+    #[test]
+    fn a_file_written_anew_is_of_the_kind_that_it_was() {
+        assert_eq!(rewrite("a\r\nb\r\n", "x\ny\r\n"), "x\r\ny\r\n");
+        assert_eq!(rewrite("a\r\nb\n", "x\ny\r\n"), "x\ny\r\n");
+        assert_eq!(rewrite("a\nb\n", "x\r\ny"), "x\r\ny");
+        assert_eq!(rewrite("\u{feff}a\n", "x\n"), "\u{feff}x\n");
+        assert_eq!(rewrite("\u{feff}a\r\n", "\u{feff}x\n"), "\u{feff}x\r\n");
+        assert_eq!(rewrite("a", "\u{feff}x\n"), "\u{feff}x\n");
+        assert_eq!(rewrite("", "x\n"), "x\n");
+    }
+}

@@ -1,0 +1,96 @@
+//! The `PATH` of the user's login shell. A server that a desktop has started knows little of what the
+//! user's shell would find.
+
+use super::run_command::{self, End};
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Command, Family};
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long the shell may take to start: its files may wait for something, or never end.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Before the answer, on a line of its own, because those files may print anything.
+const MARK: &str = "--gosling-path--";
+
+/// This process's `PATH`, and behind it what the login shell has besides. Asked once; Windows has no such
+/// shell.
+pub(super) fn path(shell: &Path) -> &'static OsString {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let own = env::var_os("PATH").unwrap_or_default();
+        match cfg!(windows) {
+            true => own,
+            false => join(&own, &query_login_shell(shell).unwrap_or_default()),
+        }
+    })
+}
+
+fn query_login_shell(shell: &Path) -> Option<String> {
+    let mut command = Command::new(shell);
+    let script = format!("printf '\\n%s' '{MARK}'; printenv PATH");
+    // Interactive too: many set it where only that is read.
+    command.args(["-l", "-i", "-c", &script]);
+    let family = Family::new().ok()?;
+    let ran = run_command::run(
+        &family,
+        command,
+        Some(TIMEOUT),
+        &Cancel::new(),
+        &mut |_, _| {},
+    );
+    family.end();
+    let ran = ran.ok()?;
+    ran.reader.end();
+    let path = parse_output(&ran.output).map(str::to_owned);
+    if path.is_none() {
+        let how = match ran.end {
+            End::Exited => "it ended".to_owned(),
+            End::TimedOut | End::Cancelled => format!("{TIMEOUT:?} were over"),
+        };
+        log::warn!("the login shell did not say its PATH before {how}, so only our own counts");
+    }
+    path
+}
+
+fn parse_output(output: &str) -> Option<&str> {
+    let path = output
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(MARK));
+    path.map(str::trim).filter(|path| !path.is_empty())
+}
+
+fn join(own: &OsString, login: &str) -> OsString {
+    let mut seen = HashSet::new();
+    let all = env::split_paths(own).chain(env::split_paths(login));
+    let absolute = all.filter(|folder| folder.is_absolute());
+    let folders: Vec<PathBuf> = absolute
+        .filter(|folder| seen.insert(folder.clone()))
+        .collect();
+    env::join_paths(folders).unwrap_or_else(|_| own.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_is_found_in_any_noise() {
+        let found = |text: &str| parse_output(&text.replace('M', MARK)).map(str::to_owned);
+        assert_eq!(found("hello\nM/a:/b\noops\n").as_deref(), Some("/a:/b"));
+        assert_eq!(found("x M/no\nM/a\nM/b").as_deref(), Some("/b"));
+        for none in ["", "M", "/a", "M\n/a", " M/a"] {
+            assert_eq!(found(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn ones_own_folders_come_first_and_none_comes_twice() {
+        let joined = join(&OsString::from("/a:/b:.:"), "/b:/c:rel:/a");
+        assert_eq!(joined, OsString::from("/a:/b:/c"));
+    }
+}

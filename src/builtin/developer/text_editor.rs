@@ -1,0 +1,668 @@
+//! `text_editor`: looks at text files and changes them.
+
+use super::Developer;
+use super::atomic_write;
+use super::closest_match;
+use super::line_endings;
+use super::text_files;
+use super::undo_history::{Edit, FileState, History};
+use super::unified_diff::{self, FilePatch};
+use crate::builtin::working_dir;
+use crate::mcp::server::{Context, Tool, ToolError};
+use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
+use crate::sys::{self, lock};
+use serde::Deserialize;
+use serde_json::json;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::fs::{self, Permissions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many lines are shown of a file when no range is asked for.
+const MAX_LINES: usize = 2_000;
+/// How many lines around a change are shown.
+const CONTEXT_LINES: usize = 4;
+
+#[derive(Deserialize)]
+struct Editor {
+    command: String,
+    path: String,
+    diff: Option<String>,
+    file_text: Option<String>,
+    insert_line: Option<i64>,
+    new_str: Option<String>,
+    old_str: Option<String>,
+    view_range: Option<Vec<i64>>,
+}
+
+pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
+    let developer = developer.clone();
+    Tool::new(
+        "text_editor",
+        "Looks at text files and changes them. Commands: `view` shows a file with line numbers, or what \
+         is in a directory; `write` makes a file or replaces all of it; `str_replace` replaces one named_path \
+         that is written exactly as in the file, or applies a unified diff; `insert` puts text behind a \
+         line; `undo_edit` takes the last change of a file back.",
+        move |args: Editor, context: &Context| developer.edit(&args, context),
+    )
+    .title("Text editor")
+    .input(json!({
+        "type": "object",
+        "properties": {
+            "command": {
+                "type": "string", "enum": ["view", "write", "str_replace", "insert", "undo_edit"],
+                "description": "What to do"
+            },
+            "path": {
+                "type": "string",
+                "description": "The file, or for `view` a directory; absolute, or in the working directory"
+            },
+            "diff": {
+                "type": "string",
+                "description": "str_replace: a unified diff instead of `old_str` and `new_str`; one over several files is applied to all of them or to none, with `path` the directory that its names are in"
+            },
+            "file_text": {"type": "string", "description": "write: all that the file shall hold"},
+            "insert_line": {
+                "type": "integer",
+                "description": "insert: behind which line, 0 for the beginning; negative numbers count from the end, -1 is behind the last line"
+            },
+            "new_str": {"type": "string", "description": "str_replace, insert: the new text"},
+            "old_str": {
+                "type": "string",
+                "description": "str_replace: the text to replace, with enough around it that it is there once"
+            },
+            "view_range": {
+                "type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2,
+                "description": "view: the first and the last line to show, from 1; -1 is the end"
+            }
+        },
+        "required": ["command", "path"]
+    }))
+    .annotations(ToolAnnotations {
+        title: None,
+        read_only_hint: Some(false),
+        destructive_hint: Some(true),
+        idempotent_hint: Some(false),
+        open_world_hint: Some(false),
+    })
+}
+
+impl Developer {
+    fn edit(&self, args: &Editor, context: &Context) -> Result<CallToolResult, ToolError> {
+        let dir = working_dir(context);
+        let needed = |value: &Option<String>, name: &str| {
+            let why = || format!("`{}` needs `{name}`", args.command);
+            value.clone().ok_or_else(why)
+        };
+        let path = text_files::resolve(&args.path, &dir).and_then(|path| {
+            self.ignore_rules(&dir)?.allows(&path)?;
+            Ok(path)
+        });
+        let done = path.and_then(|path| match args.command.as_str() {
+            // Some clients fill in what they do not use.
+            "view" => {
+                let range = args.view_range.as_deref().filter(|range| !range.is_empty());
+                self.view(&path, range)
+            }
+            "write" => self.write(&path, &dir, &needed(&args.file_text, "file_text")?),
+            "str_replace" => match args
+                .diff
+                .as_ref()
+                .filter(|diff| !diff.trim().is_empty() || args.old_str.is_none())
+            {
+                Some(diff) => self.apply(&path, &dir, diff),
+                None => {
+                    let old = needed(&args.old_str, "old_str` and `new_str`, or `diff")?;
+                    let new = needed(&args.new_str, "new_str")?;
+                    self.replace(&path, &dir, &old, &new)
+                }
+            },
+            "insert" => {
+                let line = args.insert_line.ok_or("`insert` needs `insert_line`")?;
+                self.insert(&path, &dir, line, &needed(&args.new_str, "new_str")?)
+            }
+            "undo_edit" => self.undo(&path, &dir),
+            other => Err(format!(
+                "there is no command {other:?}, only view, write, str_replace, insert and undo_edit"
+            )),
+        });
+        done.map_err(ToolError::Refused)
+    }
+
+    fn view(&self, path: &Path, range: Option<&[i64]>) -> Result<CallToolResult, String> {
+        if path.is_dir() {
+            return match range {
+                None => Ok(for_model_and_user(&self.list(path)?, 0.0)),
+                Some(_) => Err(format!("{} is a directory, without lines", path.display())),
+            };
+        }
+        let text = text_files::read(path)?;
+        let lines: Vec<&str> = line_endings::split_bom(&text).1.lines().collect();
+        let (first, last) = match range {
+            Some(range) => parse_range(range, lines.len())?,
+            None if lines.len() > MAX_LINES => {
+                return Err(format!(
+                    "{} has {} lines, more than the {MAX_LINES} that are shown at once; say which with \
+                     `view_range`, for example [1, {MAX_LINES}]",
+                    path.display(),
+                    lines.len()
+                ));
+            }
+            None => (1, lines.len()),
+        };
+        let shown = lines.get(first - 1..last).unwrap_or_default();
+        let mut numbered = String::new();
+        for (n, line) in shown.iter().enumerate() {
+            let _ = writeln!(numbered, "{}: {line}", first + n);
+        }
+        let which = match range {
+            Some(_) => format!(" (lines {first}-{last})"),
+            None => String::new(),
+        };
+        let block = block(path, &numbered);
+        Ok(for_model_and_user(
+            &format!("### {}{which}\n{block}", path.display()),
+            0.0,
+        ))
+    }
+
+    fn write(&self, path: &Path, dir: &Path, text: &str) -> Result<CallToolResult, String> {
+        let mut history = lock(&self.edits);
+        let real = text_files::write_target(path, dir)?;
+        let before = if real.exists() {
+            Some(text_files::content(&real)?)
+        } else {
+            None
+        };
+        let said = match before {
+            None => {
+                let edit = Edit::new(None, Some(text));
+                atomic_write::apply(&mut history, &real, edit, Some(text), None)?;
+                format!("Made {}", path.display())
+            }
+            Some(text_files::Content::Text(before)) => {
+                let stored = line_endings::rewrite(&before, text);
+                let edit = Edit::new(Some(before), Some(&stored));
+                atomic_write::apply(&mut history, &real, edit, Some(&stored), None)?;
+                format!("Replaced all of {}", path.display())
+            }
+            Some(text_files::Content::Other(what)) => {
+                atomic_write::write(&real, text)?;
+                history.forget(&real);
+                let path = path.display();
+                format!(
+                    "Replaced all of {path}, which was {what}; `undo_edit` cannot take that back"
+                )
+            }
+        };
+        let shown = format!(
+            "### {}\n{}",
+            path.display(),
+            block(path, &format!("{text}\n"))
+        );
+        Ok(edited_result(&said, &shown))
+    }
+
+    fn replace(
+        &self,
+        path: &Path,
+        dir: &Path,
+        old: &str,
+        new: &str,
+    ) -> Result<CallToolResult, String> {
+        if old.is_empty() {
+            return Err("`old_str` is empty; to add text, use `insert`".to_owned());
+        }
+        self.change(path, dir, |text| {
+            let (old, new) = (line_endings::with_lf(old), line_endings::with_lf(new));
+            let plain = line_endings::with_lf(text);
+            let patched_paths: Vec<usize> = plain.match_indices(&*old).map(|(at, _)| at).collect();
+            let line = |at: usize| plain[..at].matches('\n').count() + 1;
+            match patched_paths.as_slice() {
+                [at] => {
+                    let first = line(*at);
+                    let last = first + new.matches('\n').count();
+                    let changed = line_endings::splice(text, &(*at..at + old.len()), &new);
+                    Ok((changed, first, last))
+                }
+                [] => Err(closest_match::not_found_message(path, &plain, &old)),
+                many => {
+                    let lines: Vec<_> = many.iter().take(10).map(|at| line(*at).to_string()).collect();
+                    Err(format!(
+                        "`old_str` is in {} {} times, from line {} on; give more of what is around the one \
+                         that you mean",
+                        path.display(),
+                        many.len(),
+                        lines.join(", ")
+                    ))
+                }
+            }
+        })
+    }
+
+    fn insert(
+        &self,
+        path: &Path,
+        dir: &Path,
+        line: i64,
+        new: &str,
+    ) -> Result<CallToolResult, String> {
+        self.change(path, dir, |text| {
+            let all = text.lines().count();
+            let count = i64::try_from(all).unwrap_or(i64::MAX);
+            let behind = match line {
+                line if line < 0 => count + line + 1,
+                line => line,
+            };
+            let behind = usize::try_from(behind).ok().filter(|behind| *behind <= all);
+            let behind = behind.ok_or_else(|| {
+                format!(
+                    "there is no line {line}: {} has {all} lines, so `insert_line` is between {} and {all}",
+                    path.display(),
+                    -count - 1
+                )
+            })?;
+            let new = line_endings::with_lf(new);
+            let new = new.strip_suffix('\n').unwrap_or(&new);
+            let changed = line_endings::insert(text, behind, new);
+            Ok((changed, behind + 1, behind + 1 + new.matches('\n').count()))
+        })
+    }
+
+    /// Changes one file. `change` gives the new text and the lines in which it differs.
+    fn change(
+        &self,
+        path: &Path,
+        dir: &Path,
+        change: impl FnOnce(&str) -> Result<(String, usize, usize), String>,
+    ) -> Result<CallToolResult, String> {
+        // Held while files are read and written, so that two edits cannot undo each other.
+        let mut history = lock(&self.edits);
+        let before = text_files::read(path)?;
+        let real = text_files::write_target(path, dir)?;
+        let (bom, rest) = line_endings::split_bom(&before);
+        let (text, first, last) = change(rest)?;
+        let stored = format!("{bom}{text}");
+        let edit = Edit::new(Some(before), Some(&stored));
+        atomic_write::apply(&mut history, &real, edit, Some(&stored), None)?;
+        let (said, shown) = around(path, &text, first, last);
+        Ok(edited_result(&said, &shown))
+    }
+
+    fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
+        let patches = unified_diff::parse(diff).map_err(diff_error)?;
+        let mut history = lock(&self.edits);
+        let (mut changes, mut seen) = (Vec::new(), HashSet::new());
+        for patch in &patches {
+            for change in self.changes(patch, path, dir, patches.len())? {
+                if !seen.insert(change.real.clone()) {
+                    let why = format!("{} is in it twice", change.path.display());
+                    return Err(diff_error(why));
+                }
+                changes.push(change);
+            }
+        }
+        for (n, change) in changes.iter().enumerate() {
+            if let Err(error) = change.make(&mut history) {
+                let done = changes[..n].iter().rev();
+                return Err(done.fold(error, |error, done| done.take_back(&mut history, error)));
+            }
+        }
+        for change in &changes {
+            history.commit(&change.real);
+        }
+        let (mut said, mut shown) = (String::new(), String::new());
+        for change in &changes {
+            let (one, block) = match &change.after {
+                Some(text) => {
+                    let text = line_endings::split_bom(text).1;
+                    around(&change.path, text, change.lines.0, change.lines.1)
+                }
+                None => {
+                    let gone = format!("Removed {}\n", change.path.display());
+                    (gone.clone(), gone)
+                }
+            };
+            said.push_str(&one);
+            shown.push_str(&block);
+        }
+        Ok(edited_result(&said, &shown))
+    }
+
+    /// What a part of a diff does to files: it changes one, or makes one of what another was.
+    fn changes(
+        &self,
+        patch: &FilePatch,
+        path: &Path,
+        dir: &Path,
+        count: usize,
+    ) -> Result<Vec<Change>, String> {
+        let (old, new) = patched_paths(patch, path, dir, count).map_err(diff_error)?;
+        let real = |path: &Path| {
+            self.ignore_rules(dir)?.allows(path)?;
+            text_files::write_target(path, dir)
+        };
+        let (old_real, new_real) = (real(&old)?, real(&new)?);
+        let is_new = patch.old.is_none() && patch.new.is_some();
+        let is_gone = patch.new.is_none() && patch.old.is_some();
+        let is_moved = patch.is_renamed && old_real != new_real;
+        if (is_new || is_moved) && new_real.exists() {
+            return Err(diff_error(format!("{} is there already", new.display())));
+        }
+        let before = match is_new {
+            true => None,
+            false => Some(text_files::read(&old)?),
+        };
+        let mode = match is_new {
+            true => None,
+            false => fs::metadata(&old_real).ok().map(|file| file.permissions()),
+        };
+        let (bom, rest) = line_endings::split_bom(before.as_deref().unwrap_or_default());
+        let fits = patch.apply(rest);
+        let (text, first, last) =
+            fits.map_err(|why| diff_error(format!("{}: {why}", old.display())))?;
+        if is_gone && !text.is_empty() {
+            let why = "would be removed, but has more lines than the diff takes away";
+            return Err(diff_error(format!("{} {why}", old.display())));
+        }
+        let after = (!is_gone).then(|| format!("{bom}{text}"));
+        let (before, moved) = if is_moved {
+            (None, before)
+        } else {
+            (before, None)
+        };
+        let mut changes = vec![Change {
+            path: new,
+            real: new_real,
+            before,
+            after,
+            mode: mode.clone(),
+            is_executable: patch.is_executable,
+            lines: (first, last),
+        }];
+        // The new file comes first, so that there is one of both at any time.
+        if is_moved {
+            changes.push(Change {
+                path: old,
+                real: old_real,
+                before: moved,
+                after: None,
+                mode,
+                is_executable: false,
+                lines: (1, 1),
+            });
+        }
+        Ok(changes)
+    }
+
+    fn undo(&self, path: &Path, dir: &Path) -> Result<CallToolResult, String> {
+        let mut history = lock(&self.edits);
+        let real = text_files::write_target(path, dir)?;
+        let nothing = || format!("there is no change of {} left to undo", path.display());
+        let edit = history.last(&real).ok_or_else(nothing)?;
+        let found = text_files::current_state(&real);
+        // A file that is gone has nothing that could be lost.
+        if found != FileState::Missing && !edit.is_unchanged_since(found) {
+            return Err(format!(
+                "{} is not any more what the last change made of it: a command, or somebody else, has \
+                 changed it since, and to undo it would lose that. View it, and change back what should be",
+                path.display()
+            ));
+        }
+        let said = match edit.before {
+            Some(_) => format!("Took the last change of {} back", path.display()),
+            None => format!("Removed {}, which the last change had made", path.display()),
+        };
+        atomic_write::undo(&mut history, &real)?;
+        Ok(CallToolResult::text(said))
+    }
+}
+
+/// What a diff does to one file.
+struct Change {
+    path: PathBuf,
+    real: PathBuf,
+    before: Option<String>,
+    /// None to remove the file.
+    after: Option<String>,
+    /// Of the file before, for the one that takes its named_path.
+    mode: Option<Permissions>,
+    is_executable: bool,
+    lines: (usize, usize),
+}
+
+impl Change {
+    /// [`History::commit`] has to be called if the others are made, too.
+    fn make(&self, history: &mut History) -> Result<(), String> {
+        let (before, after) = (self.before.clone(), self.after.as_deref());
+        let mut edit = Edit::new(before, after);
+        edit.mode = self.mode.clone().filter(|_| after.is_none());
+        atomic_write::apply_uncommitted(history, &self.real, edit, after, self.mode.as_ref())?;
+        if self.is_executable
+            && let Err(error) = sys::fs::make_executable(&self.real)
+        {
+            let error = format!("{} cannot be a program: {error}", self.path.display());
+            return Err(self.take_back(history, error));
+        }
+        Ok(())
+    }
+
+    /// Takes it back because of the error, and says with that if it cannot be taken back.
+    fn take_back(&self, history: &mut History, mut error: String) -> String {
+        if let Err(why) = atomic_write::undo(history, &self.real) {
+            let path = self.path.display();
+            error.push_str(&format!("; {path} stays changed: {why}"));
+        }
+        error
+    }
+}
+
+fn diff_error(why: String) -> String {
+    format!("the diff cannot be applied: {why}")
+}
+
+/// Which files a part of a diff means, before and after it; they differ only if it renames one.
+fn patched_paths(
+    patch: &FilePatch,
+    path: &Path,
+    dir: &Path,
+    count: usize,
+) -> Result<(PathBuf, PathBuf), String> {
+    let is_one = count == 1 && !path.is_dir();
+    let folder = if path.is_dir() { path } else { dir };
+    let named = |name: &Option<String>| match name {
+        Some(name) => named_path(name, folder).map(Some),
+        None => Ok(None),
+    };
+    let (old, new) = (named(&patch.old)?, named(&patch.new)?);
+    Ok(match (old, new) {
+        (Some(_), Some(new)) if patch.is_renamed && is_one => (path.to_owned(), new),
+        (Some(old), Some(new)) if patch.is_renamed => (old, new),
+        _ if is_one => (path.to_owned(), path.to_owned()),
+        // As of `diff -u OLD NEW`, where only the old one has the name that it goes by.
+        (Some(old), Some(new)) if old.exists() && !new.exists() => (old.clone(), old),
+        (_, Some(new)) => (new.clone(), new),
+        (Some(old), None) => (old.clone(), old),
+        (None, None) => (path.to_owned(), path.to_owned()),
+    })
+}
+
+/// The file that a diff calls so; what stands before its name may be git's, or a folder.
+fn named_path(name: &str, folder: &Path) -> Result<PathBuf, String> {
+    let written = text_files::resolve(name, folder)?;
+    let Some(bare) = unified_diff::without_prefix(name) else {
+        return Ok(written);
+    };
+    let bare = text_files::resolve(bare, folder)?;
+    match !bare.exists() && written.exists() {
+        true => Ok(written),
+        false => Ok(bare),
+    }
+}
+
+/// First and last line, from 1, both included.
+fn parse_range(range: &[i64], all: usize) -> Result<(usize, usize), String> {
+    let wrong = || {
+        format!(
+            "`view_range` is [first, last] with 1 <= first <= last <= {all}; -1 as the last is the end"
+        )
+    };
+    let [first, last] = range else {
+        return Err(wrong());
+    };
+    let first = usize::try_from(*first).map_err(|_| wrong())?;
+    // There is no line to ask for, and none to show.
+    if all == 0 && first == 1 {
+        return Ok((1, 0));
+    }
+    let last = match last {
+        -1 => all,
+        // Who asks for more than there is gets what there is.
+        last => usize::try_from(*last).map_err(|_| wrong())?.min(all),
+    };
+    match 1 <= first && first <= last {
+        true => Ok((first, last)),
+        false => Err(wrong()),
+    }
+}
+
+/// What is said and shown of a change: the lines around it.
+fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String) {
+    let from = first.saturating_sub(CONTEXT_LINES + 1);
+    let count = last.saturating_sub(from) + CONTEXT_LINES;
+    let lines = text.lines().skip(from).take(count);
+    let part: String = lines.map(|line| format!("{line}\n")).collect();
+    let block = block(path, &part);
+    let said = format!(
+        "Changed {}. This is how it reads now, from line {} on; see whether it is right, and undo it \
+         otherwise:\n{block}",
+        path.display(),
+        from + 1
+    );
+    (said, block)
+}
+
+/// A block of code in Markdown, fenced by more backquotes than are in it.
+fn block(path: &Path, text: &str) -> String {
+    let (mut longest, mut run) = (2, 0);
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{fence}{}\n{text}{gap}{fence}\n", language(path))
+}
+
+/// What Markdown calls the language of a file.
+fn language(path: &Path) -> &'static str {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.unwrap_or_default() {
+        "rs" => "rust",
+        "py" | "pyi" => "python",
+        "js" | "mjs" | "cjs" | "jsx" => "javascript",
+        "ts" | "tsx" | "mts" => "typescript",
+        "go" => "go",
+        "java" => "java",
+        "kt" | "kts" => "kotlin",
+        "swift" => "swift",
+        "rb" => "ruby",
+        "c" | "h" => "c",
+        "cc" | "cpp" | "cxx" | "hh" | "hpp" => "cpp",
+        "cs" => "csharp",
+        "php" => "php",
+        "sh" | "bash" | "zsh" => "bash",
+        "json" => "json",
+        "toml" => "toml",
+        "yaml" | "yml" => "yaml",
+        "xml" => "xml",
+        "html" | "htm" => "html",
+        "css" => "css",
+        "scss" => "scss",
+        "sql" => "sql",
+        "md" => "markdown",
+        _ => "",
+    }
+}
+
+pub(super) fn for_model_and_user(text: &str, priority: f64) -> CallToolResult {
+    CallToolResult {
+        content: vec![
+            Content::text_for("assistant", None, text),
+            Content::text_for("user", Some(priority), text),
+        ],
+        ..CallToolResult::default()
+    }
+}
+
+fn edited_result(said: &str, shown: &str) -> CallToolResult {
+    CallToolResult {
+        content: vec![
+            Content::text_for("assistant", None, said),
+            Content::text_for("user", Some(0.2), shown),
+        ],
+        ..CallToolResult::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_within_the_file() {
+        assert_eq!(parse_range(&[2, 3], 10), Ok((2, 3)));
+        assert_eq!(parse_range(&[2, -1], 10), Ok((2, 10)));
+        assert_eq!(parse_range(&[9, 99], 10), Ok((9, 10)));
+        for bad in [
+            &[0, 3][..],
+            &[4, 3],
+            &[-1, 3],
+            &[11, 12],
+            &[1, -2],
+            &[1],
+            &[1, 2, 3],
+            &[],
+        ] {
+            assert!(parse_range(bad, 10).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_is_told_with_what_cannot_be_taken_back() {
+        // No file can be made in what is not a folder.
+        let real = std::env::current_exe().unwrap().join("a.txt");
+        let change = Change {
+            path: PathBuf::from("a.txt"),
+            real: real.clone(),
+            before: Some("old".to_owned()),
+            after: Some("new".to_owned()),
+            mode: None,
+            is_executable: false,
+            lines: (1, 1),
+        };
+        let mut history = History::default();
+        history.begin(&real, Edit::new(change.before.clone(), Some("new")));
+        let told = change.take_back(&mut history, "the first error".to_owned());
+        let first = "the first error; a.txt stays changed: ";
+        assert!(
+            told.starts_with(first) && told.contains("cannot be written"),
+            "{told}"
+        );
+        assert!(history.last(&real).is_some());
+        history.forget(&real);
+        let told = change.take_back(&mut history, "the first error".to_owned());
+        assert_eq!(told, "the first error");
+    }
+
+    #[test]
+    fn a_block_is_fenced_by_more_than_it_holds() {
+        assert_eq!(block(Path::new("a.rs"), "x"), "```rust\nx\n```\n");
+        assert_eq!(block(Path::new("a"), "````\n"), "`````\n````\n`````\n");
+    }
+}

@@ -1,0 +1,292 @@
+//! Text files as an editor touches them: what may be read and written, and where it is.
+
+use super::Developer;
+use super::undo_history::{FileState, Fingerprint};
+use crate::mcp::server::MAX_LINE;
+use crate::sys;
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// The largest file that is read, in bytes.
+pub(super) const MAX_FILE: u64 = 400_000;
+/// No edit leaves a larger file: its text comes in one message.
+const MAX_FINGERPRINTED: u64 = MAX_LINE as u64;
+/// How long a chain of links may be.
+const MAX_LINKS: usize = 40;
+/// Where files are not what they seem.
+const SPECIAL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// What a model wrote, as an absolute path.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
+    let path = path.trim();
+    if path.is_empty() || path.contains('\0') {
+        return Err("`path` is empty; name a file".to_owned());
+    }
+    let home = path
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = match (home, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+        _ => dir.join(path),
+    };
+    Ok(normalize(&path))
+}
+
+/// Without `.` and `..`, as they are written.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normalize = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(normalize.pop()),
+            part => normalize.push(part),
+        }
+    }
+    normalize
+}
+
+/// What a file holds.
+pub(super) enum Content {
+    Text(String),
+    Other(NotText),
+}
+
+/// Why a file cannot be edited. It is shown as what the file is.
+#[derive(Clone, Copy)]
+pub(super) enum NotText {
+    /// Zero bytes: an image, a program.
+    Binary,
+    /// More bytes than [`MAX_FILE`].
+    Large(u64),
+    /// Not in UTF-8.
+    NotUtf8,
+}
+
+impl fmt::Display for NotText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotText::Binary => f.write_str("binary"),
+            NotText::Large(len) => write!(f, "{len} bytes long"),
+            NotText::NotUtf8 => f.write_str("not in UTF-8"),
+        }
+    }
+}
+
+/// The content of a file.
+///
+/// # Errors
+/// When there is none, or it is not a regular file.
+pub(super) fn content(path: &Path) -> Result<Content, String> {
+    let (mut file, len) = open_regular(path)?;
+    let mut bytes = Vec::new();
+    let read = Read::by_ref(&mut file)
+        .take(MAX_FILE + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(path, &error))?;
+    Ok(match bytes {
+        bytes if bytes.contains(&0) => Content::Other(NotText::Binary),
+        bytes if len.max(bytes.len() as u64) > MAX_FILE => Content::Other(NotText::Large(len)),
+        bytes => String::from_utf8(bytes).map_or(Content::Other(NotText::NotUtf8), Content::Text),
+    })
+}
+
+/// What is there now, to be compared with what an edit left.
+pub(super) fn current_state(canonical: &Path) -> FileState {
+    if let Err(error) = fs::symlink_metadata(canonical)
+        && let io::ErrorKind::NotFound | io::ErrorKind::NotADirectory = error.kind()
+    {
+        return FileState::Missing;
+    }
+    let mut bytes = Vec::new();
+    let Ok((file, len)) = open_regular(canonical) else {
+        return FileState::Other;
+    };
+    if len > MAX_FINGERPRINTED {
+        return FileState::Other;
+    }
+    match file.take(MAX_FINGERPRINTED + 1).read_to_end(&mut bytes) {
+        Ok(read) if read as u64 <= MAX_FINGERPRINTED => FileState::Content(Fingerprint::of(&bytes)),
+        _ => FileState::Other,
+    }
+}
+
+/// The content of a text file.
+///
+/// # Errors
+/// When there is none, it is too large, not a regular file, or not text.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let what = match content(path)? {
+        Content::Text(text) => return Ok(text),
+        Content::Other(what) => what,
+    };
+    let advice = match what {
+        NotText::Binary => "only text can be shown and edited (`image_processor` shows images)",
+        NotText::Large(_) => &format!(
+            "at most {MAX_FILE} are read at once; look at parts of it with the shell (`sed -n 1,200p`, `rg`)"
+        ),
+        NotText::NotUtf8 => {
+            "only that can be shown and edited; find out with the shell what it is (`file`), and convert \
+             text with `iconv`"
+        }
+    };
+    Err(format!("{} is {what}; {advice}", path.display()))
+}
+
+/// Opens a file to be read, and says how many bytes it has.
+///
+/// # Errors
+/// When there is none, or it is no regular file.
+pub(super) fn open_regular(path: &Path) -> Result<(File, u64), String> {
+    let why = |error: io::Error| unreadable(path, &error);
+    let canonical = fs::canonicalize(path).map_err(why)?;
+    let file = open(&canonical).map_err(why)?;
+    let metadata = file.metadata().map_err(why)?;
+    regular(path, &canonical, &metadata)?;
+    Ok((file, metadata.len()))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no file {}", path.display()),
+        _ => format!("{} cannot be read: {error}", path.display()),
+    }
+}
+
+/// Never waits, as opening a named pipe would.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    sys::fs::open_without_blocking(&mut options);
+    options.open(path)
+}
+
+fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), String> {
+    if metadata.is_dir() {
+        return Err(format!("{} is a directory", path.display()));
+    }
+    let special = SPECIAL_FOLDERS
+        .iter()
+        .any(|folder| canonical.starts_with(folder));
+    match metadata.is_file() && !special {
+        true => Ok(()),
+        false => Err(format!("{} is no regular file", path.display())),
+    }
+}
+
+/// Where something that is written to `path` will stand: links are followed only into the working
+/// directory.
+///
+/// # Errors
+/// When a link leads elsewhere, or there is something else than a regular file.
+pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
+    let why = |error: io::Error| format!("{} cannot be written: {error}", path.display());
+    let dir_real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
+    let (canonical, linked) = resolve_links(path).map_err(why)?;
+    // A path into the working directory has to stay there, links in it or not; any other may lead through
+    // folders that are links, as those of systems do, but not end in one.
+    let meant_within = path.starts_with(normalize(dir)) || path.starts_with(&dir_real);
+    if (linked || meant_within) && !canonical.starts_with(&dir_real) {
+        return Err(format!(
+            "{} leads to {} by a symbolic link, outside of the working directory; name that file itself \
+             if you mean it",
+            path.display(),
+            canonical.display()
+        ));
+    }
+    match fs::symlink_metadata(&canonical) {
+        Ok(metadata) => regular(path, &canonical, &metadata)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if SPECIAL_FOLDERS
+                .iter()
+                .any(|folder| canonical.starts_with(folder))
+            {
+                return Err(format!("{} is no place for files", path.display()));
+            }
+        }
+        Err(error) => return Err(why(error)),
+    }
+    Ok(canonical)
+}
+
+/// The canonical place of a file that need not exist, and whether its name itself is a link.
+fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
+    let (mut path, mut linked) = (path.to_owned(), false);
+    for _ in 0..MAX_LINKS {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok((path, linked));
+        };
+        path = canonical(parent)?.join(name);
+        match fs::symlink_metadata(&path) {
+            Ok(metadata) if metadata.is_symlink() => {
+                linked = true;
+                let target = fs::read_link(&path)?;
+                path = normalize(&path.parent().unwrap_or(Path::new("/")).join(target));
+            }
+            _ => return Ok((path, linked)),
+        }
+    }
+    Err(io::Error::other("its symbolic links go round in a circle"))
+}
+
+/// A path without links; what does not exist of it is kept as it is.
+pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => Ok(canonical(parent)?.join(name)),
+                _ => Ok(path.to_owned()),
+            }
+        }
+        canonical => canonical,
+    }
+}
+
+impl Developer {
+    /// The files of a directory and of the directories in it, one a line.
+    pub(super) fn list(&self, folder: &Path) -> Result<String, String> {
+        const MOST: usize = 1_000;
+        let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
+        let mut names = Vec::new();
+        for entry in entries.flatten().take(100_000) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type().ok();
+            names.push(match kind {
+                Some(kind) if kind.is_dir() => format!("{name}/"),
+                Some(kind) if kind.is_symlink() => format!("{name}@"),
+                _ => name,
+            });
+        }
+        names.sort();
+        let left_out = names.len().saturating_sub(MOST);
+        names.truncate(MOST);
+        let mut text = format!("### {}\n{}\n", folder.display(), names.join("\n"));
+        if left_out > 0 {
+            text.push_str(&format!("({left_out} more are not shown)\n"));
+        }
+        Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_absolute_and_tidy() {
+        let dir = Path::new("/work/here");
+        let resolved = |path| resolve(path, dir).unwrap();
+        assert_eq!(resolved("a/b.txt"), Path::new("/work/here/a/b.txt"));
+        assert_eq!(resolved("../x/./y"), Path::new("/work/x/y"));
+        assert_eq!(resolved("/etc/hosts "), Path::new("/etc/hosts"));
+        assert_eq!(resolved("~x/y"), Path::new("/work/here/~x/y"));
+        assert!(resolved("~/y").is_absolute() && !resolved("~/y").starts_with(dir));
+        for bad in ["", "  ", "a\0b"] {
+            assert!(resolve(bad, dir).is_err());
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What files were before they were edited, so that edits can be undone.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::Permissions;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+/// How many edits of a file can be undone.
+const MAX_EDITS_PER_FILE: usize = 10;
+/// How much the texts before all of them may take, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The edits of each file, the oldest first.
+#[derive(Default)]
+pub(super) struct History {
+    edits: HashMap<PathBuf, VecDeque<Edit>>,
+    size: usize,
+}
+
+/// One edit of a file.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    /// What the file held; none if there was none.
+    pub(super) before: Option<String>,
+    /// The mode of a file that the edit removed.
+    pub(super) mode: Option<Permissions>,
+    /// What the edit result.
+    result: FileState,
+}
+
+/// What a file holds, as its length and a number. Nobody gains by finding two that look alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fingerprint(usize, u64);
+
+/// What is found where a file may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileState {
+    Missing,
+    Content(Fingerprint),
+    /// A file that cannot be read, or is larger than one that an edit result, or something else than a file.
+    Other,
+}
+
+impl FileState {
+    fn of(text: Option<&str>) -> Self {
+        text.map_or(FileState::Missing, |text| {
+            FileState::Content(Fingerprint::of(text.as_bytes()))
+        })
+    }
+}
+
+impl Fingerprint {
+    pub(super) fn of(content: &[u8]) -> Self {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        Fingerprint(content.len(), hasher.finish())
+    }
+}
+
+impl Edit {
+    pub(super) fn new(before: Option<String>, after: Option<&str>) -> Self {
+        Edit {
+            before,
+            mode: None,
+            result: FileState::of(after),
+        }
+    }
+
+    /// Whether the file is still what the edit made of it.
+    pub(super) fn is_unchanged_since(&self, now: FileState) -> bool {
+        now != FileState::Other && self.result == now
+    }
+
+    /// Whether the file is still what it was before the edit.
+    fn is_undone(&self, now: FileState) -> bool {
+        now == FileState::of(self.before.as_deref())
+    }
+
+    fn size(&self) -> usize {
+        self.before.as_ref().map_or(0, String::len)
+    }
+}
+
+impl History {
+    /// Keeps an edit that is about to be made. [`commit`](Self::commit) or [`revert_failed`](Self::revert_failed) comes next.
+    pub(super) fn begin(&mut self, path: &Path, edit: Edit) {
+        self.size += edit.size();
+        let all = self.edits.entry(path.to_owned()).or_default();
+        all.push_back(edit);
+    }
+
+    /// The last edit of the file revert_failed and result it so. It is forgotten if it changed nothing.
+    pub(super) fn revert_failed(&mut self, path: &Path, now: FileState) {
+        let last = self.edits.get_mut(path).and_then(VecDeque::back_mut);
+        match last {
+            Some(edit) if !edit.is_undone(now) => edit.result = now,
+            Some(_) => self.forget_last(path),
+            None => {}
+        }
+    }
+
+    /// The last edit of the file was made; the oldest ones are forgotten where there are too many.
+    pub(super) fn commit(&mut self, path: &Path) {
+        let all = self.edits.entry(path.to_owned()).or_default();
+        if all.len() > MAX_EDITS_PER_FILE {
+            let oldest = all.pop_front();
+            self.size -= oldest.map_or(0, |edit| edit.size());
+        }
+        while self.size > MAX_BYTES {
+            let size = |all: &VecDeque<Edit>| all.iter().map(Edit::size).sum::<usize>();
+            let largest = self.edits.values_mut().max_by_key(|all| size(all));
+            let Some(oldest) = largest.and_then(VecDeque::pop_front) else {
+                return;
+            };
+            self.size -= oldest.size();
+        }
+    }
+
+    pub(super) fn last(&self, path: &Path) -> Option<&Edit> {
+        self.edits.get(path)?.back()
+    }
+
+    /// Forgets all edits of the file: what it is now, none of them result.
+    pub(super) fn forget(&mut self, path: &Path) {
+        let all = self.edits.remove(path).unwrap_or_default();
+        self.size -= all.iter().map(Edit::size).sum::<usize>();
+    }
+
+    pub(super) fn forget_last(&mut self, path: &Path) {
+        let last = self.edits.get_mut(path).and_then(VecDeque::pop_back);
+        self.size -= last.map_or(0, |edit| edit.size());
+        if self.edits.get(path).is_some_and(VecDeque::is_empty) {
+            self.edits.remove(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ten_edits_are_kept_and_not_too_much_of_them() {
+        let (mut history, path) = (History::default(), Path::new("/a"));
+        let edit = |before: String| Edit::new(Some(before), Some(""));
+        let keep = |history: &mut History, path: &Path, edit: Edit| {
+            history.begin(path, edit);
+            history.commit(path);
+        };
+        for n in 0..12 {
+            keep(&mut history, path, edit(n.to_string()));
+        }
+        let mut back = Vec::new();
+        while let Some(edit) = history.last(path) {
+            back.push(edit.before.clone().unwrap());
+            history.forget_last(path);
+        }
+        assert_eq!(back, ["11", "10", "9", "8", "7", "6", "5", "4", "3", "2"]);
+        assert_eq!(history.size, 0);
+        for n in 0..5 {
+            let path = PathBuf::from(format!("/{n}"));
+            keep(&mut history, &path, edit("x".repeat(MAX_BYTES / 3)));
+            keep(&mut history, &path, Edit::new(None, Some("")));
+        }
+        assert!(history.size <= MAX_BYTES);
+        for n in 0..5 {
+            history.forget(&PathBuf::from(format!("/{n}")));
+        }
+        assert_eq!(history.size, 0);
+    }
+
+    #[test]
+    fn an_edit_knows_what_it_left() {
+        let edit = Edit::new(None, Some("a"));
+        let found = |text| FileState::of(Some(text));
+        assert!(edit.is_unchanged_since(found("a")));
+        assert!(!edit.is_unchanged_since(found("b")));
+        assert!(
+            !edit.is_unchanged_since(FileState::Missing)
+                && !edit.is_unchanged_since(FileState::Other)
+        );
+        let removed = Edit::new(Some("a".to_owned()), None);
+        assert!(
+            removed.is_unchanged_since(FileState::Missing)
+                && !removed.is_unchanged_since(FileState::Other)
+        );
+    }
+
+    #[test]
+    fn an_edit_that_failed_can_be_undone_if_it_changed_the_file() {
+        let (mut history, path) = (History::default(), Path::new("/a"));
+        let found = |text| FileState::of(Some(text));
+        let edit = || Edit::new(Some("old".to_owned()), Some("new"));
+        history.begin(path, edit());
+        history.revert_failed(path, found("old"));
+        assert!(history.last(path).is_none());
+        history.begin(path, edit());
+        history.revert_failed(path, found("ne"));
+        assert!(history.last(path).unwrap().is_unchanged_since(found("ne")));
+        history.begin(path, Edit::new(None, Some("new")));
+        history.revert_failed(path, FileState::Missing);
+        assert!(history.last(path).unwrap().is_unchanged_since(found("ne")));
+        // What is there is not known: the edit is kept, but what is there is not taken for its work.
+        history.begin(path, Edit::new(None, Some("new")));
+        history.revert_failed(path, FileState::Other);
+        let last = history.last(path).unwrap();
+        assert!(last.before.is_none() && !last.is_unchanged_since(FileState::Other));
+    }
+}

@@ -1,0 +1,655 @@
+//! Unified diffs: read, and applied to texts. Pure: no files.
+
+use super::line_endings::{self, Line};
+
+/// How many lines are compared to find the place of a hunk: a file may be one line over and over, and so
+/// may a hunk.
+const MAX_COMPARED_LINES: usize = 20_000_000;
+
+/// The largest diff that is read, in bytes: several times the largest file that is edited. Its lines take more
+/// memory than its text.
+pub(super) const MAX_DIFF: usize = 2 << 20;
+
+/// What a diff does to one file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct FilePatch {
+    /// Its name before, as it is written; none if it is new, or the diff names no files.
+    pub(super) old: Option<String>,
+    /// Its name after; none if it is deleted, or the diff names no files.
+    pub(super) new: Option<String>,
+    /// The two names are of two files, the second of which is not there yet.
+    pub(super) is_renamed: bool,
+    /// A new file is a program.
+    pub(super) is_executable: bool,
+    hunks: Vec<Hunk>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Hunk {
+    /// Where it begins in the old text, counted from 1.
+    start: usize,
+    lines: Vec<(Kind, String)>,
+    /// The diff says of each new line how it ends.
+    is_exact: bool,
+    /// The last old line, and the last new one, have no line break.
+    open_old: bool,
+    open_new: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Kept,
+    Gone,
+    New,
+}
+
+/// Reads a diff.
+///
+/// # Errors
+/// A sentence on what is wrong with it.
+pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
+    if diff.len() > MAX_DIFF {
+        return Err(format!(
+            "The diff has more than {MAX_DIFF} bytes: send it in parts, a file or a few at a time"
+        ));
+    }
+    // Lines that all end with CR LF say how the diff was sent, some that do come from the file.
+    let is_exact = diff.contains("\r\n")
+        && line_endings::split(diff)
+            .iter()
+            .any(|line| line.end == "\n");
+    let mut reader = Reader {
+        lines: match is_exact {
+            true => diff.split_terminator('\n').collect(),
+            false => diff.lines().collect(),
+        },
+        is_exact,
+        at: 0,
+    };
+    let mut patches: Vec<FilePatch> = Vec::new();
+    // What git says of a file before its hunks, if there are any.
+    let mut git_header: Option<FilePatch> = None;
+    while let Some(line) = reader.next() {
+        if let Some(old) = line.strip_prefix("--- ") {
+            let Some(new) = reader.peek(0).and_then(|next| next.strip_prefix("+++ ")) else {
+                return Err(format!("line {}: `---` without `+++` behind it", reader.at));
+            };
+            reader.at += 1;
+            patches.push(FilePatch {
+                old: name(old),
+                new: name(new),
+                ..git_header.take().unwrap_or_default()
+            });
+        } else if line.starts_with("@@") {
+            let hunk = reader.hunk(line)?;
+            // Some leave `---` and `+++` out where git has git_header the name already.
+            patches.extend(git_header.take());
+            if patches.is_empty() {
+                patches.push(FilePatch::default());
+            }
+            if let Some(patch) = patches.last_mut() {
+                patch.hunks.push(hunk);
+            }
+        } else if let Some(names) = line.strip_prefix("diff --git ") {
+            patches.extend(git_header.take().filter(FilePatch::is_change));
+            let name = same_name(names);
+            git_header = Some(FilePatch {
+                old: name.clone(),
+                new: name,
+                ..FilePatch::default()
+            });
+        } else if line.starts_with("Binary files") || line.starts_with("GIT binary patch") {
+            return Err("it changes a binary file".to_owned());
+        } else if let Some(git_header) = &mut git_header {
+            git_header.read_git_header(line)?;
+        }
+        // Anything else is what tools and people write around a diff.
+    }
+    patches.extend(git_header.filter(FilePatch::is_change));
+    let is_empty = |patch: &FilePatch| patch.hunks.is_empty() && !patch.is_change();
+    match patches.iter().any(is_empty) || patches.is_empty() {
+        true => Err("it holds no change (`@@ -1,2 +1,3 @@` and lines)".to_owned()),
+        false => Ok(patches),
+    }
+}
+
+/// A name behind `---` or `+++`, without a time stamp.
+fn name(text: &str) -> Option<String> {
+    let name = text.split('\t').next().unwrap_or_default().trim();
+    (name != "/dev/null").then(|| unquoted(name))
+}
+
+/// A name as git writes it where it has unusual characters: `"a/\303\274.txt"`.
+fn unquoted(name: &str) -> String {
+    let inner = name
+        .strip_prefix('"')
+        .and_then(|name| name.strip_suffix('"'));
+    let Some(inner) = inner else {
+        return name.to_owned();
+    };
+    let (mut out, mut bytes) = (Vec::new(), inner.bytes().peekable());
+    while let Some(byte) = bytes.next() {
+        let escaped = match byte {
+            b'\\' => bytes.next(),
+            _ => None,
+        };
+        out.push(match escaped {
+            None => byte,
+            Some(b'n') => b'\n',
+            Some(b't') => b'\t',
+            Some(b'r') => b'\r',
+            Some(first @ b'0'..=b'3') => {
+                let digit = |byte: &u8| matches!(byte, b'0'..=b'7');
+                let mut value = first - b'0';
+                for _ in 0..2 {
+                    if let Some(next) = bytes.next_if(digit) {
+                        value = value.wrapping_mul(8) | (next - b'0');
+                    }
+                }
+                value
+            }
+            Some(other) => other,
+        });
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The one name in `a/NAME b/NAME` or `NAME NAME`, with what stands before the second; git says it only once
+/// elsewhere if a file is empty.
+fn same_name(names: &str) -> Option<String> {
+    let middle = names.len() / 2;
+    let (old, new) = names.split_at_checked(middle)?;
+    let (old, new) = (unquoted(old), unquoted(new.strip_prefix(' ')?));
+    let (old_bare, new_bare) = (
+        without_prefix(&old).unwrap_or(&old),
+        without_prefix(&new).unwrap_or(&new),
+    );
+    (old_bare == new_bare).then(|| new.clone())
+}
+
+/// A name without what git writes before it: `a/` and `b/`, or one of the letters that say which version it
+/// is of (`diff.mnemonicPrefix`).
+pub(super) fn without_prefix(name: &str) -> Option<&str> {
+    let (prefix, rest) = name.split_once('/')?;
+    ["a", "b", "c", "i", "o", "w"]
+        .contains(&prefix)
+        .then_some(rest)
+}
+
+/// `@@ -START,COUNT +START,COUNT @@`: the old start and both counts.
+fn header(line: &str) -> Option<(usize, usize, usize)> {
+    let ranges = line.strip_prefix("@@ -")?.split(" @@").next()?;
+    let (old, new) = ranges.split_once(" +")?;
+    let range = |text: &str| {
+        let (start, count) = text.split_once(',').unwrap_or((text, "1"));
+        Some((
+            start.parse::<usize>().ok()?,
+            count.trim().parse::<usize>().ok()?,
+        ))
+    };
+    let ((start, olds), (_, news)) = (range(old)?, range(new)?);
+    Some((start, olds, news))
+}
+
+struct Reader<'a> {
+    lines: Vec<&'a str>,
+    is_exact: bool,
+    /// Which line is next; the number of the last one, counted from 1.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let line = self.peek(0)?;
+        self.at += 1;
+        Some(line)
+    }
+
+    fn peek(&self, behind: usize) -> Option<&'a str> {
+        self.lines.get(self.at + behind).copied()
+    }
+
+    /// The hunk behind this header. Models miscount lines: where the counts do not fit, it goes on to the
+    /// next header. What it finds in the file it has to find there all the same.
+    fn hunk(&mut self, line: &str) -> Result<Hunk, String> {
+        let (start, olds, news) =
+            header(line).ok_or_else(|| format!("line {}: {line:?} is no hunk header", self.at))?;
+        let begin = self.at;
+        if let Some(hunk) = self.counted(start, olds, news)? {
+            return Ok(hunk);
+        }
+        self.at = begin;
+        let mut hunk = Hunk::new(start, self.is_exact);
+        while let Some(line) = self.peek(0) {
+            if self.is_next_header() {
+                break;
+            }
+            self.at += 1;
+            if !hunk.take(line, self.at)? {
+                let why = "begins with neither a blank, `-` nor `+`";
+                return Err(format!("line {}: {line:?} {why}", self.at));
+            }
+        }
+        // Empty lines at its end are between it and what follows.
+        while matches!(hunk.lines.last(), Some((Kind::Kept, line)) if line.is_empty()) {
+            hunk.lines.pop();
+        }
+        match hunk.lines.is_empty() {
+            true => Err(format!("line {begin}: the hunk has no lines")),
+            false => Ok(hunk),
+        }
+    }
+
+    /// The hunk, if it has as many lines as it says.
+    fn counted(&mut self, start: usize, olds: usize, news: usize) -> Result<Option<Hunk>, String> {
+        let (mut hunk, mut left) = (Hunk::new(start, self.is_exact), (olds, news));
+        while left != (0, 0) {
+            let Some(line) = self.next() else {
+                return Ok(None);
+            };
+            let before = hunk.lines.len();
+            if !hunk.take(line, self.at)? {
+                return Ok(None);
+            }
+            let Some((kind, _)) = hunk.lines.get(before) else {
+                continue;
+            };
+            let counted = match kind {
+                Kind::Kept => left.0.checked_sub(1).zip(left.1.checked_sub(1)),
+                Kind::Gone => left.0.checked_sub(1).map(|olds| (olds, left.1)),
+                Kind::New => left.1.checked_sub(1).map(|news| (left.0, news)),
+            };
+            match counted {
+                Some(counted) => left = counted,
+                None => return Ok(None),
+            }
+        }
+        while let Some(line) = self.peek(0).filter(|line| line.starts_with('\\')) {
+            self.at += 1;
+            hunk.take(line, self.at)?;
+        }
+        let goes_on = self
+            .peek(0)
+            .is_some_and(|line| line.starts_with([' ', '+', '-']) && !self.is_next_header());
+        Ok((!goes_on).then_some(hunk))
+    }
+
+    /// Whether the next line belongs to another hunk or file, or is the signature of a mail.
+    fn is_next_header(&self) -> bool {
+        let Some(line) = self.peek(0) else {
+            return false;
+        };
+        let next_is = |start| self.peek(1).is_some_and(|next| next.starts_with(start));
+        ["@@", "diff ", "Index: "]
+            .iter()
+            .any(|start| line.starts_with(start))
+            || (line.starts_with("--- ") && next_is("+++ "))
+            || (line == "-- " && self.peek(2).is_none_or(|line| line.trim().is_empty()))
+    }
+}
+
+impl Hunk {
+    fn new(start: usize, is_exact: bool) -> Self {
+        Hunk {
+            start,
+            lines: Vec::new(),
+            is_exact,
+            open_old: false,
+            open_new: false,
+        }
+    }
+
+    /// Takes line `n` of the diff; false if it can belong to no hunk.
+    fn take(&mut self, line: &str, n: usize) -> Result<bool, String> {
+        let kind = match line.bytes().next() {
+            Some(b' ') => Kind::Kept,
+            Some(b'-') => Kind::Gone,
+            Some(b'+') => Kind::New,
+            // Many lose the blank of an empty line.
+            None | Some(b'\r') => Kind::Kept,
+            Some(b'\\') => return self.close(n).map(|()| true),
+            Some(_) => return Ok(false),
+        };
+        let text = line.get(1..).unwrap_or_default();
+        self.lines.push((kind, text.to_owned()));
+        Ok(true)
+    }
+
+    /// `\ No newline at end of file`, which belongs to the line before.
+    fn close(&mut self, n: usize) -> Result<(), String> {
+        match self.lines.last() {
+            Some((Kind::Kept, _)) => (self.open_old, self.open_new) = (true, true),
+            Some((Kind::Gone, _)) => self.open_old = true,
+            Some((Kind::New, _)) => self.open_new = true,
+            None => return Err(format!("line {n}: it belongs to no line")),
+        }
+        Ok(())
+    }
+
+    fn old(&self) -> impl Iterator<Item = &str> {
+        let old = self.lines.iter().filter(|(kind, _)| *kind != Kind::New);
+        old.map(|(_, line)| line.strip_suffix('\r').unwrap_or(line))
+    }
+}
+
+impl FilePatch {
+    /// What one of git's lines before the hunks says.
+    fn read_git_header(&mut self, line: &str) -> Result<(), String> {
+        if line.starts_with("copy from ") {
+            return Err("it copies a file; do that with the shell".to_owned());
+        }
+        if line.starts_with("old mode ") {
+            let why =
+                "it changes the mode of a file; leave that out and do it with the shell (`chmod`)";
+            return Err(why.to_owned());
+        }
+        if let Some(mode) = line.strip_prefix("new file mode ") {
+            match mode.trim() {
+                "100644" => {}
+                "100755" => self.is_executable = true,
+                _ => {
+                    return Err(
+                        "it makes something else than a file; do that with the shell".to_owned(),
+                    );
+                }
+            }
+            self.old = None;
+        } else if line.starts_with("deleted file mode ") {
+            self.new = None;
+        } else if let Some(name) = line.strip_prefix("rename from ") {
+            (self.old, self.is_renamed) = (Some(unquoted(name)), true);
+        } else if let Some(name) = line.strip_prefix("rename to ") {
+            (self.new, self.is_renamed) = (Some(unquoted(name)), true);
+        }
+        Ok(())
+    }
+
+    /// Whether it does something without any hunk.
+    fn is_change(&self) -> bool {
+        self.is_renamed || self.old.is_some() != self.new.is_some()
+    }
+
+    /// The text with all hunks applied, and the numbers of the first and last line that differ. A hunk may
+    /// have moved: the nearest place where its old lines stand, behind the hunk before, is taken.
+    ///
+    /// # Errors
+    /// Which hunk fits nowhere.
+    pub(super) fn apply(&self, text: &str) -> Result<(String, usize, usize), String> {
+        let (was_open, has_crlf) = (
+            line_endings::lacks_final_newline(text),
+            text.is_empty() || text.contains("\r\n"),
+        );
+        let lines = line_endings::split(text);
+        let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
+        let (mut at, mut moved, mut is_open) = (0, 0_isize, was_open);
+        let (mut first, mut last) = (usize::MAX, 0);
+        for (n, hunk) in self.hunks.iter().enumerate() {
+            let old: Vec<&str> = hunk.old().collect();
+            // A hunk without old lines stands behind the line that it names.
+            let git_header = match old.is_empty() {
+                true => hunk.start,
+                false => hunk.start.saturating_sub(1),
+            };
+            let wanted = git_header.saturating_add_signed(moved);
+            let Some(place) = find(&lines, &old, at, wanted) else {
+                let expected = old.iter().find(|line| !line.trim().is_empty());
+                return Err(format!(
+                    "hunk {} fits nowhere: its lines, beginning with {:?}, are not in the file as they \
+                     are written; view the file and make the diff anew",
+                    n + 1,
+                    expected.unwrap_or(&"")
+                ));
+            };
+            moved = place.cast_signed() - git_header.cast_signed();
+            out.extend(&lines[at..place]);
+            first = first.min(out.len() + 1);
+            at = place;
+            for (kind, text) in &hunk.lines {
+                match kind {
+                    Kind::Kept => out.push(lines[at]),
+                    Kind::Gone => {}
+                    Kind::New => {
+                        let without_prefix = text.strip_suffix('\r').unwrap_or(text);
+                        let end =
+                            match (hunk.is_exact && has_crlf, without_prefix.len() < text.len()) {
+                                (true, true) => "\r\n",
+                                (true, false) => "\n",
+                                (false, _) => line_endings::end_at(&lines, at),
+                            };
+                        out.push(Line {
+                            text: without_prefix,
+                            end,
+                        });
+                    }
+                }
+                at += usize::from(*kind != Kind::New);
+            }
+            last = out.len();
+            if at == lines.len() {
+                is_open = match (hunk.open_new, hunk.open_old) {
+                    (true, _) => true,
+                    (false, true) => false,
+                    (false, false) => was_open,
+                };
+            }
+        }
+        out.extend(&lines[at..]);
+        let new = line_endings::join(&out, is_open);
+        Ok((new, first.min(last.max(1)), last))
+    }
+}
+
+/// The place of `old` in `lines`, from `from` on, that is nearest to `wanted`, as far as it is looked for.
+fn find(lines: &[Line<'_>], old: &[&str], from: usize, wanted: usize) -> Option<usize> {
+    let end = lines
+        .len()
+        .checked_sub(old.len())
+        .filter(|end| from <= *end)?;
+    if old.is_empty() {
+        return (from..=end).contains(&wanted).then_some(wanted);
+    }
+    let near = wanted.clamp(from, end);
+    let mut compared = 0;
+    for away in 0..=(near - from).max(end - near) {
+        let before = near.checked_sub(away).filter(|at| from <= *at);
+        let behind = Some(near + away).filter(|at| away > 0 && *at <= end);
+        for at in [before, behind].into_iter().flatten() {
+            let pairs = lines[at..].iter().zip(old);
+            let same = pairs.take_while(|(line, old)| line.text == **old).count();
+            compared += same + 1;
+            if same == old.len() {
+                return Some(at);
+            }
+        }
+        if compared > MAX_COMPARED_LINES {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(text: &str, diff: &str) -> Result<String, String> {
+        let patches = parse(diff)?;
+        patches[0].apply(text).map(|(text, ..)| text)
+    }
+
+    #[test]
+    fn hunks_are_applied_where_they_say_or_near_it() {
+        let diff = "--- a/x\n+++ b/x\n@@ -2,2 +2,3 @@ fn\n b\n-c\n+C\n+D\n@@ -6 +7 @@\n-f\n+F\n";
+        assert_eq!(
+            applied("a\nb\nc\nd\ne\nf\n", diff).unwrap(),
+            "a\nb\nC\nD\nd\ne\nF\n"
+        );
+        let later = "x\ny\nz\na\nb\nc\nd\ne\nf\n";
+        assert_eq!(
+            applied(later, diff).unwrap(),
+            "x\ny\nz\na\nb\nC\nD\nd\ne\nF\n"
+        );
+        let error = applied("a\nb\nd\n", diff).unwrap_err();
+        assert!(
+            error.contains("hunk 1") && error.contains("\"b\""),
+            "{error}"
+        );
+        let patches = parse(diff).unwrap();
+        assert_eq!(patches[0].apply("a\nb\nc\nd\ne\nf\n").unwrap().1, 2);
+    }
+
+    #[test]
+    fn the_nearest_of_several_places_is_taken() {
+        let diff = "@@ -5,1 +5,1 @@\n-x\n+y\n";
+        assert_eq!(
+            applied("x\nx\nx\nx\nx\nx\n", diff).unwrap(),
+            "x\nx\nx\nx\ny\nx\n"
+        );
+    }
+
+    #[test]
+    fn no_hunk_is_looked_for_without_end() {
+        let text = "x\n".repeat(200_000);
+        let old = "-x\n".repeat(99_999);
+        let diff = format!("@@ -1,100000 +1,0 @@\n{old}-y\n");
+        assert!(applied(&text, &diff).unwrap_err().contains("hunk 1"));
+    }
+
+    #[test]
+    fn files_are_made_and_removed() {
+        let diff = "diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+one\n+two\n\
+                    --- a/o\t2024-01-01\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n";
+        let patches = parse(diff).unwrap();
+        let names = |p: &FilePatch| (p.old.clone(), p.new.clone());
+        assert_eq!(names(&patches[0]), (None, Some("b/n".to_owned())));
+        assert_eq!(names(&patches[1]), (Some("a/o".to_owned()), None));
+        assert_eq!(patches[0].apply("").unwrap().0, "one\ntwo\n");
+        assert_eq!(patches[1].apply("gone\n").unwrap().0, "");
+    }
+
+    #[test]
+    fn the_last_line_break_is_as_the_diff_says() {
+        let adds = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n";
+        assert_eq!(applied("a", adds).unwrap(), "a\n");
+        let drops = "@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n";
+        assert_eq!(applied("a\n", drops).unwrap(), "b");
+        let other = "@@ -1 +1 @@\n-a\n+b\n";
+        assert_eq!(applied("a\nz", other).unwrap(), "b\nz");
+    }
+
+    #[test]
+    fn what_is_no_diff_says_why() {
+        for (bad, says) in [
+            ("", "no change"),
+            ("hello", "no change"),
+            ("--- a\n+++ b\n", "no change"),
+            ("--- a\nx", "without"),
+            ("@@ nonsense @@\n", "hunk header"),
+            ("@@ -1,2 +1,2 @@\n a\n*b\n", "neither"),
+            ("@@ -1,1 +1,1 @@\n\\ No newline\n", "no line"),
+            (
+                "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+                "chmod",
+            ),
+            ("diff --git a/x b/y\ncopy from x\ncopy to y\n", "copies"),
+            (
+                "diff --git a/x b/x\nnew file mode 120000\n",
+                "something else",
+            ),
+            ("diff --git a/x b/x\nindex 1..2 100644\n", "no change"),
+            ("@@ -1,2 +1,2 @@\n\n", "no lines"),
+        ] {
+            let error = parse(bad).unwrap_err();
+            assert!(error.contains(says), "{bad:?}: {error}");
+        }
+        let huge = format!("@@ -{0},1 +{0},1 @@\n-a\n+b\n", usize::MAX);
+        assert_eq!(applied("a\n", &huge).unwrap(), "b\n");
+        assert!(applied("", "@@ -18446744073709551615,0 +1,1 @@\n+b\n").is_err());
+    }
+
+    #[test]
+    fn miscounted_hunks_are_taken_whole() {
+        let text = "a\nb\nc\n";
+        for (counts, says) in [
+            ("-1,1 +1,1", "too few"),
+            ("-1,9 +1,9", "too many"),
+            ("-1,2 +1,1", "too few new"),
+            ("-1,3 +1,5", "right"),
+        ] {
+            let hunk = format!("@@ {counts} @@\n-a\n+A\n+AA\n b\n+B\n c\n");
+            for behind in ["", "\n\n", "-- \n2.39.5\n\n"] {
+                let diff = format!("--- a/x\n+++ b/x\n{hunk}{behind}");
+                assert_eq!(applied(text, &diff).unwrap(), "A\nAA\nb\nB\nc\n", "{says}");
+            }
+            let two = format!("{hunk}\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+z\n");
+            let patches = parse(&two).unwrap();
+            assert_eq!(patches.len(), 2);
+            assert_eq!(patches[1].apply("a\n").unwrap().0, "z\n");
+        }
+        // What looks like a header but is counted is none.
+        let dashes = "@@ -1,2 +1,2 @@\n--- a\n+++ b\n x\n";
+        assert_eq!(applied("-- a\nx\n", dashes).unwrap(), "++ b\nx\n");
+    }
+
+    #[test]
+    fn git_says_more_than_hunks() {
+        let diff = "diff --git a/empty b/empty\nnew file mode 100644\nindex 0000000..e69de29\n\
+                    diff --git a/gone b/gone\ndeleted file mode 100644\n\
+                    diff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+ls\n\
+                    diff --git a/x y b/z\nsimilarity index 100%\nrename from x y\nrename to z\n\
+                    diff --git \"a/\\303\\274\" \"b/\\303\\274\"\n--- \"a/\\303\\274\"\n+++ \"b/\\303\\274\"\n@@ -1 +1 @@\n-a\n+b\n";
+        let short = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\
+                     diff --git a/y b/y\n@@ -1 +1 @@\n-c\n+d\n";
+        let patches = parse(short).unwrap();
+        assert_eq!(patches[1].new.as_deref(), Some("b/y"));
+        assert_eq!(patches[1].apply("c\n").unwrap().0, "d\n");
+        let patches = parse(diff).unwrap();
+        let all: Vec<_> = patches
+            .iter()
+            .map(|p| {
+                (
+                    p.old.as_deref(),
+                    p.new.as_deref(),
+                    p.is_renamed,
+                    p.is_executable,
+                )
+            })
+            .collect();
+        assert_eq!(
+            all,
+            [
+                (None, Some("b/empty"), false, false),
+                (Some("b/gone"), None, false, false),
+                (None, Some("b/run.sh"), false, true),
+                (Some("x y"), Some("z"), true, false),
+                (Some("a/ü"), Some("b/ü"), false, false),
+            ]
+        );
+    }
+
+    #[test]
+    fn lines_end_as_they_did() {
+        let diff = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n+BB\n c\n";
+        assert_eq!(
+            applied("a\r\nb\nc\r\nd\r\n", diff).unwrap(),
+            "a\r\nB\nBB\nc\r\nd\r\n"
+        );
+        assert_eq!(
+            applied("a\nb\nc\nd\r\n", diff).unwrap(),
+            "a\nB\nBB\nc\nd\r\n"
+        );
+        assert_eq!(applied("a\r\nb\r\nc", diff).unwrap(), "a\r\nB\r\nBB\r\nc");
+        // Sent with other line ends, which say nothing of the file.
+        let sent = diff.replace('\n', "\r\n");
+        assert_eq!(applied("a\nb\nc\n", &sent).unwrap(), "a\nB\nBB\nc\n");
+        // As git writes it.
+        let exact = "@@ -1,3 +1,4 @@\n a\r\n-b\n+B\r\n+BB\n c\r\n";
+        assert_eq!(
+            applied("a\r\nb\nc\r\n", exact).unwrap(),
+            "a\r\nB\r\nBB\nc\r\n"
+        );
+        assert_eq!(applied("a\nb\nc\n", exact).unwrap(), "a\nB\nBB\nc\n");
+        let new = "--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+n\r\n";
+        assert_eq!(applied("", new).unwrap(), "n\r\n");
+    }
+}

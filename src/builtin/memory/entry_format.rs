@@ -1,0 +1,207 @@
+//! What a category's file looks like: Goose's format, both ways.
+//!
+//! Entries are apart by empty lines. The first line of one may be `#` and its tags; the others are its
+//! text. An entry that has an empty line itself has a single space on it in the file: for Goose, which
+//! knows no entries with empty lines, it is still one entry, and it shows the line as it is. A text that
+//! begins with `#` gets a line with nothing but `#` before it, so that it is not taken for tags.
+
+use std::ops::Range;
+
+/// One thing to remember.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Words without white space.
+    pub(super) tags: Vec<String>,
+    /// One or more lines, neither the first nor the last of them empty.
+    pub(super) text: String,
+}
+
+impl Entry {
+    /// What was given, as it comes back from a file: line ends are `\n`, white space alone on a line
+    /// and control characters go, and a tag is one tag_word.
+    pub(super) fn new(text: &str, tags: &[String]) -> Self {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let allowed = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+        let text: String = text.chars().filter(allowed).collect();
+        Entry {
+            tags: tags.iter().filter_map(|tag| tag_word(tag)).collect(),
+            text: tidy(text.lines()),
+        }
+    }
+
+    /// As it stands in a file, the empty line behind it included.
+    pub(super) fn render(&self) -> String {
+        let mut out = String::new();
+        if !self.tags.is_empty() {
+            out = format!("# {}\n", self.tags.join(" "));
+        } else if self.text.starts_with('#') {
+            out.push_str("#\n");
+        }
+        for line in self.text.lines() {
+            out.push_str(if line.is_empty() { " " } else { line });
+            out.push('\n');
+        }
+        out.push('\n');
+        out
+    }
+}
+
+fn tag_word(tag: &str) -> Option<String> {
+    let tag = tag.trim().trim_start_matches('#');
+    let words: Vec<&str> = tag.split_whitespace().collect();
+    let tag_word: String = words.join("-");
+    let tag_word: String = tag_word.chars().filter(|c| !c.is_control()).collect();
+    (!tag_word.is_empty()).then_some(tag_word)
+}
+
+/// The lines as a text: those of white space alone are empty, and none at the ends.
+fn tidy<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let empty = |line: &str| line.trim().is_empty();
+    let lines = lines.map(|line| if empty(line) { "" } else { line });
+    let lines: Vec<&str> = lines.skip_while(|line| empty(line)).collect();
+    lines.join("\n").trim_end().to_owned()
+}
+
+/// The entries of a file, and where in it each one is.
+pub(super) fn parse(content: &str) -> Vec<(Entry, Range<usize>)> {
+    let mut found = Vec::new();
+    let mut lines: Vec<&str> = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for line in content.split_inclusive('\n') {
+        let end = at + line.len();
+        let line = line.strip_suffix('\n').unwrap_or(line);
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.is_empty() {
+            found.extend(entry(&lines).map(|entry| (entry, start..at)));
+            lines.clear();
+        } else {
+            if lines.is_empty() {
+                start = at;
+            }
+            lines.push(line);
+        }
+        at = end;
+    }
+    found.extend(entry(&lines).map(|entry| (entry, start..at)));
+    found
+}
+
+fn entry(lines: &[&str]) -> Option<Entry> {
+    let (first, rest) = lines.split_first()?;
+    let (tags, text) = match first.strip_prefix('#') {
+        Some(tags) => (tags, rest),
+        None => ("", lines),
+    };
+    let entry = Entry {
+        tags: tags.split_whitespace().map(str::to_owned).collect(),
+        text: tidy(text.iter().copied()),
+    };
+    (entry != Entry::default()).then_some(entry)
+}
+
+/// The file without the entries that are in these places. Everything else stays as it is.
+pub(super) fn without(content: &str, places: &[Range<usize>]) -> String {
+    let (mut left, mut at) = (String::with_capacity(content.len()), 0);
+    for place in places {
+        left.push_str(&content[at..place.start]);
+        // The empty lines behind it go with it.
+        let behind = content[place.end..].bytes();
+        let empty = behind.take_while(|byte| matches!(byte, b'\n' | b'\r'));
+        at = place.end + empty.count();
+    }
+    left.push_str(&content[at..]);
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(text: &str, tags: &[&str]) -> Entry {
+        let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        Entry::new(text, &tags)
+    }
+
+    fn read(content: &str) -> Vec<Entry> {
+        parse(content).into_iter().map(|(entry, _)| entry).collect()
+    }
+
+    #[test]
+    fn what_goose_writes_is_read() {
+        let content = "# rust style\nUse tabs.\nAlways.\n\nplain\n\n# one\nx\n\n";
+        let expected = [
+            new("Use tabs.\nAlways.", &["rust", "style"]),
+            new("plain", &[]),
+            new("x", &["one"]),
+        ];
+        assert_eq!(read(content), expected);
+        assert_eq!(read(&content.replace('\n', "\r\n")), expected);
+        assert_eq!(read("\n\n\nplain\n\n\n\n# one\nx"), expected[1..]);
+        for nothing in ["", "\n", "\n\n\n", "#\n\n", "   \n\n"] {
+            assert_eq!(read(nothing), [], "{nothing:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_what_goose_would_read() {
+        let entry = new("Use tabs.\nAlways.", &["rust", "style"]);
+        assert_eq!(entry.render(), "# rust style\nUse tabs.\nAlways.\n\n");
+        assert_eq!(new("plain", &[]).render(), "plain\n\n");
+        // As Goose splits a file.
+        for text in [
+            "a\n\nb",
+            "\n\n\na\n \t\n\n\nb\n\n",
+            "a\r\n\r\nb",
+            "# a\n\n# b",
+        ] {
+            let written = new(text, &["t"]).render();
+            let parts: Vec<&str> = written.split("\n\n").collect();
+            assert_eq!((parts.len(), parts[1]), (2, ""), "{text:?}: {written:?}");
+        }
+    }
+
+    #[test]
+    fn every_text_comes_back() {
+        for text in [
+            "a\n\nb",
+            "a\n\n\n\nb\n",
+            "# a heading\n\ntext",
+            "#",
+            "  indented\n\tand more",
+            "ünï\u{2028}code",
+            "a\u{0}\u{7}b\rc",
+            "trailing  \nspaces",
+            "#\n#\n\n#",
+        ] {
+            for tags in [&[][..], &["x"], &["two words", "#hash", " ", "z\n"]] {
+                let (before, entry) = (new("before", &[]), new(text, tags));
+                let content = format!("{}{}{}", before.render(), entry.render(), before.render());
+                let expected = [before.clone(), entry, before];
+                assert_eq!(read(&content), expected, "{text:?} {tags:?}");
+            }
+        }
+        assert_eq!(
+            new("x", &["two words", "#hash", " "]).tags,
+            ["two-words", "hash"]
+        );
+        assert_eq!(new("a\r\n \r\nb", &[]).text, "a\n\nb");
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_the_rest_alone() {
+        let content = "# t\na  \n\r\n\n\nb\n \nb\n\n  c\n\nd";
+        let places: Vec<_> = parse(content).into_iter().map(|(_, place)| place).collect();
+        assert_eq!(places.len(), 4);
+        assert_eq!(without(content, &[]), content);
+        assert_eq!(
+            without(content, &places[1..2]),
+            "# t\na  \n\r\n\n\n  c\n\nd"
+        );
+        assert_eq!(without(content, &places[..1]), "b\n \nb\n\n  c\n\nd");
+        assert_eq!(
+            without(content, &places[3..]),
+            "# t\na  \n\r\n\n\nb\n \nb\n\n  c\n\n"
+        );
+        assert_eq!(without(content, &places), "");
+    }
+}

@@ -1,0 +1,203 @@
+//! What a person is asked to agree to, as rows of text: all of it, in its order, and with what cannot be
+//! seen written out. No I/O.
+//!
+//! Text stands behind `|`, each of its lines on a row of its own, so that no text can pass for another part
+//! or for a question. A line that is too long goes on behind `↪`.
+
+use crate::text::escape_invisible;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// The longest piece of text on one row, in characters.
+const MAX_ROW: usize = 2_000;
+/// What is nested deeper is shown as its JSON text.
+const DEPTH: usize = 16;
+
+/// The JSON text of arguments, a part on each row. An object that has a name twice is shown with both.
+pub(super) fn arguments(json: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    match Value::of(json) {
+        Value::Object(entries) if entries.is_empty() => {}
+        Value::Object(entries) => add_entries(entries, 0, &mut rows),
+        _ => add("", json, 0, &mut rows),
+    }
+    rows
+}
+
+/// Text, a line on each row.
+pub(super) fn text(text: &str) -> Vec<String> {
+    let mut rows = Vec::new();
+    add_text("", text, 0, &mut rows);
+    rows
+}
+
+/// One level of a JSON text.
+enum Value<'a> {
+    Object(Vec<(String, &'a str)>),
+    Array(Vec<&'a str>),
+    Text(String),
+    /// Numbers and the like, and what is not JSON as it should be.
+    Other,
+}
+
+impl<'a> Value<'a> {
+    fn of(json: &'a str) -> Self {
+        let value = match json.trim_start().as_bytes().first() {
+            Some(b'{') => crate::json::from_str::<Entries<'a>>(json).map(|it| Value::Object(it.0)),
+            Some(b'[') => crate::json::from_str::<Vec<&'a RawValue>>(json)
+                .map(|items| Value::Array(items.into_iter().map(RawValue::get).collect())),
+            Some(b'"') => crate::json::from_str(json).map(Value::Text),
+            _ => return Value::Other,
+        };
+        value.unwrap_or(Value::Other)
+    }
+}
+
+/// The entries of an object, those of the same name included.
+struct Entries<'a>(Vec<(String, &'a str)>);
+
+impl<'de> Deserialize<'de> for Entries<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Entries<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut entries = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                    entries.push((name, value.get()));
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+fn add_entries(entries: Vec<(String, &str)>, depth: usize, rows: &mut Vec<String>) {
+    for (name, json) in entries {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.$@/".contains(c);
+        let name = if !name.is_empty() && name.chars().all(plain) {
+            name
+        } else {
+            escape_invisible(&serde_json::Value::from(name).to_string())
+        };
+        add(&name, json, depth, rows);
+    }
+}
+
+fn add(name: &str, json: &str, depth: usize, rows: &mut Vec<String>) {
+    let indent = "  ".repeat(depth + 1);
+    match Value::of(json) {
+        Value::Text(text) => add_text(name, &text, depth, rows),
+        Value::Object(entries) if !entries.is_empty() && depth < DEPTH => {
+            rows.push(format!("{indent}{name}:"));
+            add_entries(entries, depth + 1, rows);
+        }
+        Value::Array(items) if !items.is_empty() && depth < DEPTH => {
+            rows.push(format!("{indent}{name}:"));
+            for (n, item) in items.into_iter().enumerate() {
+                add(&(n + 1).to_string(), item, depth + 1, rows);
+            }
+        }
+        _ => {
+            let name = match name {
+                "" => String::new(),
+                name => format!("{name}: "),
+            };
+            add_line(&format!("{indent}{name}"), json, depth, rows);
+        }
+    }
+}
+
+fn add_text(name: &str, text: &str, depth: usize, rows: &mut Vec<String>) {
+    let indent = "  ".repeat(depth + 1);
+    let mut before = match name {
+        "" => format!("{indent}| "),
+        name => format!("{indent}{name} | "),
+    };
+    for line in text.split('\n') {
+        add_line(&before, line, depth, rows);
+        before = format!("{indent}  | ");
+    }
+}
+
+/// One line, on as many rows as it takes.
+fn add_line(before: &str, line: &str, depth: usize, rows: &mut Vec<String>) {
+    let line = escape_invisible(line);
+    let mut rest = line.as_str();
+    let mut before = before.to_owned();
+    loop {
+        let end = rest
+            .char_indices()
+            .nth(MAX_ROW)
+            .map_or(rest.len(), |(at, _)| at);
+        rows.push(format!("{before}{}", &rest[..end]));
+        rest = &rest[end..];
+        if rest.is_empty() {
+            return;
+        }
+        before = "  ".repeat(depth + 2) + "↪ ";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_has_a_row_of_its_own() {
+        let json = r#"{"command": "cd /tmp\nmake\tall", "n": 1.0e3, "none": [], "deep":
+            {"list": ["a", {"b": null}], "two words | x": true}, "n": "1"}"#;
+        assert_eq!(
+            arguments(json),
+            [
+                "  command | cd /tmp",
+                "    | make\tall",
+                "  n: 1.0e3",
+                "  none: []",
+                "  deep:",
+                "    list:",
+                "      1 | a",
+                "      2:",
+                "        b: null",
+                r#"    "two words | x": true"#,
+                "  n | 1",
+            ]
+        );
+        assert!(arguments("{}").is_empty());
+        assert_eq!(arguments("[7]"), ["  :", "    1: 7"]);
+        assert_eq!(arguments("no json\u{202e}"), [r"  no json\u{202e}"]);
+    }
+
+    #[test]
+    fn nothing_is_hidden() {
+        let json =
+            "{\"a\": \"x\\u001b[8m\\u200b\\udb40\\udc41\u{3164}\\r\", \"b\u{202e}\": \"\\ud800\"}";
+        assert_eq!(
+            arguments(json),
+            [
+                r"  a | x\u{1b}[8m\u{200b}\u{e0041}\u{3164}\u{d}",
+                r#"  "b\u{202e}": "\ud800""#,
+            ]
+        );
+        let mut deep = "[".repeat(60);
+        deep.push_str("\"rm\"");
+        deep.push_str(&"]".repeat(60));
+        let rows = arguments(&deep);
+        assert!(rows.len() < 20 && rows.last().unwrap().contains("[\"rm\"]"));
+    }
+
+    #[test]
+    fn a_long_line_goes_on_on_the_next_row() {
+        let rows = text(&format!("{}end", "é".repeat(2 * MAX_ROW)));
+        assert_eq!(rows.len(), 3);
+        assert!(rows[0].starts_with("  | é") && rows[1].starts_with("    ↪ é"));
+        assert_eq!(rows[2], "    ↪ end");
+    }
+}

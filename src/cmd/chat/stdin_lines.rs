@@ -1,0 +1,193 @@
+//! Lines of stdin: what the user says, and what the user answers.
+
+use crate::sys;
+use crate::sys::cancel::Cancel;
+use crate::text::strip_invisible;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Read, Write};
+use std::time::Instant;
+
+/// The longest line, in bytes.
+const MAX_LINE: u64 = 4 << 20;
+/// How many lines are read before somebody wants them.
+const MAX_READ_AHEAD: usize = 16;
+
+/// A line of the user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum InputLine {
+    Text(String),
+    End,
+    Unreadable(String),
+}
+
+/// Reads stdin in a thread of its own, which begins with the first line that is wanted, so that a wait
+/// for an answer can be cut short. The thread ends with stdin or with the process.
+pub(super) struct StdinLines {
+    terminal: bool,
+    lines: Option<Receiver<(Instant, InputLine)>>,
+    /// Typed before a question was asked, so no answer to it.
+    early: VecDeque<InputLine>,
+}
+
+impl StdinLines {
+    pub(super) fn new(terminal: bool) -> Self {
+        StdinLines {
+            terminal,
+            lines: None,
+            early: VecDeque::new(),
+        }
+    }
+
+    /// Whether there is a person who can be asked.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// The next thing that the user says.
+    pub(super) fn next(&mut self) -> InputLine {
+        let early = self.early.pop_front();
+        if self.terminal {
+            let shown = match &early {
+                Some(InputLine::Text(line)) => format!("> {}\n", strip_invisible(line)),
+                _ => "> ".to_owned(),
+            };
+            // Nobody is left to print_note if stderr is output_closed.
+            let _ = io::stderr().write_all(shown.as_bytes());
+        }
+        if let Some(line) = early {
+            return line;
+        }
+        match self.lines().recv() {
+            Ok((_, line)) => line,
+            Err(_) => InputLine::End,
+        }
+    }
+
+    /// The answer to what was asked just now; none if the user leaves or `cancel` fires.
+    pub(super) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
+        let asked = Instant::now();
+        let (wake, woken) = bounded::<()>(0);
+        // The hook owns the sender: when it has run, the channel is closed.
+        let _hook = cancel.on_cancel(move || drop(wake));
+        loop {
+            let lines = self.lines().clone();
+            crossbeam_channel::select! {
+                recv(woken) -> _ => return None,
+                recv(lines) -> line => match line {
+                    Ok((when, line)) if when < asked => self.early.push_back(line),
+                    Ok((_, InputLine::Text(line))) => return Some(line),
+                    Ok((_, end)) => {
+                        self.early.push_back(end);
+                        return None;
+                    }
+                    Err(_) => return None,
+                },
+            }
+        }
+    }
+
+    fn lines(&mut self) -> &Receiver<(Instant, InputLine)> {
+        self.lines.get_or_insert_with(|| {
+            let (send, lines) = bounded(MAX_READ_AHEAD);
+            let reader = move || read(&mut io::stdin().lock(), &send);
+            // Without a thread the channel is closed, which is the end of the input.
+            let _ = sys::spawn("stdin".to_owned(), None, reader);
+            lines
+        })
+    }
+
+    /// As if a person typed these lines, few enough, as answers to whatever is asked.
+    #[cfg(test)]
+    pub(super) fn typed(text: &'static str) -> Self {
+        let (send, lines) = bounded(MAX_READ_AHEAD);
+        let late = Instant::now() + std::time::Duration::from_secs(3600);
+        for line in text.lines() {
+            let _ = send.send((late, InputLine::Text(line.to_owned())));
+        }
+        StdinLines {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        }
+    }
+}
+
+fn read(from: &mut impl BufRead, to: &Sender<(Instant, InputLine)>) {
+    loop {
+        let line = line(from);
+        let last = !matches!(line, InputLine::Text(_));
+        if to.send((Instant::now(), line)).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn line(from: &mut impl BufRead) -> InputLine {
+    let mut bytes = Vec::new();
+    match from.take(MAX_LINE + 1).read_until(b'\n', &mut bytes) {
+        Err(error) => InputLine::Unreadable(format!("cannot read stdin: {error}")),
+        Ok(0) => InputLine::End,
+        Ok(_) if bytes.len() as u64 > MAX_LINE => {
+            InputLine::Unreadable("a line of stdin is longer than 4 MiB".to_owned())
+        }
+        Ok(_) => {
+            while bytes.last().is_some_and(|byte| b"\r\n".contains(byte)) {
+                bytes.pop();
+            }
+            InputLine::Text(String::from_utf8_lossy(&bytes).into_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn lines_end_as_they_do_everywhere() {
+        let mut from = &b"one\ntwo\r\n\nlast \xff"[..];
+        for text in ["one", "two", "", "last \u{fffd}"] {
+            assert_eq!(line(&mut from), InputLine::Text(text.to_owned()));
+        }
+        assert_eq!(line(&mut from), InputLine::End);
+        let long = vec![b'x'; MAX_LINE as usize + 1];
+        assert!(matches!(line(&mut &long[..]), InputLine::Unreadable(_)));
+    }
+
+    #[test]
+    fn what_was_typed_before_the_question_is_no_answer_to_it() {
+        let (send, lines) = bounded(4);
+        let mut input = StdinLines {
+            terminal: false,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let say = |text: &str| (Instant::now(), InputLine::Text(text.to_owned()));
+        send.send(say("early")).unwrap();
+        thread::sleep(std::time::Duration::from_millis(5));
+        let asker = thread::spawn(move || {
+            let answer = input.answer(&Cancel::new());
+            (answer, input)
+        });
+        thread::sleep(std::time::Duration::from_millis(50));
+        send.send(say("answer")).unwrap();
+        let (answer, mut input) = asker.join().unwrap();
+        assert_eq!(answer.as_deref(), Some("answer"));
+        assert_eq!(input.next(), InputLine::Text("early".to_owned()));
+    }
+
+    #[test]
+    fn a_cancelled_question_has_no_answer() {
+        let (_send, lines) = bounded(1);
+        let mut input = StdinLines {
+            terminal: true,
+            lines: Some(lines),
+            early: VecDeque::new(),
+        };
+        let cancel = Cancel::new();
+        cancel.cancel();
+        assert_eq!(input.answer(&cancel), None);
+    }
+}

@@ -1,0 +1,487 @@
+//! What a turn says, as text in a terminal or a pipe, and the questions that it asks.
+
+use super::stdin_lines::StdinLines;
+use super::{argument_rows, elicitation_form};
+use crate::agent::{Confirmation, Event, Events, Registry};
+use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
+use crate::mcp::jsonrpc::RawJson;
+use crate::provider;
+use crate::sys::cancel::Cancel;
+use crate::text::{escape_invisible, printable, strip_invisible};
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+
+/// The longest line about a tool, in characters.
+const WIDTH: usize = 100;
+/// The longest sentence of a server or a provider that is shown, in characters.
+const MAX_SENTENCE: usize = 1_000;
+/// How much of what the user is asked to agree to is shown at once, in rows and in characters.
+const MAX_PAGE: (usize, usize) = (100, 10_000);
+
+const DIM: &str = "\x1b[2m";
+const RESET: &str = "\x1b[0m";
+
+/// Where answers of the user go.
+pub(super) trait AnswerSink {
+    fn confirm(&self, request: &str, answer: Confirmation) -> bool;
+    fn answer(&self, request: &str, data: Option<Value>) -> bool;
+    /// The client shall run a tool, which this one does not.
+    fn refuse(&self, request: &str) -> bool;
+}
+
+/// A session of a registry.
+pub(super) struct SessionAnswers<'a> {
+    pub(super) registry: &'a Registry,
+    pub(super) id: &'a str,
+}
+
+impl AnswerSink for SessionAnswers<'_> {
+    fn confirm(&self, request: &str, answer: Confirmation) -> bool {
+        self.registry.confirm(self.id, request, answer)
+    }
+
+    fn answer(&self, request: &str, data: Option<Value>) -> bool {
+        self.registry.answer(self.id, request, data)
+    }
+
+    fn refuse(&self, request: &str) -> bool {
+        let error = "the tool belongs to another client, which is not here".to_owned();
+        let result = Outcome::Error { error };
+        self.registry.tool_result(self.id, request, result)
+    }
+}
+
+/// Shows one turn. Everything from a model or a server loses its control characters on the way.
+pub(super) struct TurnDisplay<'a> {
+    pub(super) out: &'a mut dyn Write,
+    pub(super) err: &'a mut dyn Write,
+    /// Whether `out` knows escape sequences.
+    pub(super) terminal: bool,
+    pub(super) answers: &'a dyn AnswerSink,
+    pub(super) input: &'a mut StdinLines,
+    /// Fired when nobody reads any more.
+    pub(super) cancel: &'a Cancel,
+    pub(super) state: DisplayState,
+}
+
+/// The user did not want to see more; what was said instead, if anything.
+struct Declined<T>(Option<T>);
+
+/// What is on the display already.
+#[derive(Default)]
+pub(super) struct DisplayState {
+    /// The turn ended with an error.
+    pub(super) failed: bool,
+    /// Nobody reads what is written.
+    pub(super) output_closed: bool,
+    column: Column,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Column {
+    #[default]
+    First,
+    InText,
+    InThought,
+}
+
+impl Events for TurnDisplay<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Message { message, .. } if message.metadata.user_visible => {
+                self.message(message);
+            }
+            Event::Message { .. } => {}
+            // The user knows.
+            Event::Error { .. } if self.cancel.is_cancelled() => {}
+            Event::Error { error } => {
+                self.state.failed = true;
+                self.note(&format!("error: {}", printable(error, MAX_SENTENCE)));
+            }
+            Event::Finish { reason, .. } => {
+                self.begin_line();
+                if reason != "stop" {
+                    self.note(&format!("(ended: {})", printable(reason, WIDTH)));
+                }
+            }
+            Event::ModelChange { model, mode } => {
+                let line = format!("({mode} model {model} from here)");
+                self.note(&printable(&line, WIDTH));
+            }
+            Event::Notification { message, .. } => {
+                if let Some(line) = notification(message) {
+                    self.note(&line);
+                }
+            }
+            Event::UpdateConversation { conversation } => {
+                let count = conversation.len();
+                self.note(&format!("(the conversation has {count} messages now)"));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        let flushed = self.out.flush();
+        self.check(flushed);
+    }
+
+    fn failed(&mut self, _: &provider::Error) {
+        self.state.failed = true;
+    }
+}
+
+impl TurnDisplay<'_> {
+    /// After the last event.
+    pub(super) fn end(&mut self) {
+        self.begin_line();
+        self.flush();
+        if self.cancel.is_cancelled() && !self.state.output_closed {
+            self.note("(cancelled)");
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        for part in &message.content {
+            match part {
+                // What stands in the place of an answer is none.
+                Content::Text(text) if self.state.failed => self.note(&strip_invisible(&text.text)),
+                Content::Text(text) => self.stream(&text.text, Column::InText),
+                Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
+                Content::Thinking(thinking) => self.stream(&thinking.thinking, Column::InThought),
+                Content::RedactedThinking(_) => {}
+                Content::Image(image) => {
+                    let size = image.data.len() / 4 * 3;
+                    self.line(&format!("[{}, about {size} bytes]", image.mime_type));
+                }
+                Content::ToolRequest(request) => self.call(&request.tool_call),
+                Content::FrontendToolRequest(request) => {
+                    self.call(&request.tool_call);
+                    self.note("this tool belongs to another client, which is not here");
+                    self.answers.refuse(&request.id);
+                }
+                Content::ToolResponse(response) => self.line(&result(response)),
+                Content::ActionRequired(action) => self.action(&action.data),
+                Content::SystemNotification(word) => {
+                    let passing = word.notification_type == NotificationType::ThinkingMessage;
+                    if !passing || self.terminal {
+                        self.note(&printable(&word.msg, MAX_SENTENCE));
+                    }
+                }
+                Content::Other(_) => {}
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Outcome<crate::conversation::ToolCall>) {
+        match call {
+            Outcome::Success { value } => {
+                self.line(&format!("→ {} {}", value.name, value.arguments));
+            }
+            Outcome::Error { error } => self.line(&format!("→ no call: {error}")),
+        }
+    }
+
+    fn action(&mut self, action: &Action) {
+        match action {
+            Action::ToolConfirmation {
+                id,
+                tool_name,
+                arguments,
+                prompt,
+            } => {
+                // A turn that was cancelled waits for no answer.
+                if let Some(answer) = self.approve(tool_name, arguments.get(), prompt.as_deref()) {
+                    if !self.answers.confirm(id, answer) {
+                        self.note("the answer came too late");
+                    }
+                    if answer == Confirmation::Cancel {
+                        self.cancel.cancel();
+                    }
+                }
+            }
+            Action::Elicitation {
+                id,
+                message,
+                requested_schema,
+            } => {
+                let data = self.fill_in(message, requested_schema.get());
+                if data.is_none() && !self.cancel.is_cancelled() {
+                    self.note("declined");
+                }
+                if !self.answers.answer(id, data) && !self.cancel.is_cancelled() {
+                    self.note("the answer came too late");
+                }
+            }
+            Action::ElicitationResponse { .. } => {}
+        }
+    }
+
+    /// Shows all of a call and asks whether it may be made. None if the turn was cancelled.
+    fn approve(
+        &mut self,
+        tool: &str,
+        arguments: &str,
+        prompt: Option<&str>,
+    ) -> Option<Confirmation> {
+        let tool = escape_invisible(tool);
+        if !self.input.is_terminal() {
+            self.note(&format!(
+                "denied {tool}: it needs approval and there is no terminal to ask at; \
+                 GOOSE_MODE=auto asks for none"
+            ));
+            return Some(Confirmation::DenyOnce);
+        }
+        let mut rows = prompt.map(argument_rows::text).unwrap_or_default();
+        rows.extend(argument_rows::arguments(arguments));
+        let refusal = |answer: &str| confirmation(answer).filter(|answer| !answer.allows());
+        if let Err(Declined(answer)) = self.show_all(&rows, "[n]o, [N]ever, [c]ancel", refusal) {
+            let cancelled = self.cancel.is_cancelled();
+            return answer.or((!cancelled).then_some(Confirmation::Cancel));
+        }
+        loop {
+            let question = "[y]es once, [a]lways, [n]o, [N]ever, [c]ancel";
+            match self.ask(&format!("call {tool}? {question}: ")) {
+                None if self.cancel.is_cancelled() => return None,
+                None => return Some(Confirmation::Cancel),
+                Some(answer) => {
+                    if let Some(answer) = confirmation(answer.trim()) {
+                        return Some(answer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The filled form; none if the user does not want to.
+    fn fill_in(&mut self, message: &str, schema: &str) -> Option<Value> {
+        if !self.input.is_terminal() {
+            self.note(&format!("asked: {}", printable(message, MAX_SENTENCE)));
+            self.note("there is no terminal to ask at");
+            return None;
+        }
+        if message.contains('\n') || message.len() > MAX_SENTENCE {
+            self.note("asked:");
+            self.show(&argument_rows::text(message)).ok()?;
+        } else {
+            self.note(&format!("asked: {}", escape_invisible(message)));
+        }
+        let fields = elicitation_form::fields(schema);
+        if fields.is_empty() {
+            let agreed = matches!(self.ask("agree? [y]es or [n]o: ")?.trim(), "y" | "yes");
+            return agreed.then(|| Value::Object(Map::new()));
+        }
+        self.note("(an empty line takes what is in brackets; ! declines)");
+        let mut data = Map::new();
+        for field in fields {
+            loop {
+                let question = field.question();
+                let answer = if question.len() > MAX_SENTENCE {
+                    self.show(&argument_rows::text(&question)).ok()?;
+                    self.ask("answer: ")?
+                } else {
+                    self.ask(&question)?
+                };
+                if answer.trim() == "!" {
+                    return None;
+                }
+                match field.read(&answer) {
+                    Ok(value) => {
+                        data.extend(value.map(|value| (field.name().to_owned(), value)));
+                        break;
+                    }
+                    Err(reason) => self.note(&reason),
+                }
+            }
+        }
+        Some(Value::Object(data))
+    }
+
+    /// Shows all rows of what a server asks.
+    fn show(&mut self, rows: &[String]) -> Result<(), Declined<()>> {
+        self.show_all(rows, "! declines", |answer| (answer == "!").then_some(()))
+    }
+
+    /// Shows all rows, a page at a time. Between pages the user may answer what `refusal` takes, which
+    /// `choices` names.
+    ///
+    /// # Errors
+    /// When that is the answer, or there is none.
+    fn show_all<T>(
+        &mut self,
+        rows: &[String],
+        choices: &str,
+        refusal: impl Fn(&str) -> Option<T>,
+    ) -> Result<(), Declined<T>> {
+        let (mut on_page, mut size, mut paged) = (0, 0, true);
+        for (n, row) in rows.iter().enumerate() {
+            let length = row.chars().count();
+            if paged && on_page > 0 && (on_page == MAX_PAGE.0 || size + length > MAX_PAGE.1) {
+                let shown = format!("{n} of {} rows", rows.len());
+                let question = format!("{shown}: Enter shows more, [w]hole the rest; {choices}: ");
+                loop {
+                    let answer = self.ask(&question).ok_or(Declined(None))?;
+                    match answer.trim() {
+                        "" => break,
+                        "w" | "W" | "whole" => {
+                            paged = false;
+                            break;
+                        }
+                        answer => match refusal(answer) {
+                            Some(answer) => return Err(Declined(Some(answer))),
+                            None => self.note("the rest has not been shown yet"),
+                        },
+                    }
+                }
+                (on_page, size) = (0, 0);
+            }
+            self.note(row);
+            on_page += 1;
+            size += length;
+        }
+        Ok(())
+    }
+
+    /// Text or thoughts as they arrive.
+    fn stream(&mut self, text: &str, column: Column) {
+        let thought = column == Column::InThought;
+        if self.state.column != column {
+            self.begin_line();
+            if thought && self.terminal {
+                self.write(DIM);
+            }
+        }
+        let text = strip_invisible(text);
+        if text.is_empty() {
+            return;
+        }
+        // In a pipe only the answer itself goes on.
+        if thought && !self.terminal {
+            let _ = self.err.write_all(text.as_bytes());
+        } else {
+            self.write(&text);
+        }
+        self.state.column = match (text.ends_with('\n'), thought) {
+            (true, false) => Column::First,
+            _ => column,
+        };
+    }
+
+    /// Ends the line, and the thought, that is begun.
+    fn begin_line(&mut self) {
+        match std::mem::take(&mut self.state.column) {
+            Column::First => {}
+            Column::InText => self.write("\n"),
+            Column::InThought if self.terminal => self.write(&format!("{RESET}\n")),
+            Column::InThought => {
+                let _ = self.err.write_all(b"\n");
+            }
+        }
+    }
+
+    /// One line of the conversation.
+    fn line(&mut self, text: &str) {
+        self.begin_line();
+        self.write(&format!("{}\n", shorten(text)));
+    }
+
+    /// One line beside the conversation. It has been made printable.
+    fn note(&mut self, text: &str) {
+        self.begin_line();
+        self.flush();
+        // Nobody is left to print_note if stderr is output_closed.
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    /// The user's answer; none if there will be none.
+    fn ask(&mut self, text: &str) -> Option<String> {
+        self.begin_line();
+        self.flush();
+        let _ = self.err.write_all(text.as_bytes());
+        let _ = self.err.flush();
+        let answer = self.input.answer(self.cancel);
+        if answer.is_none() {
+            let _ = self.err.write_all(b"\n");
+        }
+        answer
+    }
+
+    fn write(&mut self, text: &str) {
+        let written = self.out.write_all(text.as_bytes());
+        self.check(written);
+    }
+
+    /// A reader that has left ends the turn.
+    fn check(&mut self, result: io::Result<()>) {
+        if result.is_err() {
+            self.state.output_closed = true;
+            self.cancel.cancel();
+        }
+    }
+}
+
+fn confirmation(answer: &str) -> Option<Confirmation> {
+    match answer {
+        "y" | "Y" | "yes" => Some(Confirmation::AllowOnce),
+        "a" | "A" | "always" => Some(Confirmation::AlwaysAllow),
+        "n" | "no" => Some(Confirmation::DenyOnce),
+        "N" | "never" => Some(Confirmation::AlwaysDeny),
+        "c" | "C" | "cancel" => Some(Confirmation::Cancel),
+        _ => None,
+    }
+}
+
+/// One line of at most [`WIDTH`] characters.
+fn shorten(text: &str) -> String {
+    let line = printable(text, WIDTH);
+    match line.char_indices().nth(WIDTH) {
+        None => line,
+        Some(_) => line.chars().take(WIDTH - 1).chain(['…']).collect(),
+    }
+}
+
+fn result(response: &ToolResponse) -> String {
+    let value = match &response.tool_result {
+        Outcome::Error { error } => return format!("← error {error}"),
+        Outcome::Success { value } => value,
+    };
+    let parts = value.content.iter().map(|part| {
+        let part: Value = crate::json::from_str(part.as_json()).unwrap_or_default();
+        part["text"].as_str().map(str::to_owned)
+    });
+    let (texts, others): (Vec<_>, Vec<_>) = parts.partition(Option::is_some);
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    if value.is_error == Some(true) {
+        return format!("← error {}", texts.join(" "));
+    }
+    let characters: usize = texts.iter().map(|text| text.chars().count()).sum();
+    match others.len() {
+        0 => format!("← ok {characters} chars"),
+        n => format!("← ok {characters} chars and {n} other parts"),
+    }
+}
+
+/// What a running call says of itself, in one line.
+fn notification(message: &RawJson) -> Option<String> {
+    let message: Value = crate::json::from_str(message.get()).ok()?;
+    let params = &message["params"];
+    let line = match message["method"].as_str()? {
+        "notifications/progress" => {
+            let said = params["message"].as_str().unwrap_or_default();
+            match &params["total"] {
+                Value::Null => format!("{} {said}", params["progress"]),
+                total => format!("{}/{total} {said}", params["progress"]),
+            }
+        }
+        "notifications/message" => {
+            let level = params["level"].as_str().unwrap_or("info");
+            let data = &params["data"];
+            let said = data.as_str().map_or(data.to_string(), str::to_owned);
+            format!("{level}: {said}")
+        }
+        other => other.to_owned(),
+    };
+    Some(format!("· {}", shorten(line.trim_end())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What a tool says against a call, as any MCP client gets it: a result that the model sees.
+
+use crate::stdio_server::StdioServer;
+use crate::support::temp_dir;
+use serde_json::{Value, json};
+use std::fs;
+
+/// Uses a variable with 32 values `count` times in one word.
+fn many_values(count: usize) -> String {
+    let values: String = (1..=32).map(|n| format!("A={n};")).collect();
+    values + &"x".repeat(4_000) + &"$A".repeat(count)
+}
+
+#[test]
+fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
+    let dir = temp_dir();
+    let (missing, kept) = (dir.path().join("missing"), dir.path().join(".env"));
+    fs::write(&kept, "KEY=1\n").unwrap();
+    let mut server = StdioServer::start();
+    let mut call = |tool: &str, arguments: &Value| {
+        server.call(1, tool, arguments.clone());
+        server.next()
+    };
+    for (tool, arguments, says) in [
+        (
+            "text_editor",
+            json!({"command": "view", "path": missing}),
+            "there is no file",
+        ),
+        (
+            "text_editor",
+            json!({"command": "view", "path": kept}),
+            "kept from tools",
+        ),
+        (
+            "text_editor",
+            json!({"command": "sing", "path": missing}),
+            "there is no command",
+        ),
+        (
+            "text_editor",
+            json!({"command": "write", "path": missing}),
+            "`file_text`",
+        ),
+        (
+            "text_editor",
+            json!({"command": "undo_edit", "path": missing}),
+            "to undo",
+        ),
+        (
+            "text_editor",
+            json!({"command": "str_replace", "path": dir.path(), "diff": "?"}),
+            "the diff",
+        ),
+        ("text_editor", json!({"path": missing}), "`command`"),
+        ("shell", json!({"command": " "}), "is empty"),
+        (
+            "shell",
+            json!({"command": "true", "timeout_secs": 0}),
+            "`timeout_secs`",
+        ),
+        (
+            "shell",
+            json!({"command": format!("cat {}", kept.display())}),
+            "kept from tools",
+        ),
+        (
+            "shell",
+            json!({"command": format!("echo {}", "x".repeat(128 << 10))}),
+            "is too long",
+        ),
+        // Both took minutes, in which no timeout and no cancellation counted.
+        (
+            "shell",
+            json!({"command": "${{'}'}".repeat(18_000)}),
+            "too intricate",
+        ),
+        (
+            "shell",
+            json!({"command": many_values(60_000)}),
+            "too intricate",
+        ),
+        ("shell", json!({}), "`command`"),
+        ("analyze", json!({"path": missing}), "there is no"),
+        ("analyze", json!({"path": kept}), "kept from tools"),
+        ("image_processor", json!({"path": missing}), "there is no"),
+        ("image_processor", json!({"path": kept}), "kept from tools"),
+        (
+            "screen_capture",
+            json!({"display": 0, "window_title": "x"}),
+            "both given",
+        ),
+    ] {
+        let answer = call(tool, &arguments);
+        let shown: String = arguments.to_string().chars().take(100).collect();
+        assert_eq!(answer["result"]["isError"], true, "{shown}: {answer}");
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(says), "{shown}: {text}");
+    }
+    for (tool, arguments) in [
+        ("sing", json!({})),
+        ("shell", json!("ls")),
+        ("text_editor", json!(["view", missing])),
+    ] {
+        let answer = call(tool, &arguments);
+        assert_eq!(answer["error"]["code"], -32602, "{arguments}: {answer}");
+    }
+}
