@@ -284,23 +284,60 @@ fn names_in(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// All sources below a folder, but those that only tests have.
+/// All sources below a folder, but those of modules that only some builds have, such as tests.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs")
-            && !name.ends_with("tests")
-            && !["any", "fuzzing"].contains(&name.as_str())
-        {
-            files.push(path);
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                left_out.extend(modules_for_tests(&path));
+                files.push(path);
+            }
         }
     }
+    files.retain(|file| {
+        !left_out
+            .iter()
+            .any(|module| file.with_extension("").starts_with(module))
+    });
     files.sort();
     files
+}
+
+/// The modules, as files without an extension or as folders, that this file declares for tests and fuzzing.
+fn modules_for_tests(file: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap();
+    let is_root = ["lib", "main", "mod"]
+        .iter()
+        .any(|name| file.file_stem().unwrap() == *name);
+    let folder = if is_root {
+        file.parent().unwrap().to_owned()
+    } else {
+        file.with_extension("")
+    };
+    let (mut modules, mut for_tests, mut named) = (Vec::new(), false, None);
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("#[cfg(") {
+            for_tests |= ["test", "fuzzing", "(model)"]
+                .iter()
+                .any(|word| line.contains(word));
+        } else if let Some(path) = line.strip_prefix("#[path = \"") {
+            let path = path.split('.').next().unwrap_or_default();
+            named = Some(file.parent().unwrap().join(path));
+        } else if !line.starts_with("#[") {
+            let name = line
+                .split_once("mod ")
+                .and_then(|(_, name)| name.strip_suffix(';'));
+            let module = name.map(|name| named.take().unwrap_or_else(|| folder.join(name)));
+            modules.extend(module.filter(|_| for_tests));
+            for_tests = false;
+        }
+    }
+    modules
 }
 
 /// What one source file holds.

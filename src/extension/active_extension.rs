@@ -1,4 +1,4 @@
-//! One active extension: an MCP server and what it lists, or tools that the client runs.
+//! One active extension: an MCP server and the tools that it lists, or tools that the client runs.
 
 use super::config::{ExtensionConfig, Frontend};
 use super::connect::Connection;
@@ -13,19 +13,19 @@ use crate::text::printable;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How many tools a frontend extension may have.
+/// The most tools that a frontend extension may have.
 const MAX_TOOLS: usize = 1_000;
 
 /// One active extension.
 pub(super) struct Extension {
     pub(super) key: String,
     pub(super) config: ExtensionConfig,
-    /// Grows with every activation of the session.
+    /// The number of the activation within the session, from 1.
     pub(super) number: u64,
     runs: ToolRunner,
 }
 
-/// Who runs its tools.
+/// Runs the tools of the extension.
 enum ToolRunner {
     Supervised(Box<Supervisor>),
     Frontend {
@@ -51,10 +51,10 @@ impl Extension {
         }
     }
 
-    /// Tools that the client runs.
+    /// An extension whose tools the client runs.
     ///
     /// # Errors
-    /// When one of them is no tool, has no name, or a name that another has.
+    /// A tool cannot be read, has no name, or has the name of another tool.
     pub(super) fn frontend(
         config: &ExtensionConfig,
         number: u64,
@@ -64,10 +64,11 @@ impl Extension {
         if frontend.tools.len() > MAX_TOOLS {
             return wrong(format!("it has more than {MAX_TOOLS} tools"));
         }
-        let (mut tools, mut names) = (Vec::new(), HashSet::new());
+        let mut tools = Vec::new();
+        let mut names = HashSet::new();
         for (n, tool) in frontend.tools.iter().enumerate() {
             let n = n + 1;
-            // Read from text: what a tool keeps to the letter is never a tree.
+            // Read from text, because the raw JSON fields of a tool cannot be read from a `Value`.
             let tool: Tool = match crate::json::from_str(&tool.to_string()) {
                 Ok(tool) => tool,
                 Err(error) => {
@@ -99,7 +100,7 @@ impl Extension {
         matches!(self.runs, ToolRunner::Frontend { .. })
     }
 
-    /// Its server, if it has one.
+    /// The supervisor of its MCP server; `None` for a frontend extension.
     pub(super) fn supervisor(&self) -> Option<&Supervisor> {
         match &self.runs {
             ToolRunner::Supervised(server) => Some(server),
@@ -107,7 +108,7 @@ impl Extension {
         }
     }
 
-    /// How a model should use it.
+    /// The instructions for the model.
     pub(super) fn instructions(&self) -> Option<String> {
         match &self.runs {
             ToolRunner::Supervised(server) => {
@@ -117,17 +118,18 @@ impl Extension {
         }
     }
 
-    /// Whether it can be used as it is.
+    /// Whether the extension can be used without a restart.
     pub(super) fn is_up(&self) -> bool {
         self.supervisor().is_none_or(Supervisor::is_up)
     }
 
-    /// How it is doing. Asks no server.
+    /// The status of the extension. Sends no request to the server.
     pub(super) fn status(&self) -> Status {
         match &self.runs {
             ToolRunner::Supervised(server) => server.status(),
             ToolRunner::Frontend { tools, .. } => {
-                let (name, kind) = (self.config.name(), Some(self.config.kind()));
+                let name = self.config.name();
+                let kind = Some(self.config.kind());
                 let mut status = Status::bare(name, self.key.clone(), kind, State::Frontend);
                 status.tools = tools.len();
                 status
@@ -141,16 +143,17 @@ impl Extension {
         }
     }
 
-    /// What one of its tools is called in the session. The client knows its own tools by the names
-    /// that it gave them.
+    /// The name of a tool in the session. A tool of a frontend extension keeps the name that the client gave
+    /// it.
     pub(super) fn full_name(&self, tool: &str) -> String {
-        match self.is_frontend() {
-            true => tool.to_owned(),
-            false => tool_names::full_name(&self.key, tool),
+        if self.is_frontend() {
+            tool.to_owned()
+        } else {
+            tool_names::full_name(&self.key, tool)
         }
     }
 
-    /// What it listed when it was last asked.
+    /// The tools of the last listing.
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
         match &self.runs {
             ToolRunner::Supervised(server) => server.known_tools(),
@@ -158,7 +161,7 @@ impl Extension {
         }
     }
 
-    /// What the server lists, asked again only after it said that the list has changed, or was lost.
+    /// The tools. Lists them again if the server reported a change or the connection was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
         match &self.runs {
             ToolRunner::Supervised(server) => server.tools(cancel),

@@ -1,6 +1,6 @@
-//! `ExtensionConfig`: what a user says about an extension, in every type that Goose knows.
+//! `ExtensionConfig`: the configuration of an extension, for every type that Goose has.
 //!
-//! What was sent comes back: unknown fields are kept, defaults are filled in as the original does.
+//! A configuration is written as it was read: unknown fields are kept, defaults are filled in as Goose does.
 //! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
 
 use crate::mcp::client::DEFAULT_TIMEOUT;
@@ -14,19 +14,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExtensionConfig {
-    /// The transport of 2024; kept so that old files can be read, never activated.
+    /// HTTP+SSE, the transport of 2024. Read from old files, never activated.
     Sse(Sse),
     /// A child process.
     Stdio(Stdio),
-    /// One of the servers that this program ships.
+    /// A server that is part of this program.
     Builtin(Builtin),
-    /// Part of Goose's own agent; kept, not part of gosling.
+    /// A part of Goose's own agent. gosling has a few of them.
     Platform(Platform),
-    /// A server at an address.
+    /// A server with Streamable HTTP.
     StreamableHttp(StreamableHttp),
     /// Tools that the client runs.
     Frontend(Frontend),
-    /// A server as a piece of Python.
+    /// A server as Python code.
     InlinePython(InlinePython),
 }
 
@@ -35,11 +35,11 @@ pub enum ExtensionConfig {
 pub struct Sse {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// Where it was.
+    /// The server's address.
     pub uri: Option<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -49,11 +49,11 @@ pub struct Sse {
 pub struct Stdio {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// The program: a path, or a name that is looked up.
+    /// The program: a path, or a name to look up.
     pub cmd: String,
-    /// Its arguments, passed on as they are, without a shell.
+    /// The arguments. No shell is involved.
     pub args: Vec<String>,
     /// Environment variables in plain text.
     pub envs: Envs,
@@ -61,11 +61,11 @@ pub struct Stdio {
     pub env_keys: Vec<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// Shipped with the client.
+    /// The extension comes with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -75,17 +75,17 @@ pub struct Stdio {
 pub struct Builtin {
     /// The server's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// For people.
+    /// The name for users.
     pub display_name: Option<String>,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// Shipped with the client.
+    /// The extension comes with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -95,15 +95,15 @@ pub struct Builtin {
 pub struct Platform {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// For people.
+    /// The name for users.
     pub display_name: Option<String>,
-    /// Shipped with the client.
+    /// The extension comes with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -113,23 +113,23 @@ pub struct Platform {
 pub struct StreamableHttp {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// Where it is.
+    /// The address of the MCP endpoint.
     pub uri: String,
     /// Variables for the headers, in plain text.
     pub envs: Envs,
     /// Variables for the headers whose values are secrets of the same name.
     pub env_keys: Vec<String>,
-    /// Sent with every request; `$VAR` and `${VAR}` are filled in.
+    /// Headers of every request; `$VAR` and `${VAR}` are expanded.
     pub headers: Envs,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// Shipped with the client.
+    /// The extension comes with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -139,17 +139,17 @@ pub struct StreamableHttp {
 pub struct Frontend {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// MCP tools, to the letter.
+    /// MCP tools, as sent.
     pub tools: Vec<Value>,
-    /// For the model.
+    /// Instructions for the model.
     pub instructions: Option<String>,
-    /// Shipped with the client.
+    /// The extension comes with the client.
     pub bundled: Option<bool>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
@@ -159,22 +159,22 @@ pub struct Frontend {
 pub struct InlinePython {
     /// The extension's name.
     pub name: String,
-    /// For people.
+    /// The description for users.
     pub description: String,
-    /// The program.
+    /// The Python code.
     pub code: String,
     /// How long a request may take, in seconds; 300 if absent or 0.
     pub timeout: Option<TimeLimit>,
-    /// Packages that the program needs.
+    /// Python packages that the code needs.
     pub dependencies: Option<Vec<String>>,
-    /// The tools that may be used; all if empty.
+    /// The tools that may be used; empty for all.
     pub available_tools: Vec<String>,
-    /// What this version does not know.
+    /// Unknown fields.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// Environment variables, in the order in which they were given: a JSON object of strings.
+/// Environment variables in the order of the configuration: a JSON object of strings.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Envs(Map<String, Value>);
@@ -199,8 +199,8 @@ impl<'de> Deserialize<'de> for Envs {
     }
 }
 
-/// The fields of a configuration. They are taken out one by one, which is far less code than what
-/// serde derives for seven flattened types; what is left is what this version does not know.
+/// The fields of a configuration, taken out one by one: far less code than serde's derive for seven flattened
+/// types. The remaining fields are the unknown ones.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -331,10 +331,10 @@ impl<'de> Deserialize<'de> for ExtensionConfig {
 }
 
 impl ExtensionConfig {
-    /// Reads a configuration as a client or a file has it.
+    /// Reads a configuration of a client or a file.
     ///
     /// # Errors
-    /// What is missing or has the wrong type, with a hint where a mistake is common.
+    /// A field is missing or has the wrong type; the error has a hint for common mistakes.
     pub fn from_json(mut map: Map<String, Value>) -> Result<Self, String> {
         let kind = match map.shift_remove("type") {
             Some(Value::String(kind)) => kind,
@@ -360,10 +360,10 @@ impl ExtensionConfig {
         }
     }
 
-    /// As [`from_json`](Self::from_json), for any JSON value.
+    /// Reads a configuration from any JSON value, see [`from_json`](Self::from_json).
     ///
     /// # Errors
-    /// As there; also when the value is not an object.
+    /// As `from_json`; also if the value is not an object.
     pub fn from_value(value: Value) -> Result<Self, String> {
         match value {
             Value::Object(map) => Self::from_json(map),
@@ -389,7 +389,7 @@ impl ExtensionConfig {
         }
     }
 
-    /// The `type` that it has in JSON.
+    /// The `type` in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             ExtensionConfig::Sse(_) => "sse",
@@ -402,12 +402,12 @@ impl ExtensionConfig {
         }
     }
 
-    /// What identifies the extension, see [`key`].
+    /// The key of the extension, see [`key`].
     pub fn key(&self) -> String {
         key(self.name())
     }
 
-    /// How long a request to it may take.
+    /// How long a request to the extension may take.
     pub fn timeout(&self) -> Duration {
         let limit = match self {
             ExtensionConfig::Stdio(c) => c.timeout,
@@ -416,14 +416,14 @@ impl ExtensionConfig {
             ExtensionConfig::InlinePython(c) => c.timeout,
             _ => None,
         };
-        // Zero does not mean "do not wait at all".
+        // Zero means the default.
         limit
             .filter(|limit| !limit.is_zero())
             .map_or(DEFAULT_TIMEOUT, TimeLimit::get)
     }
 
-    /// In which container it is to run, whatever that of the session is: the field `container` of a `stdio`
-    /// or `builtin` entry, which is gosling's own and may hold anything.
+    /// The container of this extension, which takes precedence over the session's: the field `container` of a
+    /// `stdio` or `builtin` entry. The field is an addition of gosling and may hold any JSON value.
     pub fn container(&self) -> Option<&Value> {
         let rest = match self {
             ExtensionConfig::Stdio(c) => &c.rest,
@@ -448,8 +448,8 @@ impl ExtensionConfig {
     }
 }
 
-/// What identifies an extension, in files and before the `__` of a tool's name: the name without
-/// white space, in lower case, every other character than `A-Za-z0-9_-` an underscore.
+/// The key of an extension, for files and as prefix of tool names: the name without white space, in lower
+/// case, with every character other than `A-Za-z0-9_-` replaced by an underscore.
 pub fn key(name: &str) -> String {
     name.chars()
         .filter(|c| !c.is_whitespace())

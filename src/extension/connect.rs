@@ -1,13 +1,13 @@
-//! How an extension gets a connection to its server, at its activation and whenever it needs another.
+//! Connects an extension to its MCP server, at its activation and after a lost connection.
 
-use super::config::{ExtensionConfig, StreamableHttp, key};
+use super::config::{Envs, ExtensionConfig, StreamableHttp, key};
 use super::container::{Container, Inside};
 use super::environment::Environment;
 use super::manager::Context;
 use super::platform_extensions;
 use super::program_lookup;
 use super::retry_policy::backoff;
-use super::server_requests::SessionRequests;
+use super::server_requests::RequestForwarder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
@@ -33,23 +33,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that is ready, and what it listed.
+/// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {
     pub(super) client: Client,
     pub(super) tools: Arc<Vec<Tool>>,
-    /// The server said that its list of tools has changed.
+    /// The server reported that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
-    /// None for one in this process.
-    pub(super) place: Option<Location>,
-    /// The container that it runs in, if it does.
+    /// Where the server runs; `None` for a server in this process.
+    pub(super) location: Option<Location>,
+    /// The container in which the server runs.
     pub(super) container: Option<Container>,
-    /// When it was ready.
+    /// When the server was initialized.
     pub(super) since: Instant,
     secrets: Vec<String>,
 }
 
 impl Connection {
-    /// Something that the server said, fit to be shown.
+    /// Text of the server, shortened, escaped and with its secrets redacted.
     pub(super) fn shown(&self, text: &str) -> String {
         shown(text, &self.secrets)
     }
@@ -59,21 +59,38 @@ fn shown(text: &str, secrets: &[String]) -> String {
     printable(&redact(text, secrets), 100)
 }
 
-/// Why there is no connection.
+/// Why the connection failed, and whether to retry.
 pub(super) struct ConnectError {
     pub(super) error: Error,
     pub(super) retry: RetryAdvice,
 }
 
-/// Whether another attempt may do better.
+/// Whether a retry may succeed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryAdvice {
-    /// Nothing says so.
+    /// Do not retry.
     No,
-    /// Nobody listens at the address.
+    /// The address refuses connections.
     Refused,
-    /// The server asks to come back after this time.
+    /// The server asks for a retry after this time.
     Busy(Duration),
+}
+
+impl ConnectError {
+    /// The error for a failed request of the client.
+    fn of_client(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Self {
+        ConnectError {
+            error: start_error(config, inside, error),
+            retry: match error {
+                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
+                mcp::Error::Transport(TransportError::TooManyRequests {
+                    after: Some(after),
+                    ..
+                }) => RetryAdvice::Busy(*after),
+                _ => RetryAdvice::No,
+            },
+        }
+    }
 }
 
 impl From<Error> for ConnectError {
@@ -85,19 +102,36 @@ impl From<Error> for ConnectError {
     }
 }
 
-/// How often somebody who waits looks whether the caller is still there.
+/// A transport that is ready for `initialize`.
+struct Started {
+    transport: Arc<dyn Transport>,
+    location: Option<Location>,
+    environment: Environment,
+}
+
+impl Started {
+    fn process(transport: StdioTransport, environment: Environment) -> Self {
+        Started {
+            location: Some(Location::Pid(transport.pid())),
+            transport: Arc::new(transport),
+            environment,
+        }
+    }
+}
+
+/// How often a wait checks whether the caller has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Context {
-    /// As [`connect`](Self::connect), again and again until `end` while the server asks for that or, should
-    /// it have been there before, while nobody listens at its address.
+    /// Calls [`connect`](Self::connect) until it succeeds, fails for good, or `end` has passed. Retries if
+    /// the server is busy, and, with `was_connected`, if its address refuses connections.
     ///
     /// # Errors
-    /// As there.
+    /// The last error of [`connect`](Self::connect), or `Cancelled`.
     pub(super) fn connect_until(
         &self,
         end: Instant,
-        was_there: bool,
+        was_connected: bool,
         config: &ExtensionConfig,
         subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
@@ -109,7 +143,7 @@ impl Context {
                 Err(failed) => failed,
             };
             let wait = match failed.retry {
-                RetryAdvice::Refused if was_there => backoff(attempt),
+                RetryAdvice::Refused if was_connected => backoff(attempt),
                 RetryAdvice::Busy(asked) => asked.max(backoff(attempt)),
                 RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
             };
@@ -120,7 +154,7 @@ impl Context {
             }
             while let Some(left) = next.checked_duration_since(Instant::now()) {
                 if cancel.probe() {
-                    let reason = "nobody waits for its server any more";
+                    let reason = "the caller cancelled the wait for its server";
                     return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
                 }
                 thread::sleep(left.min(POLL_INTERVAL));
@@ -128,119 +162,32 @@ impl Context {
         }
     }
 
-    /// Starts the server of an extension, or finds it, initializes it and asks for its tools.
+    /// Starts or reaches the server of an extension, initializes it and lists its tools.
     ///
     /// # Errors
-    /// Why it did not come up. Nothing of it is left then.
-    pub(super) fn connect(
+    /// Why the server could not be started or reached. No process or connection is left.
+    fn connect(
         &self,
         config: &ExtensionConfig,
         subscriptions: &Arc<Subscriptions>,
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
-        let merged = |envs, keys| {
-            let merged = Environment::merge(envs, keys, &*self.secrets);
-            merged.map_err(|reason| Error::new(name, Phase::Config, reason))
-        };
         let inside = (self.containers.inside(config, &self.working_dir))
             .map_err(|reason| Error::new(name, Phase::Config, reason))?;
-        let (transport, place, environment): (Arc<dyn Transport>, _, _) = match config {
-            ExtensionConfig::Stdio(stdio) => {
-                let environment = merged(&stdio.envs, &stdio.env_keys)?;
-                let line = (stdio.cmd.as_str(), &*stdio.args);
-                let transport = self.stdio(config, line, &environment, inside.as_ref(), cancel)?;
-                let place = Some(Location::Pid(transport.pid()));
-                (Arc::new(transport), place, environment)
-            }
-            ExtensionConfig::StreamableHttp(http) => {
-                let environment = merged(&http.envs, &http.env_keys)?;
-                let transport = self.http(http, &environment)?;
-                let place = Some(Location::Url(transport.origin().to_owned()));
-                (Arc::new(transport), place, environment)
-            }
-            ExtensionConfig::Sse(_) => {
-                let reason = "SSE is unsupported, migrate to streamable_http: set `type` to \
-                              `streamable_http` and `uri` to the server's MCP endpoint";
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
-                let reason = unsupported::platform(&config.key());
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
-                let server = builtin::server(&config.key(), &self.paths, &self.data, self.offline);
-                let server = server.ok_or_else(|| {
-                    Error::new(name, Phase::Config, unsupported::builtin(&config.key()))
-                })?;
-                let environment = Environment::default();
-                match &inside {
-                    None => (Arc::new(InProcess::new(server)), None, environment),
-                    Some(way) => {
-                        let (cmd, args) = way.builtin(&config.key());
-                        let line = (cmd, &*args);
-                        let transport =
-                            self.stdio(config, line, &environment, Some(way), cancel)?;
-                        let place = Some(Location::Pid(transport.pid()));
-                        (Arc::new(transport), place, environment)
-                    }
-                }
-            }
-            ExtensionConfig::Frontend(_) => {
-                return Err(missing(name, "server of a frontend extension").into());
-            }
-            ExtensionConfig::InlinePython(_) if inside.is_some() => {
-                let reason = "inline Python cannot run in a container; make the code a file inside \
-                              and use type `stdio`";
-                return Err(Error::new(name, Phase::Config, reason).into());
-            }
-            ExtensionConfig::InlinePython(_) => {
-                return Err(missing(name, "inline Python extension").into());
-            }
-        };
+        let Started {
+            transport,
+            location,
+            environment,
+        } = self.start_transport(config, inside.as_ref(), cancel)?;
         let stale = Arc::new(AtomicBool::new(false));
-        let listener = Arc::new(ListChanges {
+        let changes = Arc::new(ListChanges {
             stale: stale.clone(),
             subscriptions: subscriptions.clone(),
         });
-        let mut options = Options::new(name);
-        options.timeouts = RequestTimeouts {
-            idle: config.timeout(),
-            total: config.timeout().max(self.limits.total),
-        };
-        // As the server sees it.
-        let working_dir = match &inside {
-            None => Some(self.working_dir.clone()),
-            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
-        };
-        let mut say = |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
-        say("agent-session-id", self.session_id.clone());
-        if let Some(dir) = &working_dir {
-            say("agent-working-dir", dir.to_string_lossy().into_owned());
-        }
-        options.secrets = environment.secrets().to_vec();
-        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
-        options.roots = self.roots.then(|| roots().collect());
-        options.request_handler = self.request_handler.clone().map(|callbacks| {
-            let extension = config.key();
-            let answering = SessionRequests {
-                extension,
-                callbacks,
-            };
-            Arc::new(answering) as Arc<dyn RequestHandler>
-        });
-        let failed = |error: mcp::Error| ConnectError {
-            error: start_error(config, inside.as_ref(), &error),
-            retry: match error {
-                mcp::Error::Transport(TransportError::Refused(_)) => RetryAdvice::Refused,
-                mcp::Error::Transport(TransportError::TooManyRequests {
-                    after: Some(after),
-                    ..
-                }) => RetryAdvice::Busy(after),
-                _ => RetryAdvice::No,
-            },
-        };
-        let client = Client::connect(transport, options, listener, cancel).map_err(failed)?;
+        let options = self.client_options(config, inside.as_ref(), environment.secrets());
+        let failed = |error| ConnectError::of_client(config, inside.as_ref(), &error);
+        let client = Client::connect(transport, options, changes, cancel).map_err(failed)?;
         let tools = client.list_tools(cancel).map_err(failed)?;
         subscriptions.apply(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
@@ -258,15 +205,130 @@ impl Context {
             tools: Arc::new(without_duplicates(name, tools)),
             client,
             stale,
-            place,
+            location,
             container: inside.map(|inside| inside.container),
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),
         })
     }
 
-    /// Starts the command of an extension: here, or in its container by the client of the container
-    /// runtime.
+    /// Makes the transport to the server of an extension: starts its process, or prepares its address.
+    fn start_transport(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let name = config.name();
+        let invalid = |reason: &str| Err(Error::new(name, Phase::Config, reason));
+        match config {
+            ExtensionConfig::Stdio(stdio) => {
+                let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
+                let line = (stdio.cmd.as_str(), &*stdio.args);
+                let transport = self.stdio(config, line, &environment, inside, cancel)?;
+                Ok(Started::process(transport, environment))
+            }
+            ExtensionConfig::StreamableHttp(http) => {
+                let environment = self.environment(name, &http.envs, &http.env_keys)?;
+                let transport = self.http(http, &environment)?;
+                Ok(Started {
+                    location: Some(Location::Url(transport.origin().to_owned())),
+                    transport: Arc::new(transport),
+                    environment,
+                })
+            }
+            ExtensionConfig::Sse(_) => invalid(
+                "SSE is unsupported, migrate to streamable_http: set `type` to `streamable_http` and \
+                 `uri` to the server's MCP endpoint",
+            ),
+            ExtensionConfig::Platform(_) if !platform_extensions::is_ours(&config.key()) => {
+                invalid(&unsupported::platform(&config.key()))
+            }
+            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
+                self.start_builtin(config, inside, cancel)
+            }
+            ExtensionConfig::Frontend(_) => {
+                Err(unavailable(name, "server of a frontend extension"))
+            }
+            ExtensionConfig::InlinePython(_) if inside.is_some() => invalid(
+                "inline Python cannot run in a container; make the code a file inside and use type \
+                 `stdio`",
+            ),
+            ExtensionConfig::InlinePython(_) => Err(unavailable(name, "inline Python extension")),
+        }
+    }
+
+    /// Starts a builtin server: in this process, or as a process in the container.
+    fn start_builtin(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let key = config.key();
+        let server = builtin::server(&key, &self.paths, &self.data, self.offline);
+        let server = server
+            .ok_or_else(|| Error::new(config.name(), Phase::Config, unsupported::builtin(&key)))?;
+        let environment = Environment::default();
+        let Some(inside) = inside else {
+            return Ok(Started {
+                transport: Arc::new(InProcess::new(server)),
+                location: None,
+                environment,
+            });
+        };
+        let (cmd, args) = inside.builtin(&key);
+        let transport = self.stdio(config, (cmd, &*args), &environment, Some(inside), cancel)?;
+        Ok(Started::process(transport, environment))
+    }
+
+    fn environment(
+        &self,
+        name: &str,
+        envs: &Envs,
+        env_keys: &[String],
+    ) -> Result<Environment, Error> {
+        Environment::merge(envs, env_keys, &*self.secrets)
+            .map_err(|reason| Error::new(name, Phase::Config, reason))
+    }
+
+    /// The options of the MCP client for one server.
+    fn client_options(
+        &self,
+        config: &ExtensionConfig,
+        inside: Option<&Inside>,
+        secrets: &[String],
+    ) -> Options {
+        let mut options = Options::new(config.name());
+        options.timeouts = RequestTimeouts {
+            idle: config.timeout(),
+            total: config.timeout().max(self.limits.total),
+        };
+        // The working directory as the server sees it.
+        let working_dir = match inside {
+            None => Some(self.working_dir.clone()),
+            Some(inside) => inside.working_dir.as_ref().map(PathBuf::from),
+        };
+        let mut set_meta =
+            |key: &str, value: String| options.meta.insert(key.to_owned(), value.into());
+        set_meta("agent-session-id", self.session_id.clone());
+        if let Some(dir) = &working_dir {
+            set_meta("agent-working-dir", dir.to_string_lossy().into_owned());
+        }
+        options.secrets = secrets.to_vec();
+        let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
+        options.roots = self.roots.then(|| roots().collect());
+        options.request_handler = self.request_handler.clone().map(|handler| {
+            let forwarder = RequestForwarder {
+                extension: config.key(),
+                handler,
+            };
+            Arc::new(forwarder) as Arc<dyn RequestHandler>
+        });
+        options
+    }
+
+    /// Starts the command of an extension, on this machine or with the container runtime's client.
     fn stdio(
         &self,
         config: &ExtensionConfig,
@@ -286,11 +348,12 @@ impl Context {
                 command
             }
             Some(inside) => {
-                let words = inside.arguments(environment, cmd, args);
-                let words = words.map_err(|reason| Error::new(name, Phase::Config, reason))?;
+                let arguments = inside.arguments(environment, cmd, args);
+                let arguments =
+                    arguments.map_err(|reason| Error::new(name, Phase::Config, reason))?;
                 let mut command = Command::new(inside.runtime().map_err(failed)?);
-                // The client itself has no business in the project.
-                command.args(words).current_dir("/");
+                // The runtime's client does not need the project's directory.
+                command.args(arguments).current_dir("/");
                 command
             }
         };
@@ -329,7 +392,9 @@ impl Context {
                 .map_err(|reason| wrong(format!("header `{header}`: {reason}")))?;
             if value.contains('$') {
                 let name = &config.name;
-                log::warn!("a `$` goes out as it is extension={name:?} header={header:?}");
+                log::warn!(
+                    "a header contains a `$` that no variable replaces extension={name:?} header={header:?}"
+                );
             }
             options.headers.push((header.to_owned(), value));
         }
@@ -339,7 +404,7 @@ impl Context {
     }
 }
 
-/// Why a server did not come up, and what a container may have to do with it.
+/// The error for a server that failed to start, with advice if it runs in a container.
 fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
     let mut failed = Error::from_mcp(config.name(), true, error);
     if let Some(inside) = inside {
@@ -355,28 +420,29 @@ fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::E
     failed
 }
 
-/// The first tool of each name; the others could never be called.
+/// Removes tools whose name occurred before, because they could not be called.
 pub(super) fn without_duplicates(extension: &str, mut tools: Vec<Tool>) -> Vec<Tool> {
-    let (mut seen, mut twice) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut duplicates = Vec::new();
     tools.retain(|tool| {
         let first = seen.insert(tool.name.clone());
         if !first {
-            twice.push(tool.name.clone());
+            duplicates.push(tool.name.clone());
         }
         first
     });
-    if let Some(first) = twice.first() {
+    if let Some(first) = duplicates.first() {
         log::warn!(
-            "left out tools that are listed twice extension={extension:?} count={} first={:?}",
-            twice.len(),
+            "removed tools with duplicate names extension={extension:?} count={} first={:?}",
+            duplicates.len(),
             printable(first, 100)
         );
     }
     tools
 }
 
-/// Hears what has changed. Lists of resources and prompts are asked for anew whenever they are
-/// wanted, so nothing has to be done about those.
+/// Handles list changes and resource updates of one connection. Resources and prompts are listed on demand,
+/// so their list changes need no action.
 struct ListChanges {
     stale: Arc<AtomicBool>,
     subscriptions: Arc<Subscriptions>,
@@ -392,7 +458,8 @@ impl NotificationHandler for ListChanges {
     }
 }
 
-fn missing(name: &str, what: &str) -> Error {
+/// The error for a kind of extension that gosling cannot run.
+fn unavailable(name: &str, what: &str) -> Error {
     let reason = format!(
         "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
          type `stdio`"

@@ -1,7 +1,7 @@
-//! Extensions in a container: their command is run by `docker exec` or `podman exec`, in a container that
-//! runs already. CORE §8.1, §10.
+//! Extensions in a container: `docker exec` or `podman exec` runs their command in a running container. CORE
+//! §8.1, §10.
 //!
-//! Nothing here starts anything: these are the words of a command, and what its end means.
+//! This module starts nothing: it builds the command line and explains how the command ended.
 
 use super::config::ExtensionConfig;
 use super::environment::Environment;
@@ -11,25 +11,26 @@ use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The longest name of a container.
+/// The longest name of a container, in bytes.
 const MAX_NAME: usize = 255;
-/// What runs commands in containers, in the order in which it is looked for.
+/// The container runtimes, in order of preference.
 const RUNTIMES: [&str; 2] = ["docker", "podman"];
-/// The setting of that name: the directory of the container's own.
-const ITS_OWN: &str = ".";
+/// The value of `GOOSE_CONTAINER_WORKDIR` that stands for the container's own working directory.
+const CONTAINER_OWN_DIR: &str = ".";
 
-/// Variables that an extension in a container may not have, as it would be the runtime's client that they
-/// steer: the client hands its own variables on, so that no value is among its arguments, which everybody
-/// on the machine can see. A name that ends in `*` stands for all that begin so.
-const STEERS: [&str; 11] = [
+/// Variables that an extension in a container may not set, because they would change what the runtime's
+/// client does: the client gets the variables in its own environment, so that their values do not appear in
+/// its arguments, which every user of the machine can read. A name that ends in `*` matches every variable
+/// with that prefix.
+const RESERVED_VARIABLES: [&str; 11] = [
     "DOCKER_*",
     "CONTAINER_*",
     "CONTAINERS_*",
-    // Those that rootless podman tells itself.
+    // Set by rootless podman for itself.
     "_CONTAINERS_*",
     "PODMAN_*",
     "BUILDAH_*",
-    // Podman's options of its storage, programs that it runs among them.
+    // Podman's storage options, which can name programs to run.
     "STORAGE_*",
     "SSH_*",
     "XDG_*",
@@ -37,32 +38,31 @@ const STEERS: [&str; 11] = [
     "TMPDIR",
 ];
 
-/// A container that runs already, by its name or id. It can be nothing else in a command: no option, no
-/// path.
+/// The name or id of a running container. It is checked, so that it cannot be read as an option or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container(String);
 
 impl Container {
-    /// The container of this name or id.
+    /// Checks a name or id of a container.
     ///
     /// # Errors
-    /// When there can be none.
+    /// The name cannot be that of a container.
     pub fn named(name: &str) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric();
         let fits = name.len() <= MAX_NAME
             && name.starts_with(plain)
             && name.chars().all(|c| plain(c) || "_.-".contains(c));
-        match fits {
-            true => Ok(Container(name.to_owned())),
-            false => Err(format!(
-                "{:?} cannot be the name or id of a container: those are at most {MAX_NAME} letters, \
-                 digits, `_`, `.` and `-`, the first a letter or a digit",
-                crate::text::printable(name, 100)
-            )),
+        if fits {
+            return Ok(Container(name.to_owned()));
         }
+        Err(format!(
+            "{:?} cannot be the name or id of a container: those are at most {MAX_NAME} letters, digits, \
+             `_`, `.` and `-`, the first a letter or a digit",
+            crate::text::printable(name, 100)
+        ))
     }
 
-    /// Its name or id.
+    /// The name or id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,27 +74,28 @@ impl fmt::Display for Container {
     }
 }
 
-/// In which container the extensions of a session run, and how it is reached.
+/// The container in which a session's extensions run, and the settings to reach it.
 #[derive(Clone, Debug, Default)]
 pub struct Containers {
-    /// That of the session, as it is stored: it is read when an extension starts, so that one that makes no
-    /// sense keeps extensions from starting, and never lets them start outside.
+    /// The container of the session, as stored. It is checked when an extension starts, so that an invalid
+    /// name keeps extensions from starting and never starts them outside the container.
     pub session: Option<String>,
     /// The setting `GOOSE_CONTAINER_RUNTIME`: the runtime's client, by name or absolute path.
     pub runtime: Option<String>,
-    /// The setting `GOOSE_CONTAINER_WORKDIR`: where extensions work, as seen from inside. The session's
-    /// directory if absent, that of the container itself if it is `.`.
+    /// The setting `GOOSE_CONTAINER_WORKDIR`: the working directory inside the container. If absent the
+    /// session's directory, if `.` the container's own.
     pub working_dir: Option<String>,
-    /// The setting `GOOSE_CONTAINER_GOSLING`: where this program is inside, for builtin extensions.
+    /// The setting `GOOSE_CONTAINER_GOSLING`: the path of gosling inside the container, for builtin
+    /// extensions.
     pub gosling: Option<String>,
 }
 
 impl Containers {
-    /// The way into the container that an extension is to run in, if there is one: its own, else the
-    /// session's. Those that start no program have none, and `todo`, which only has the session's data.
+    /// The container for an extension: its own, else the session's. `None` for an extension that starts no
+    /// process and for `todo`, which has only the session's data.
     ///
     /// # Errors
-    /// What is wrong with a name or a setting.
+    /// A name or setting is invalid.
     pub(super) fn inside(
         &self,
         config: &ExtensionConfig,
@@ -117,21 +118,23 @@ impl Containers {
                 None => return Ok(None),
             },
             Some(_) => {
-                return Err("`container` is the name or id of a container, a text".to_owned());
+                return Err(
+                    "`container` is not a string; it is the name or id of a container".to_owned(),
+                );
             }
         };
         let session_dir = || {
             let dir = session_dir.to_str().map(str::to_owned);
-            dir.ok_or("the session's working directory is not Unicode, so no container can have it")
+            dir.ok_or("the session's working directory is not valid Unicode, so it cannot be used in a container")
         };
         let working_dir = match self.working_dir.as_deref().map(str::trim) {
             None | Some("") => Some(session_dir()?),
-            Some(ITS_OWN) => None,
+            Some(CONTAINER_OWN_DIR) => None,
             Some(dir) if dir.starts_with('/') => Some(dir.to_owned()),
             Some(dir) => {
                 return Err(format!(
-                    "the setting GOOSE_CONTAINER_WORKDIR is {dir:?}; it has to be an absolute path inside \
-                     the container, or `.` for the directory that the container itself has"
+                    "the setting GOOSE_CONTAINER_WORKDIR is {dir:?}; it must be an absolute path inside the \
+                     container, or `.` for the container's own working directory"
                 ));
             }
         };
@@ -144,38 +147,38 @@ impl Containers {
     }
 }
 
-/// The way into a container.
+/// How to run a command in a container.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Inside {
     pub(super) container: Container,
     runtime: Option<String>,
-    /// Where commands work; where the container says, if absent.
+    /// The working directory inside; if absent the container's own.
     pub(super) working_dir: Option<String>,
     gosling: Option<String>,
 }
 
 impl Inside {
-    /// The client of the container runtime: the one that the setting names, else docker or podman, those
-    /// on PATH before those in the usual places.
+    /// The container runtime's client: the one of the setting, else docker or podman, looked up on PATH and
+    /// then in the usual directories.
     ///
     /// # Errors
-    /// Says what was looked for.
+    /// The client was not found; the error names what was searched.
     pub(super) fn runtime(&self) -> Result<PathBuf, String> {
-        let places = [program_lookup::on_path(), program_lookup::usual_places()];
+        let places = [program_lookup::on_path(), program_lookup::usual_folders()];
         runtime(self.runtime.as_deref(), &places)
     }
 
-    /// The command that serves a builtin extension.
+    /// The command line that serves a builtin extension.
     pub(super) fn builtin(&self, name: &str) -> (&str, Vec<String>) {
         let gosling = self.gosling.as_deref().unwrap_or("gosling");
         (gosling, vec!["mcp".to_owned(), name.to_owned()])
     }
 
-    /// The arguments of the runtime's client for this command: the names of the variables that it is to
-    /// hand on, and no value of any.
+    /// The arguments of the runtime's client for this command. They contain the names of the variables, not
+    /// their values.
     ///
     /// # Errors
-    /// When a variable would change what the client does, or the command is empty.
+    /// A variable would change what the client does, or the command is empty.
     pub(super) fn arguments(
         &self,
         environment: &Environment,
@@ -199,15 +202,15 @@ impl Inside {
         Ok(words)
     }
 
-    /// What to do about a server that did not come up, if that can be told from how the runtime's client
-    /// ended and what it wrote. `status` is for example `exit status: 127`.
+    /// Advice about a server that failed to start, derived from the exit status of the runtime's client (for
+    /// example `exit status: 127`) and its stderr.
     pub(super) fn advice(&self, config: &ExtensionConfig, status: &str, stderr: &str) -> String {
         let container = &self.container;
         let said = stderr.to_ascii_lowercase();
         let absent = ["no such container", "no container with", "not running"];
         if absent.iter().any(|words| said.contains(words)) {
             return format!(
-                "; it is to run in the container {container}, which has to be there and running: see \
+                "; it runs in the container {container}, which must exist and be running: see \
                  `docker ps -a` or `podman ps -a`"
             );
         }
@@ -218,48 +221,48 @@ impl Inside {
         let needed = match config {
             ExtensionConfig::Stdio(stdio) => format!("the command {:?}", stdio.cmd),
             _ => format!(
-                "gosling itself as {:?} (GOOSE_CONTAINER_GOSLING says where else it is)",
+                "gosling itself as {:?} (GOOSE_CONTAINER_GOSLING sets another path)",
                 self.builtin("").0
             ),
         };
         let place = match &self.working_dir {
             Some(dir) => format!(
-                " and the directory {dir:?} (GOOSE_CONTAINER_WORKDIR says which else, `.` for its own)"
+                " and the directory {dir:?} (GOOSE_CONTAINER_WORKDIR sets another, `.` for its own)"
             ),
             None => String::new(),
         };
         format!(
-            "; the container {container} needs {needed}{place} inside; what the container runtime said \
-             is in the log"
+            "; the container {container} needs {needed}{place} inside; the output of the container \
+             runtime is in the log"
         )
     }
 }
 
-/// A variable that would change what the client does, or which it would not take as a name.
+/// Rejects a variable that would change what the client does, or whose name the client does not accept.
 fn check(name: &str) -> Result<(), String> {
     let hit = |pattern: &&&str| match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),
         None => name == **pattern,
     };
-    if STEERS.iter().find(hit).is_some() {
+    if RESERVED_VARIABLES.iter().find(hit).is_some() {
         return Err(format!(
-            "the environment variable `{name}` would steer the client of the container runtime, so an \
-             extension in a container may not set it; give it to the container when that is made, or to \
-             the command inside with `cmd: env`"
+            "the environment variable `{name}` would change what the client of the container runtime \
+             does, so an extension in a container may not set it; set it when the container is created, or \
+             for the command inside with `cmd: env`"
         ));
     }
-    // To podman, a name with a star at its end is every variable that begins so.
+    // Podman reads a name with a final star as every variable with that prefix.
     let odd = |c: char| c == '*' || c.is_whitespace() || c.is_control();
-    match name.contains(odd) {
-        true => Err(format!(
-            "{name:?} cannot be an environment variable in a container: it has white space or a star in it"
-        )),
-        false => Ok(()),
+    if name.contains(odd) {
+        return Err(format!(
+            "{name:?} cannot be an environment variable in a container: it contains white space or a star"
+        ));
     }
+    Ok(())
 }
 
 fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, String> {
-    // A relative path would mean another program in every project.
+    // A relative path would be another program in each project.
     let find =
         |name: &str, folders: &[PathBuf]| program_lookup::find(name, Path::new("/"), folders);
     if let Some(wanted) = wanted.map(str::trim).filter(|wanted| !wanted.is_empty()) {
@@ -270,7 +273,7 @@ fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, 
         .iter()
         .flat_map(|folders| RUNTIMES.iter().filter_map(|name| find(name, folders).ok()));
     found.next().ok_or_else(|| {
-        "it is to run in a container, but neither `docker` nor `podman` was found; install one of \
+        "it runs in a container, but neither `docker` nor `podman` was found; install one of \
          them, or name it in the setting GOOSE_CONTAINER_RUNTIME"
             .to_owned()
     })

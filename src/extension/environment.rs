@@ -1,11 +1,11 @@
-//! The environment that an extension may have: which variables it may not replace, where its secrets
-//! come from, and how header values are filled in. CORE §8.1 (3, 4), §8.2 (2).
+//! The environment of an extension: variables that it may not set, its secrets, and variables in header
+//! values. CORE §8.1 (3, 4), §8.2 (2).
 
 use super::config::Envs;
 use std::collections::BTreeMap;
 
-/// Variables that a configuration may not set, and why. Compared without regard to case. A name that
-/// ends in `*` stands for all that begin so.
+/// Variables that a configuration may not set, and why. Compared without regard to case. A name that ends in
+/// `*` matches every variable with that prefix.
 pub const REFUSED: &[(&str, &str)] = &[
     ("PATH", COMMANDS),
     ("PATHEXT", COMMANDS),
@@ -56,11 +56,11 @@ const SHELL: &str = "it makes a shell run other code";
 const WINDOWS: &str = "programs look for their files and libraries there";
 const OURS: &str = "gosling sets it itself";
 
-/// From this length on, in bytes, a value in plain text may well be a key, unless it is a path: many
-/// users write their keys into `envs`. What is shorter may be part of any word.
+/// From this length on, in bytes, a plain value is redacted too unless it is a path, because many users write
+/// keys into `envs`. A shorter value could be part of any word.
 const LIKELY_SECRET: usize = 8;
 
-/// Why a configuration may not set this variable, if it may not.
+/// Why a configuration may not set this variable; `None` if it may.
 pub fn refusal(variable: &str) -> Option<&'static str> {
     let matches = |pattern: &str| match pattern.strip_suffix('*') {
         Some(prefix) => variable
@@ -72,7 +72,7 @@ pub fn refusal(variable: &str) -> Option<&'static str> {
     hit.map(|(_, reason)| *reason)
 }
 
-/// The variables of one extension, with their values, and which of these are secret.
+/// The variables of one extension, with their values, and which values are secret.
 #[derive(Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
@@ -80,10 +80,10 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Puts `envs` together with the secrets that `env_keys` name; what stands in `envs` counts.
+    /// Merges `envs` with the secrets that `env_keys` names. `envs` takes precedence.
     ///
     /// # Errors
-    /// When a variable may not be set, cannot be set, or has no secret of its name.
+    /// A variable may not be set, is invalid, or has no secret of its name.
     pub fn merge(
         envs: &Envs,
         env_keys: &[String],
@@ -122,16 +122,16 @@ impl Environment {
         pairs.map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The values that must never be shown.
+    /// The values to redact.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }
 
-    /// Fills `$VAR` and `${VAR}` in. A `$` that no variable follows stays.
+    /// Expands `$VAR` and `${VAR}`. A `$` that no variable name follows is kept.
     ///
     /// # Errors
-    /// When `${VAR}` names a variable that is not there. `$VAR` then stays as it is, because a `$`
-    /// may well be part of a password.
+    /// `${VAR}` names an unknown variable. An unknown `$VAR` is kept, because a `$` may be part of a
+    /// password.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut out = String::new();
         let mut rest = text;
@@ -172,7 +172,8 @@ fn check(name: &str, value: &str) -> Result<(), String> {
     }
     if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
         return Err(format!(
-            "{name:?} cannot be an environment variable: `=` and NUL have no place there"
+            "{name:?} cannot be an environment variable: its name is empty or contains `=`, or its name or \
+             value contains NUL"
         ));
     }
     Ok(())

@@ -1,26 +1,26 @@
-//! Why an extension does not work, worded for the person who configured it.
+//! Errors of extensions, for the user who configured them.
 
 use crate::mcp;
 use std::fmt;
 
-/// In which part of an extension's life it failed.
+/// The phase of an extension's life in which it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// What the user wrote cannot be carried out.
+    /// The configuration is invalid.
     Config,
     /// The command or the address could not be prepared.
     Setup,
-    /// The server did not come up.
+    /// The server failed to start or to initialize.
     Initialize,
-    /// The connection to a server that had come up failed.
+    /// The connection to an initialized server failed.
     Transport,
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     Protocol,
     /// The server refused a call.
     Tool,
-    /// No answer in time.
+    /// The server did not answer in time.
     Timeout,
-    /// Nobody waits any more.
+    /// The caller cancelled.
     Cancelled,
 }
 
@@ -39,14 +39,14 @@ impl Phase {
     }
 }
 
-/// Names the extension, the phase and the cause.
+/// An error with the extension's name, the phase and the cause.
 #[derive(Clone, Debug)]
 pub struct Error {
     /// The extension's name as configured.
     pub extension: String,
-    /// Where it failed.
+    /// The phase in which it failed.
     pub phase: Phase,
-    /// The cause, and where there is one, the way out.
+    /// The cause, and the remedy if there is one.
     pub message: String,
 }
 
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// For a tool of an extension that did not come up; `why` is the text of the error that said so.
+    /// The error for a tool of an extension that failed to start; `why` is the text of that failure.
     pub(crate) fn not_active(extension: &str, why: &str) -> Self {
         let own = format!("extension {:?}, ", crate::text::printable(extension, 100));
         let why = why.strip_prefix(&own).unwrap_or(why);
@@ -67,7 +67,7 @@ impl Error {
         Self::new(extension, Phase::Config, text)
     }
 
-    /// What an MCP client says, with the extension's name. `starting` while it is not up yet.
+    /// An error of the MCP client, with the extension's name. `starting`: the server is not initialized yet.
     pub(super) fn from_mcp(extension: &str, starting: bool, error: &mcp::Error) -> Self {
         let (phase, advice) = match error {
             mcp::Error::Cancelled { .. } => (Phase::Cancelled, ""),

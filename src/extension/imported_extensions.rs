@@ -1,6 +1,6 @@
-//! Extensions that come from outside, with an exported session or a recipe link. What comes from outside
-//! starts nothing and connects to nothing: an extension is taken over only if the user has configured
-//! one that does the same, and then it is the user's own entry that runs.
+//! Extensions of an imported session or a recipe link. An import cannot start a process or open a connection
+//! on its own: an extension is activated only if the user has configured one with the same effect, and then
+//! with the user's own entry.
 
 use super::ExtensionConfig;
 use super::platform_extensions;
@@ -9,8 +9,8 @@ use crate::text::printable;
 use serde_json::{Map, Value};
 use std::fmt::Write;
 
-/// The fields that do not change what an extension does. `name` is compared by its key, and
-/// `available_tools` may only get fewer.
+/// Fields that do not change what an extension does. `name` is compared by its key; `available_tools` may
+/// only become fewer.
 const WITHOUT_EFFECT: [&str; 6] = [
     "name",
     "description",
@@ -20,21 +20,21 @@ const WITHOUT_EFFECT: [&str; 6] = [
     "available_tools",
 ];
 
-/// The longest description of an effect, in characters. The configuration beside it is complete.
+/// The longest description of an effect, in characters. The configuration next to it is complete.
 const LONGEST: usize = 1_000;
 
 /// The extensions of an import.
 #[derive(Debug, Default)]
 pub struct ImportedExtensions {
-    /// Those that the user has too: the user's own entries.
+    /// The user's own entries for the extensions that the user has configured too.
     pub active: Vec<Value>,
-    /// The others.
+    /// The other extensions.
     pub switched_off: Vec<SwitchedOff>,
-    /// Why entries are not an extension's configuration, a phrase each.
+    /// Errors for invalid entries, a phrase each.
     pub invalid: Vec<String>,
 }
 
-/// Divides the extensions that an import asks for by whether `own` has one that does the same.
+/// Classifies the extensions of an import by whether `own` contains one with the same effect.
 pub fn classify_imported(wanted: &[Value], own: &[ExtensionConfig]) -> ImportedExtensions {
     let mut imported = ImportedExtensions::default();
     for value in wanted {
@@ -61,8 +61,8 @@ pub fn classify_imported(wanted: &[Value], own: &[ExtensionConfig]) -> ImportedE
     imported
 }
 
-/// The entry `own` with no more tools than `wanted` has; `None` if the two do not do the same, or no
-/// tool is left.
+/// The entry `own`, restricted to the tools of `wanted`; `None` if the two have different effects or no tool
+/// is left.
 fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
     if own.key() != wanted.key() {
         return None;
@@ -78,7 +78,7 @@ fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
             .unwrap_or_default()
     };
     let (ours, theirs) = (tools(&value), tools(&wanted));
-    // An empty list stands for all tools.
+    // An empty list means all tools.
     if !theirs.is_empty() {
         let both = theirs
             .into_iter()
@@ -99,7 +99,7 @@ fn essence(config: &Value) -> Map<String, Value> {
     fields
 }
 
-/// What the extension does when it is activated, to follow "it would".
+/// What the extension would do when activated, as a phrase after "it would".
 fn effect(config: &ExtensionConfig) -> String {
     let name = config.name();
     let mut text = String::new();
@@ -163,7 +163,7 @@ fn effect(config: &ExtensionConfig) -> String {
     text
 }
 
-/// Adds the names, if there are any.
+/// Appends the names, if there are any.
 fn list(text: &mut String, before: &str, names: impl Iterator<Item = impl AsRef<str>>) {
     for (n, name) in names.enumerate() {
         text.push_str(if n == 0 { before } else { ", " });

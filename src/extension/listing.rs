@@ -1,5 +1,5 @@
-//! What all servers of a session offer beside tools: prompts, resources, instructions. Several are asked
-//! side by side, and one that fails leaves the others alone.
+//! Prompts, resources and instructions of all servers of a session. The servers are asked in parallel, and a
+//! failing server does not affect the others.
 
 use super::supervisor::Operation;
 use super::{Error, Manager, Phase};
@@ -13,31 +13,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long all servers together may take for one listing.
+/// The time limit of one listing of all servers.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
-/// How many servers are asked at the same time.
+/// The most servers that are asked at the same time.
 const MAX_CONCURRENT: usize = 16;
 
-/// What several extensions offer.
+/// The items of several extensions.
 pub struct Listing<T> {
-    /// In the order of activation, each extension's in its own order.
+    /// In the order of activation, then in the server's order.
     pub items: Vec<ExtensionItem<T>>,
-    /// ExtensionItem the extensions that could not be asked: their part is missing.
+    /// The errors of the extensions whose items are missing.
     pub errors: Vec<Error>,
 }
 
-/// Something that an extension offers.
+/// An item of an extension's server.
 #[derive(Clone, Debug)]
 pub struct ExtensionItem<T> {
     /// The key of the extension.
     pub extension: String,
-    /// What it offers.
+    /// The item.
     pub item: T,
 }
 
 impl Manager {
-    /// What the active extensions say about how a model should use them: keys and texts, which may be
-    /// empty, in the order of activation.
+    /// The key and the instructions of each active extension, in the order of activation. Instructions may be
+    /// empty.
     pub fn instructions(&self) -> Vec<(String, String)> {
         let active = self.active(None);
         let said = active.iter().map(|extension| {
@@ -81,10 +81,10 @@ impl Manager {
         self.ask_all(extension, cancel, Client::list_prompts)
     }
 
-    /// Fills in a prompt of one extension.
+    /// Gets a prompt of one extension, filled in with arguments.
     ///
     /// # Errors
-    /// When there is no such extension or the server does not give it.
+    /// There is no such extension, or its server refuses.
     pub fn get_prompt(
         &self,
         extension: &str,
@@ -145,21 +145,22 @@ impl Manager {
     }
 }
 
-/// Does the work of each number below `count`, some of them at the same time.
+/// Calls `work` with each number below `count`, some in parallel.
 pub(super) fn run_in_parallel(count: usize, work: &(dyn Fn(usize) + Sync)) {
     let next = AtomicUsize::new(0);
     let share = || {
         loop {
-            match next.fetch_add(1, Ordering::Relaxed) {
-                n if n < count => work(n),
-                _ => return,
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            if n >= count {
+                return;
             }
+            work(n);
         }
     };
     thread::scope(|scope| {
         for n in 1..count.min(MAX_CONCURRENT) {
-            let thread = thread::Builder::new().name(format!("aside {n}"));
-            // Whoever there is does the work.
+            let thread = thread::Builder::new().name(format!("list {n}"));
+            // Without a thread, the threads that exist do the work.
             let _ = thread.spawn_scoped(scope, share);
         }
         share();

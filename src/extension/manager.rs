@@ -1,5 +1,5 @@
-//! The extensions of one session: activation, listing, dispatch, end. One manager for every type; an
-//! active extension is an MCP client, wherever its server runs. CORE §5, §8, §10.
+//! The extensions of one session: activation, listing, dispatch, shutdown. An active extension is an MCP
+//! client, wherever its server runs. CORE §5, §8, §10.
 
 use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
@@ -26,42 +26,42 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Looks a secret up by name; `None` if there is none.
+/// Looks up a secret by name; `None` if there is none.
 pub type SecretLookup = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
 
-/// What a session gives its extensions.
+/// What a session provides for its extensions.
 #[derive(Clone)]
 pub struct Context {
     /// The session's id, for `AGENT_SESSION_ID` and `_meta`.
     pub session_id: String,
-    /// Where stdio servers run.
+    /// The working directory of stdio servers.
     pub working_dir: PathBuf,
     /// Where the values of `env_keys` come from.
     pub secrets: Arc<SecretLookup>,
-    /// Where the files of builtin extensions are.
+    /// The directories of builtin extensions.
     pub paths: Arc<Paths>,
-    /// What builtin extensions keep with the session.
+    /// The data that builtin extensions store in the session.
     pub data: Arc<dyn SessionData>,
-    /// No connection may leave this machine.
+    /// Offline: no connection may leave this machine.
     pub offline: bool,
-    /// What limits the patience with a server and the size of what it says.
+    /// Limits on requests and messages.
     pub limits: Limits,
-    /// Servers may ask for the working directory as their root (MCP client/roots).
+    /// Offer the working directory as root (MCP client/roots).
     pub roots: bool,
-    /// From which level on servers shall send log messages; theirs to decide if absent
-    /// (MCP server/utilities/logging).
+    /// The lowest level of log messages that servers shall send; the server's default if absent (MCP
+    /// server/utilities/logging).
     pub log_level: Option<&'static str>,
-    /// Where extensions run, if not on this machine as it is.
+    /// The containers in which extensions run.
     pub containers: Containers,
-    /// Answers what servers ask; without it they are told that nobody does.
+    /// Answers requests of servers; without it they are refused.
     pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
 }
 
 /// Limits that a user may set for all extensions.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long a request may take in all, however much progress is reported. A longer `timeout` of
-    /// an extension counts nevertheless.
+    /// The time limit of a request, whatever progress it reports. A longer `timeout` of an extension takes
+    /// precedence.
     pub total: Duration,
     /// The largest message of a server, in bytes.
     pub message: usize,
@@ -76,10 +76,10 @@ impl Default for Limits {
     }
 }
 
-/// How long the end of a session waits for extensions that are being started to give up.
+/// How long the end of a session waits for starting extensions.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often somebody who waits for another's start looks whether the client is still there.
+/// How often a wait for another start of the same extension checks whether the client has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The active extensions of one session.
@@ -87,20 +87,20 @@ pub struct Manager {
     context: Arc<Context>,
     cancel: Cancel,
     table: Mutex<Table>,
-    /// A key has left `starting`.
+    /// An extension has left `starting`.
     start_finished: Condvar,
 }
 
 #[derive(Default)]
 struct Table {
     active: HashMap<String, Arc<Extension>>,
-    /// How many activations there were.
+    /// The number of activations so far.
     activations: u64,
-    /// Keys of extensions that are being started, and what stops that.
+    /// The keys of extensions that are starting, and the token that cancels each start.
     starting: HashMap<String, Cancel>,
-    /// Keys of those that were removed while the session's first ones were still being started.
+    /// The keys that were removed before the session's initial extensions had all started.
     removed_early: HashSet<String>,
-    /// That is over.
+    /// The initial extensions have all started or failed.
     initial_done: bool,
     closed: bool,
 }
@@ -113,7 +113,7 @@ impl Table {
     }
 }
 
-/// A key's place among those that are being started.
+/// Removes a key from `starting` when dropped.
 struct Starting<'m> {
     manager: &'m Manager,
     key: String,
@@ -126,16 +126,16 @@ impl Drop for Starting<'_> {
     }
 }
 
-/// One tool as a session sees it.
+/// One tool of a session.
 #[derive(Clone)]
 pub struct ListedTool {
     /// `key__tool`; of a frontend extension the tool's own name.
     pub name: String,
     /// The key of its extension.
     pub extension: String,
-    /// The client runs it.
+    /// The client runs the tool.
     pub frontend: bool,
-    /// As its server describes it.
+    /// The tool as its server describes it.
     pub tool: Tool,
 }
 
@@ -150,32 +150,31 @@ impl Manager {
         }
     }
 
-    /// The container of the session, in which its extensions run.
+    /// The session's container, in which its extensions run.
     pub fn container(&self) -> Option<&str> {
         self.context.containers.session.as_deref()
     }
 
-    /// Activates an extension and waits until it is ready. One that is active already, with the
-    /// same configuration and alive, is left as it is; otherwise the new one replaces it. One that is
-    /// being started is waited for first. `cancel` is cancelled too if [`close`](Self::close) is called
-    /// meanwhile.
+    /// Activates an extension and waits until it is ready. An active extension with the same configuration
+    /// that is up is kept; otherwise the new one replaces it. If the extension is already starting, waits for
+    /// that first. [`close`](Self::close) cancels the start, too.
     ///
     /// # Errors
-    /// Why it did not come up. Nothing of it is left then.
+    /// Why the extension failed to start. Nothing of it is left.
     pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
         self.activate(config, false, cancel)
     }
 
-    /// As [`add`](Self::add), for one that the session begins with: it is left out if it was removed
-    /// before its turn came.
+    /// Activates an initial extension of the session, see [`add`](Self::add), unless it has been removed
+    /// already.
     ///
     /// # Errors
-    /// As there.
+    /// As `add`.
     pub fn add_initial(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
         self.activate(config, true, cancel)
     }
 
-    /// Those that the session begins with have all had their turn.
+    /// Marks the end of the initial activations.
     pub fn initial_done(&self) {
         let mut table = lock(&self.table);
         table.initial_done = true;
@@ -185,70 +184,82 @@ impl Manager {
     fn activate(
         &self,
         config: &ExtensionConfig,
-        first: bool,
+        initial: bool,
         cancel: &Cancel,
     ) -> Result<(), Error> {
-        let (name, key) = (config.name(), config.key());
+        let name = config.name();
+        let key = config.key();
         if key.is_empty() {
             let reason = "its name has no characters that could identify it";
             return Err(Error::new(name, Phase::Config, reason));
         }
-        let removed = || Error::new(name, Phase::Cancelled, "it was removed meanwhile");
         let parent = cancel.clone();
         let stop = cancel.child_with_probe(move || parent.probe());
-        let (_starting, number) = {
-            let mut table = lock(&self.table);
-            while table.starting.contains_key(&key) {
-                if cancel.probe() || table.closed {
-                    let reason = "it was being started already, and nobody waits any more";
-                    return Err(Error::new(name, Phase::Cancelled, reason));
-                }
-                let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
-                table = waited.unwrap_or_else(PoisonError::into_inner).0;
-            }
-            if let Some(active) = table.active.get(&key)
-                && active.config == *config
-                && active.is_up()
-            {
-                return Ok(());
-            }
-            match first {
-                true if table.removed_early.contains(&key) => return Err(removed()),
-                true => {}
-                false => drop(table.removed_early.remove(&key)),
-            }
-            table.starting.insert(key.clone(), stop.clone());
-            table.activations += 1;
-            let starting = Starting {
-                manager: self,
-                key: key.clone(),
-            };
-            (starting, table.activations)
+        let Some((_starting, number)) = self.reserve(config, initial, &stop, cancel)? else {
+            return Ok(());
         };
         let all = stop.clone();
         let _all = self.cancel.on_cancel(move || all.cancel());
-        let withdrawn = || stop.is_cancelled() && !cancel.is_cancelled();
+        let was_removed = || stop.is_cancelled() && !cancel.is_cancelled();
         let started = self.start(config, number, &stop);
         let extension = Arc::new(started.map_err(|error| match error.phase {
-            Phase::Cancelled if withdrawn() && !lock(&self.table).closed => removed(),
+            Phase::Cancelled if was_removed() && !lock(&self.table).closed => removed_error(name),
             _ => error,
         })?);
-        let (result, removed_early) = {
+        let (result, replaced) = {
             let mut table = lock(&self.table);
             if table.closed {
-                let reason = "the session was stopped meanwhile";
+                let reason = "the session was stopped during the start";
                 let stopped = Error::new(name, Phase::Cancelled, reason);
                 (Err(stopped), Some(extension))
-            } else if withdrawn() {
-                (Err(removed()), Some(extension))
+            } else if was_removed() {
+                (Err(removed_error(name)), Some(extension))
             } else {
                 (Ok(()), table.active.insert(key, extension))
             }
         };
-        if let Some(extension) = removed_early {
+        if let Some(extension) = replaced {
             extension.close();
         }
         result
+    }
+
+    /// Reserves the key of an extension for its start, after an earlier start of the same key has ended.
+    /// Returns the number of the activation, or `None` if the extension is active already. `stop` cancels
+    /// the start; `cancel` is the caller's token.
+    fn reserve(
+        &self,
+        config: &ExtensionConfig,
+        initial: bool,
+        stop: &Cancel,
+        cancel: &Cancel,
+    ) -> Result<Option<(Starting<'_>, u64)>, Error> {
+        let name = config.name();
+        let key = config.key();
+        let mut table = lock(&self.table);
+        while table.starting.contains_key(&key) {
+            if cancel.probe() || table.closed {
+                let reason = "it was already starting, and the caller cancelled the wait";
+                return Err(Error::new(name, Phase::Cancelled, reason));
+            }
+            let waited = self.start_finished.wait_timeout(table, POLL_INTERVAL);
+            table = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        if let Some(active) = table.active.get(&key)
+            && active.config == *config
+            && active.is_up()
+        {
+            return Ok(None);
+        }
+        if !initial {
+            table.removed_early.remove(&key);
+        } else if table.removed_early.contains(&key) {
+            return Err(removed_error(name));
+        }
+        table.starting.insert(key.clone(), stop.clone());
+        table.activations += 1;
+        let starting = Starting { manager: self, key };
+        Ok(Some((starting, table.activations)))
     }
 
     fn start(
@@ -277,7 +288,7 @@ impl Manager {
         ))
     }
 
-    /// Ends an extension, or its start; false when there is none of this name.
+    /// Ends an extension or cancels its start; false if there is none of this name.
     pub fn remove(&self, name: &str) -> bool {
         let key = key(name);
         let (removed, starting) = {
@@ -292,18 +303,17 @@ impl Manager {
         }
         if let Some(starting) = &starting {
             starting.cancel();
-            let going_on = |table: &mut Table| table.starting.contains_key(&key);
+            let is_starting = |table: &mut Table| table.starting.contains_key(&key);
             let table = lock(&self.table);
             drop(
                 self.start_finished
-                    .wait_timeout_while(table, CLOSE_TIMEOUT, going_on),
+                    .wait_timeout_while(table, CLOSE_TIMEOUT, is_starting),
             );
         }
         removed.is_some() || starting.is_some()
     }
 
-    /// Ends all of them, side by side, those that are being started included, and lets none in any
-    /// more.
+    /// Ends all extensions in parallel, cancels those that are starting, and refuses further activations.
     pub fn close(&self) {
         let all: Vec<_> = {
             let mut table = lock(&self.table);
@@ -332,8 +342,8 @@ impl Manager {
             .wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, starting);
     }
 
-    /// The tools of all extensions, or of one, sorted by name, without those that the configuration
-    /// leaves out. An extension that no longer answers shows what it had when it last did.
+    /// The tools of all extensions, or of one, sorted by name, without those that the configuration excludes.
+    /// An extension that does not answer has the tools of its last listing.
     pub fn tools(&self, extension: Option<&str>, cancel: &Cancel) -> Vec<ListedTool> {
         let mut listed = Vec::new();
         for extension in self.active(extension) {
@@ -346,8 +356,7 @@ impl Manager {
                 tool: tool.clone(),
             }));
         }
-        // As `owner` decides: a name under the prefix of another is that one's, and the client's own
-        // come first.
+        // As in `owner`: the longest matching key owns a name, and tools of the client take precedence.
         let keys: Vec<_> = lock(&self.table).servers().map(str::to_owned).collect();
         listed.retain(|tool| {
             let owner = tool_names::owner(&tool.name, keys.iter().map(String::as_str));
@@ -358,7 +367,7 @@ impl Manager {
         listed
     }
 
-    /// The tool of this name as it was last listed; asks no server.
+    /// The tool of this name in the last listing. Sends no request.
     pub fn find(&self, name: &str) -> Option<ListedTool> {
         let (extension, tool) = self.owner(name).ok()?;
         let tools = extension.known_tools();
@@ -382,7 +391,7 @@ impl Manager {
         active
     }
 
-    /// The connection to the server of an extension.
+    /// Sends a request to the server of an extension.
     pub(super) fn ask_server<R>(
         &self,
         extension: &str,
@@ -403,11 +412,11 @@ impl Manager {
         lock(&self.table).active.contains_key(&key(extension))
     }
 
-    /// Calls `key__tool`. `arguments` is the JSON text of an object.
+    /// Calls the tool `key__tool`. `arguments` is the JSON text of an object.
     ///
     /// # Errors
-    /// When no extension owns the tool, the configuration leaves it out, or the call fails. A tool
-    /// that ran and failed is an `Ok`.
+    /// No extension owns the tool, the configuration excludes it, or the call fails. A tool that ran and
+    /// failed is an `Ok`.
     pub fn call(
         &self,
         name: &str,
@@ -445,12 +454,12 @@ impl Manager {
         result
     }
 
-    /// Asks a server to tell when a resource changes; `updated` is called then, and whenever the
-    /// connection was made anew meanwhile. It takes the place of an earlier one for the same resource.
+    /// Subscribes to a resource of a server. `updated` is called when the resource changes, and after every
+    /// reconnection. Replaces an earlier subscription to the same resource.
     ///
     /// # Errors
-    /// When there is no such extension, its server cannot do that or does not want to, or there are
-    /// 1,000 subscriptions already.
+    /// There is no such extension, its server does not support subscriptions or refuses, or there are 1,000
+    /// subscriptions already.
     pub fn subscribe(
         &self,
         extension: &str,
@@ -460,7 +469,7 @@ impl Manager {
     ) -> Result<(), Error> {
         let found = self.require_active(extension)?;
         let server = supervisor(&found)?;
-        // First, so that nothing is missed, nor forgotten should the connection be lost meanwhile.
+        // Stored before the request, so that no update is missed and a reconnection subscribes, too.
         if !server.subscriptions.subscribe(uri, updated) {
             let reason = format!("it has {MAX_SUBSCRIPTIONS} subscriptions already");
             return Err(Error::new(extension, Phase::Config, reason));
@@ -473,23 +482,23 @@ impl Manager {
         })
     }
 
-    /// Ends a subscription; fine if there is none.
+    /// Ends a subscription; does nothing if there is none.
     ///
     /// # Errors
-    /// When there is no such extension or its server cannot be told.
+    /// There is no such extension, or the request to its server fails.
     pub fn unsubscribe(&self, extension: &str, uri: &str, cancel: &Cancel) -> Result<(), Error> {
         let found = self.require_active(extension)?;
         let server = supervisor(&found)?;
-        match server.subscriptions.unsubscribe(uri) {
-            true => server.ask(&Operation::QUERY, cancel, |client, cancel| {
-                client.subscribe(uri, false, cancel)
-            }),
-            false => Ok(()),
+        if !server.subscriptions.unsubscribe(uri) {
+            return Ok(());
         }
+        server.ask(&Operation::QUERY, cancel, |client, cancel| {
+            client.subscribe(uri, false, cancel)
+        })
     }
 
-    /// How the extensions are doing, in the order of activation, then those that are being started.
-    /// Asks no server.
+    /// The status of the extensions in the order of activation, then of those that are starting. Sends no
+    /// request.
     pub fn status(&self) -> Vec<Status> {
         let active = self.active(None);
         let mut all: Vec<_> = active.iter().map(|extension| extension.status()).collect();
@@ -502,8 +511,7 @@ impl Manager {
         all
     }
 
-    /// Ends the servers that nothing is under way on, until they are needed again; leaves off as soon as
-    /// `still` says no.
+    /// Ends the idle servers until they are needed again; stops as soon as `still` returns false.
     pub fn suspend(&self, still: &(dyn Fn() -> bool + Sync)) {
         self.each_server(&|server| {
             if still() {
@@ -512,7 +520,7 @@ impl Manager {
         });
     }
 
-    /// Brings back what [`rest`](Self::rest) has ended.
+    /// Reconnects what [`suspend`](Self::suspend) has ended.
     pub fn resume(&self, cancel: &Cancel) {
         self.each_server(&|server| server.resume(cancel));
     }
@@ -537,7 +545,7 @@ impl Manager {
     /// Reads a resource of one extension.
     ///
     /// # Errors
-    /// When there is no such extension or the server does not give it.
+    /// There is no such extension, or its server refuses.
     pub fn read_resource(
         &self,
         extension: &str,
@@ -549,8 +557,8 @@ impl Manager {
         })
     }
 
-    /// The extension that a name belongs to, and the name without the prefix. The client's own tools
-    /// have none.
+    /// The extension that owns a tool name, and the name without the prefix. Tools of the client have no
+    /// prefix.
     fn owner<'n>(&self, name: &'n str) -> Result<(Arc<Extension>, &'n str), Error> {
         let table = lock(&self.table);
         let frontends = table.active.values().filter(|extension| {
@@ -574,9 +582,13 @@ impl Manager {
     }
 }
 
+fn removed_error(name: &str) -> Error {
+    Error::new(name, Phase::Cancelled, "it was removed meanwhile")
+}
+
 fn supervisor(extension: &Extension) -> Result<&Supervisor, Error> {
     extension.supervisor().ok_or_else(|| {
-        let reason = "the client runs it, there is no server to ask";
+        let reason = "the client runs its tools; it has no MCP server";
         Error::new(extension.config.name(), Phase::Config, reason)
     })
 }

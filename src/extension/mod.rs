@@ -1,6 +1,5 @@
-//! Extensions: their configuration, the environment they may have, their activation, and the manager
-//! that dispatches to them. Whatever its type, an active extension is an MCP client.
-//! CORE §5, §6, §8, §10.
+//! Extensions: configuration, environment, activation, and the manager that dispatches to them. Every active
+//! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
 pub mod config;

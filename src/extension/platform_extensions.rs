@@ -1,13 +1,13 @@
-//! The extensions that are part of Goose's own agent, which its clients expect to see listed.
+//! The platform extensions: parts of Goose's own agent, which its clients expect in the list of extensions.
 //!
-//! Gosling has `todo`, as a builtin extension, and of retry releases `developer`, and none of the others.
-//! They are shown, switched off and saying so, where the configuration does not hold them; a configuration
-//! that does is shown as it is. Nothing is written.
+//! gosling has `todo` and, of later releases, `developer`, both as builtin extensions. The others are listed
+//! as disabled, with a description that says so, unless the configuration contains them. Nothing is written
+//! to the configuration.
 
 use super::ExtensionConfig;
 use serde_json::{Map, Value, json};
 
-/// Key, name and display name, in the order in which the original lists them.
+/// Key, name and display name, in Goose's order.
 const KNOWN: [(&str, &str, &str); 5] = [
     ("extensionmanager", "Extension Manager", "Extension Manager"),
     ("chatrecall", "chatrecall", "Chat Recall"),
@@ -19,16 +19,18 @@ const KNOWN: [(&str, &str, &str); 5] = [
 /// The keys of those that gosling has.
 pub(super) const OURS: [&str; 2] = ["developer", "todo"];
 
-/// What is said of it, and of each of the others.
-const ABOUT_OURS: &str = "A checklist for each session, so that long work stays on its way";
-const DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
+/// The descriptions of those that gosling has, and of the others.
+const AVAILABLE_DESCRIPTION: &str =
+    "A checklist for each session, so that long work stays on its way";
+const UNAVAILABLE_DESCRIPTION: &str = "Part of Goose's own agent; not available in gosling";
 
-/// Whether an entry with this key is activated as the builtin extension of that name.
+/// Whether an entry with this key is activated as the builtin extension of the same name.
 pub fn is_ours(key: &str) -> bool {
     OURS.contains(&key)
 }
 
-/// Whether this is a server that has nothing but the session's data, and so no place of its own.
+/// Whether the server of this extension uses nothing but the session's data, so that a container makes no
+/// difference.
 pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
     let is_shipped = matches!(
         config,
@@ -37,13 +39,14 @@ pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
     is_shipped && config.key() == "todo"
 }
 
-/// The keys and entries of those that are not `present` by their key.
+/// The keys and entries of the extensions for which `present` returns false.
 pub fn absent(present: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let missing = KNOWN.iter().filter(|(key, ..)| !present(key));
     let entry = |(key, name, display_name): &(&str, &str, &str)| {
-        let description = match is_ours(key) {
-            true => ABOUT_OURS,
-            false => DESCRIPTION,
+        let description = if is_ours(key) {
+            AVAILABLE_DESCRIPTION
+        } else {
+            UNAVAILABLE_DESCRIPTION
         };
         let entry = json!({
             "enabled": false, "type": "platform", "name": name, "description": description,
@@ -54,7 +57,7 @@ pub fn absent(present: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     missing.map(entry).collect()
 }
 
-/// Adds the absent ones to the `extensions` of a whole configuration.
+/// Adds the absent extensions to the `extensions` of a whole configuration.
 pub fn complete(config: &mut Map<String, Value>) {
     let section = config.entry("extensions").or_insert_with(|| json!({}));
     if let Value::Object(section) = section {

@@ -1,5 +1,5 @@
-//! Finding the program of a `stdio` extension, also where PATH is poor: an application that was
-//! started from a desktop has not seen the user's shell set-up.
+//! Looks up the program of a `stdio` extension. Also searches the usual directories, because an application
+//! that was started from a desktop has a short PATH.
 
 use crate::sys::is_executable;
 use std::env;
@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where npm, uv, Homebrew and their like put programs, below the home directory.
-const HOME_PLACES: &[&str] = &[
+/// Directories below the home directory in which npm, uv, Homebrew and others install programs.
+const HOME_DIRECTORIES: &[&str] = &[
     ".local/bin",
     ".cargo/bin",
     ".npm-global/bin",
@@ -20,8 +20,8 @@ const HOME_PLACES: &[&str] = &[
     ".nvm/current/bin",
 ];
 
-/// The same, for the whole machine.
-const PLACES: &[&str] = &[
+/// System directories in which programs are installed.
+const DIRECTORIES: &[&str] = &[
     "/usr/local/bin",
     "/opt/homebrew/bin",
     "/home/linuxbrew/.linuxbrew/bin",
@@ -30,10 +30,10 @@ const PLACES: &[&str] = &[
     "/bin",
 ];
 
-/// What PATH says, then the usual places that exist and that it does not name.
+/// The directories of PATH, then the existing usual directories that PATH does not contain.
 pub fn search_path() -> Vec<PathBuf> {
     let mut folders = on_path();
-    for folder in usual_places() {
+    for folder in usual_folders() {
         if !folders.contains(&folder) {
             folders.push(folder);
         }
@@ -41,34 +41,33 @@ pub fn search_path() -> Vec<PathBuf> {
     folders
 }
 
-/// What PATH says.
+/// The directories of PATH.
 pub(super) fn on_path() -> Vec<PathBuf> {
     let path = env::var_os("PATH");
     path.map(|path| env::split_paths(&path).collect())
         .unwrap_or_default()
 }
 
-/// The usual places that exist.
-pub(super) fn usual_places() -> Vec<PathBuf> {
+/// The usual directories that exist.
+pub(super) fn usual_folders() -> Vec<PathBuf> {
     let home = env::home_dir().filter(|home| home.is_absolute());
     let usual = home
         .iter()
-        .flat_map(|home| HOME_PLACES.iter().map(|place| home.join(place)))
-        .chain(PLACES.iter().map(PathBuf::from));
+        .flat_map(|home| HOME_DIRECTORIES.iter().map(|place| home.join(place)))
+        .chain(DIRECTORIES.iter().map(PathBuf::from));
     usual.filter(|folder| folder.is_dir()).collect()
 }
 
-/// The same as the value of a PATH variable, for the child, whose own children must be found too.
+/// The directories as the value of PATH, for a child process.
 pub fn child_path(folders: &[PathBuf]) -> Option<OsString> {
     env::join_paths(folders).ok()
 }
 
-/// The program to run: a path is taken as it is (relative ones from the working directory, `~/` from
-/// the home directory), a name is left to be looked up by the child. No file is touched here: the file system
-/// may not answer.
+/// The program to run. A path is made absolute (from the working directory; `~/` from the home directory); a
+/// name is left for the child process to look up. Does not access the file system, which may hang.
 ///
 /// # Errors
-/// When there is no name.
+/// `cmd` is empty.
 pub(super) fn program(cmd: &str, working_dir: &Path) -> Result<PathBuf, String> {
     if cmd.trim().is_empty() {
         return Err("`cmd` is empty; it names the program to run".to_owned());
@@ -86,9 +85,9 @@ fn is_path(cmd: &str) -> bool {
     cmd.contains('/') || (cfg!(windows) && cmd.contains('\\'))
 }
 
-/// Why a [`program`] could not be started.
+/// The error for a [`program`] that could not be started.
 pub(super) fn explain(cmd: &str, folders: &[PathBuf], error: &io::Error) -> String {
-    // Others have a text of their own.
+    // Errors that do not come from the operating system have their own text.
     let is_of_exec = error.raw_os_error().is_some();
     match error.kind() {
         io::ErrorKind::NotFound if is_of_exec && !is_path(cmd) => not_found(cmd, folders),
@@ -113,15 +112,18 @@ fn not_found(cmd: &str, folders: &[PathBuf]) -> String {
 /// The file of a program.
 ///
 /// # Errors
-/// Says what was looked for and where.
+/// The program does not exist; the error names the searched directories.
 pub fn find(cmd: &str, working_dir: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
     let path = program(cmd, working_dir)?;
     if is_path(cmd) {
-        return match is_executable(&path) {
-            true => Ok(path),
-            false if path.exists() => Err(format!("{cmd:?} is not an executable file")),
-            false => Err(format!("there is no program {cmd:?}")),
-        };
+        if is_executable(&path) {
+            return Ok(path);
+        }
+        return Err(if path.exists() {
+            format!("{cmd:?} is not an executable file")
+        } else {
+            format!("there is no program {cmd:?}")
+        });
     }
     let found = folders
         .iter()

@@ -1,4 +1,4 @@
-//! The tools with which a model reads the resources of the session's servers.
+//! Tools with which a model lists and reads the resources of the session's servers.
 
 use super::{ExtensionItem, Manager};
 use crate::mcp::types::{CallToolResult, Content, ResourceContents, Tool};
@@ -8,26 +8,26 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// The tools' full names, as Goose's models know them.
+/// The full names of the tools, as in Goose.
 const LIST: &str = "extensionmanager__list_resources";
 const READ: &str = "extensionmanager__read_resource";
 
-/// How much of a name or description is listed, in characters.
+/// The longest name or description in a listing, in characters.
 const QUOTED: usize = 200;
-/// How long a listing may become, in bytes.
+/// The longest listing, in bytes.
 const MAX_TEXT: usize = 200_000;
 
-/// The tools, under their full names. To be listed only while [`Manager::has_resources`].
+/// The tools, under their full names. List them only if [`Manager::has_resources`].
 pub fn tools() -> Vec<Tool> {
     let extension_name = json!({
         "type": "string",
-        "description": "The extension that has it",
+        "description": "The extension that has the resource",
     });
     let described = [
         (
             LIST,
-            "Lists what the active extensions offer to be read: URIs with names and types, and \
-             templates of URIs. Name an extension to see its own only.",
+            "Lists the resources of the active extensions: URIs with names and types, and URI \
+             templates. Name an extension to list only its resources.",
             json!({"type": "object", "properties": {"extension_name": extension_name}}),
         ),
         (
@@ -58,12 +58,12 @@ pub fn tools() -> Vec<Tool> {
     tools.collect()
 }
 
-/// Whether this is one of them.
+/// Whether this is the full name of one of the tools.
 pub fn owns(name: &str) -> bool {
     [LIST, READ].contains(&name)
 }
 
-/// Runs one of them. What goes wrong is a result that says so.
+/// Runs one of the tools. A failure is a result with `isError`.
 pub fn run(manager: &Manager, name: &str, arguments: &RawValue, cancel: &Cancel) -> CallToolResult {
     #[derive(Deserialize)]
     struct Arguments {
@@ -104,7 +104,7 @@ fn result(content: Vec<Content>) -> CallToolResult {
     }
 }
 
-/// One line for each resource, template and failure: models read that as well as JSON, and pay less.
+/// One line for each resource, template and failure: shorter than JSON, and models read it as well.
 fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallToolResult {
     let resources = manager.resources(extension, cancel);
     let templates = manager.resource_templates(extension, cancel);
@@ -133,9 +133,9 @@ fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallTool
                 line(extension, &item.uri_template, &item.name, rest)
             });
     if !whole {
-        text.push_str("There are more; name an extension to see less of the others.\n");
+        text.push_str("There are more resources; name an extension to list only its resources.\n");
     }
-    // A server that cannot list its resources mostly cannot list its templates either.
+    // A server that cannot list its resources usually cannot list its templates either.
     for error in &resources.errors {
         text.push_str(&format!("Not listed: {error}\n"));
     }
@@ -154,7 +154,7 @@ fn list(manager: &Manager, extension: Option<&str>, cancel: &Cancel) -> CallTool
     result(vec![Content::text(text.trim_end())])
 }
 
-/// Text as text, images as images; of other bytes a model can only know that they are there.
+/// Text becomes text, an image becomes an image, other bytes become a note.
 fn part(contents: ResourceContents) -> Content {
     let kind = contents.mime_type.as_deref().unwrap_or_default();
     match (contents.text, contents.blob) {

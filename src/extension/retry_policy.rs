@@ -1,36 +1,35 @@
-//! What a failure means for the connection it came on, and how often a server may be started again.
-//! Pure: no I/O and no clock.
+//! When to retry a failed request or restart a server. Pure: no I/O and no clock.
 
 use crate::mcp;
 use crate::mcp::transport::TransportError;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How often a server is started again within [`WINDOW`].
+/// The most restarts of a server within [`WINDOW`].
 pub(super) const RESTARTS: usize = 3;
 /// See [`RESTARTS`].
 pub(super) const WINDOW: Duration = Duration::from_secs(60);
-/// The first and the longest wait before an address that refuses connections is tried again.
+/// The first and the longest wait before a retry.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// What to do about a failed request.
+/// Kinds of failed requests, by what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FailureKind {
-    /// Nothing: the connection still stands, or the caller no longer waits.
+    /// Do not retry: the connection is open, or the caller has cancelled.
     Final,
-    /// Nobody listens at the address; try again in a moment.
+    /// The address refuses connections; retry with backoff.
     Refused,
-    /// The server did nothing; try again after this time.
+    /// The server did not run the request; retry after this time.
     Busy(Duration),
-    /// The connection still stands, but the answer was lost: the server may have done what it was asked for.
-    Broken,
-    /// The server did nothing and will not on this connection: connect anew and send it again.
+    /// The connection is open but the answer was lost: the server may have run the request.
+    AnswerLost,
+    /// The server did not run the request and will not on this connection: reconnect and send it again.
     Unsent,
-    /// The server was lost, and may have done what it was asked for.
-    Lost,
+    /// The connection was lost; the server may have run the request.
+    ConnectionLost,
 }
 
-/// Judges the failure of a request. `open`: its connection still stands.
+/// Classifies the failure of a request. `open`: its connection is still open.
 pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
     use mcp::Error::{Protocol, Transport, Unsent};
     match error {
@@ -39,12 +38,12 @@ pub(super) fn classify_failure(error: &mcp::Error, open: bool) -> FailureKind {
         Transport(TransportError::TooManyRequests {
             after: Some(after), ..
         }) => FailureKind::Busy(*after),
-        Transport(TransportError::ResponseLost(_)) if open => FailureKind::Broken,
-        // Said by whoever stands before a server that cannot be reached.
+        Transport(TransportError::ResponseLost(_)) if open => FailureKind::AnswerLost,
+        // Sent by a proxy in front of a server that cannot be reached.
         Transport(TransportError::Status {
             code: 502..=504, ..
-        }) if open => FailureKind::Broken,
-        Transport(_) | Protocol { .. } if !open => FailureKind::Lost,
+        }) if open => FailureKind::AnswerLost,
+        Transport(_) | Protocol { .. } if !open => FailureKind::ConnectionLost,
         _ => FailureKind::Final,
     }
 }
@@ -55,12 +54,12 @@ pub(super) fn backoff(attempt: u32) -> Duration {
     first.saturating_mul(1 << attempt.min(10)).min(longest)
 }
 
-/// When a server was started again.
+/// The times of recent restarts.
 #[derive(Default)]
 pub(super) struct Restarts(VecDeque<Instant>);
 
 impl Restarts {
-    /// Counts one more, unless there were too many of late.
+    /// Counts a restart; false if there were too many within [`WINDOW`].
     pub(super) fn allow(&mut self, now: Instant) -> bool {
         (self.0).retain(|then| now.saturating_duration_since(*then) < WINDOW);
         let allowed = self.0.len() < RESTARTS;
@@ -70,7 +69,7 @@ impl Restarts {
         allowed
     }
 
-    /// The last one was none after all.
+    /// Removes the last restart, because the server was not started.
     pub(super) fn forget_last(&mut self) {
         self.0.pop_back();
     }
@@ -135,7 +134,11 @@ mod tests {
         };
         for (error, open, expected) in [
             (mcp::Error::Unsent(exited()), false, FailureKind::Unsent),
-            (mcp::Error::Transport(exited()), false, FailureKind::Lost),
+            (
+                mcp::Error::Transport(exited()),
+                false,
+                FailureKind::ConnectionLost,
+            ),
             (mcp::Error::Transport(forgotten), true, FailureKind::Unsent),
             (
                 mcp::Error::Transport(TransportError::Refused(String::new())),
@@ -150,19 +153,19 @@ mod tests {
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 true,
-                FailureKind::Broken,
+                FailureKind::AnswerLost,
             ),
             (
                 mcp::Error::Transport(TransportError::ResponseLost(String::new())),
                 false,
-                FailureKind::Lost,
+                FailureKind::ConnectionLost,
             ),
-            (status(503), true, FailureKind::Broken),
+            (status(503), true, FailureKind::AnswerLost),
             (status(500), true, FailureKind::Final),
             (busy(None), true, FailureKind::Final),
             (busy(Some(second)), true, FailureKind::Busy(second)),
             (broken(), true, FailureKind::Final),
-            (broken(), false, FailureKind::Lost),
+            (broken(), false, FailureKind::ConnectionLost),
             (mcp::Error::Cancelled { method }, false, FailureKind::Final),
         ] {
             assert_eq!(classify_failure(&error, open), expected, "{error:?} {open}");

@@ -1,4 +1,4 @@
-//! What the servers of a session may ask of it: an answer of its model, or of its user.
+//! Requests of MCP servers that a session answers: sampling (by its model) and elicitation (by its user).
 
 use crate::mcp::client::RequestHandler;
 use crate::mcp::jsonrpc::ErrorObject;
@@ -6,24 +6,25 @@ use crate::mcp::types::{CreateMessageParams, CreateMessageResult, ElicitParams, 
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
-/// Where a request of a server comes from.
+/// The origin of a server's request.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a> {
     /// The key of the extension.
     pub extension: &'a str,
-    /// The label of the call that it came in: exact over HTTP, otherwise that of the call that has been
-    /// running longest. None when no call is running, or it has no label.
+    /// The label of the call during which the request came: exact over HTTP, otherwise the oldest running
+    /// call. `None` if no call is running or the call has no label.
     pub caller: Option<&'a str>,
 }
 
-/// Answers the requests of servers. Each call has a thread of its own, at most eight for each
-/// extension, and may take minutes: no deadline of a running call to that server passes meanwhile. It
-/// must return soon after `cancel` has fired.
+/// Answers requests of the session's MCP servers. Each extension's MCP client calls it when its server sends
+/// a request, in a new thread, for at most eight requests at a time. A request may take minutes: the
+/// deadlines of running calls to that server are paused. The handler must return soon after `cancel` has
+/// fired.
 pub trait ServerRequestHandler: Send + Sync {
-    /// Asks the session's model: `sampling/createMessage`.
+    /// Answers `sampling/createMessage` with the session's model.
     ///
     /// # Errors
-    /// What the server is told instead.
+    /// The JSON-RPC error for the server.
     fn sample(
         &self,
         from: Origin<'_>,
@@ -31,10 +32,10 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject>;
 
-    /// Asks the session's user: `elicitation/create`.
+    /// Answers `elicitation/create` with input of the session's user.
     ///
     /// # Errors
-    /// What the server is told instead.
+    /// The JSON-RPC error for the server.
     fn elicit(
         &self,
         from: Origin<'_>,
@@ -42,18 +43,19 @@ pub trait ServerRequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject>;
 
-    /// The user is done at the address that an elicitation sent them to. Must not block.
+    /// Handles `notifications/elicitation/complete`: the user has finished at the address of a URL
+    /// elicitation. Must not block.
     fn elicitation_complete(&self, _extension: &str, _elicitation_id: &str) {}
 }
 
-/// The callbacks as one extension's client knows them.
-pub(super) struct SessionRequests {
+/// Forwards requests of one extension's server to the session's [`ServerRequestHandler`].
+pub(super) struct RequestForwarder {
     pub(super) extension: String,
-    pub(super) callbacks: Arc<dyn ServerRequestHandler>,
+    pub(super) handler: Arc<dyn ServerRequestHandler>,
 }
 
-impl SessionRequests {
-    fn from<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
+impl RequestForwarder {
+    fn origin<'a>(&'a self, caller: Option<&'a str>) -> Origin<'a> {
         Origin {
             extension: &self.extension,
             caller,
@@ -61,14 +63,14 @@ impl SessionRequests {
     }
 }
 
-impl RequestHandler for SessionRequests {
+impl RequestHandler for RequestForwarder {
     fn sample(
         &self,
         caller: Option<&str>,
         params: CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        self.callbacks.sample(self.from(caller), params, cancel)
+        self.handler.sample(self.origin(caller), params, cancel)
     }
 
     fn elicit(
@@ -77,11 +79,11 @@ impl RequestHandler for SessionRequests {
         params: ElicitParams,
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject> {
-        self.callbacks.elicit(self.from(caller), params, cancel)
+        self.handler.elicit(self.origin(caller), params, cancel)
     }
 
     fn elicitation_complete(&self, elicitation_id: &str) {
-        self.callbacks
+        self.handler
             .elicitation_complete(&self.extension, elicitation_id);
     }
 }

@@ -1,97 +1,96 @@
-//! How an extension is doing: its state, its server, and how the calls of its tools went.
+//! The status of an extension: state, server, and statistics of its calls.
 
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// ExtensionItem how many calls the durations are kept.
+/// The number of calls whose durations are kept.
 const RECENT: usize = 256;
 
-/// What an extension is at.
+/// The state of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Its server is connected.
     Active,
-    /// The session was not used for a while; the next request brings the server back.
+    /// The server was ended because the session was idle; the next request restarts it.
     Idle,
-    /// The server is gone; the next use brings it back.
+    /// The connection is lost; the next use restarts the server.
     Lost,
-    /// The server is gone, and the last attempt to bring it back failed.
+    /// The connection is lost, and the last restart failed.
     Broken,
-    /// It is being activated, or brought back.
+    /// It is being activated or restarted.
     Starting,
-    /// It did not come up with the session.
+    /// It failed to start with the session.
     Failed,
     /// The client runs its tools; there is no server.
     Frontend,
 }
 
-/// Where a server runs.
+/// The location of a server.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Location {
-    /// A child of this process, by its id.
+    /// The id of a child process.
     Pid(i32),
-    /// Somewhere else: scheme, host, port and path of its address.
+    /// The address of a remote server: scheme, host, port and path.
     Url(String),
 }
 
-/// How long calls took, in milliseconds.
+/// Durations of recent calls, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latency {
-    /// Half of the recent calls were at least as fast.
+    /// The median.
     pub p50: f64,
-    /// So were 99 of 100.
+    /// The 99th percentile.
     pub p99: f64,
 }
 
-/// Who answers.
+/// The server's name and version.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServerInfo {
-    /// As the server calls itself.
+    /// The name that the server reports.
     pub name: String,
-    /// As it says.
+    /// The version that the server reports.
     pub version: String,
 }
 
 /// One extension of a session, as `GET /agent/extensions` shows it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// As configured.
+    /// The configured name.
     pub name: String,
-    /// What its tools begin with.
+    /// The prefix of its tools.
     pub key: String,
-    /// The type of its configuration, unless it could not be read.
+    /// The type of its configuration; absent if the configuration is invalid.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// What it is at.
+    /// The state.
     pub state: State,
-    /// Where its server runs, while it does.
+    /// The location of its server, while it is connected.
     #[serde(flatten)]
-    pub place: Option<Location>,
-    /// The container that it runs in, if it does; the process is then that of the container runtime's
-    /// client.
+    pub location: Option<Location>,
+    /// The container in which it runs; `pid` is then the container runtime's client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The version of MCP that was agreed on.
+    /// The negotiated version of MCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// Who answers.
+    /// The server's name and version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerInfo>,
-    /// For how many seconds the present connection has stood.
+    /// The age of the connection, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uptime: Option<u64>,
-    /// How many tools it lists.
+    /// The number of its tools.
     pub tools: usize,
-    /// How often it was brought back after it was lost.
+    /// The number of restarts after lost connections.
     pub restarts: u64,
-    /// How many calls of its tools have ended.
+    /// The number of finished tool calls.
     pub calls: u64,
-    /// How many of them failed, or ended with `isError`.
+    /// The number of calls that failed or returned `isError`.
     pub errors: u64,
-    /// How long the last 256 of them took.
+    /// The durations of the last 256 calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
     /// Why it failed or is broken.
@@ -100,14 +99,14 @@ pub struct Status {
 }
 
 impl Status {
-    /// An extension without a server to say anything of.
+    /// The status of an extension without a server.
     pub(crate) fn bare(name: &str, key: String, kind: Option<&'static str>, state: State) -> Self {
         Status {
             name: name.to_owned(),
             key,
             kind,
             state,
-            place: None,
+            location: None,
             container: None,
             protocol_version: None,
             server: None,
@@ -122,12 +121,12 @@ impl Status {
     }
 }
 
-/// How the calls went.
+/// Statistics of the tool calls.
 #[derive(Default)]
 pub(super) struct Calls {
     pub(super) ended: u64,
     pub(super) failed: u64,
-    /// The durations of the last ones, in microseconds.
+    /// The durations of the last calls, in microseconds.
     recent: VecDeque<u32>,
 }
 
@@ -142,11 +141,11 @@ impl Calls {
         self.recent.push_back(micros);
     }
 
-    /// None before the first call.
+    /// The percentiles; `None` before the first call.
     pub(super) fn latency(&self) -> Option<Latency> {
         let mut sorted: Vec<_> = self.recent.iter().copied().collect();
         sorted.sort_unstable();
-        // The nearest rank: the smallest that so many of a hundred do not exceed.
+        // Nearest rank: the smallest value that at least `percent` percent of the values do not exceed.
         let rank = |percent: usize| {
             let at = (sorted.len() * percent).div_ceil(100).checked_sub(1)?;
             sorted.get(at).map(|micros| f64::from(*micros) / 1_000.0)

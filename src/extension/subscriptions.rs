@@ -1,6 +1,6 @@
-//! What a session wants of a server beside its answers: to hear when a resource changes, and how much to
-//! be told. It is asked for anew on every connection, because a server forgets it with the old one.
-//! MCP 2025-11-25, server/resources (subscriptions), server/utilities/logging.
+//! Resource subscriptions and the log level of one extension. They are sent on every new connection, because
+//! a server forgets them with the old one. MCP 2025-11-25, server/resources (subscriptions),
+//! server/utilities/logging.
 
 use crate::mcp;
 use crate::mcp::client::Client;
@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Hears that a resource may have changed. Called in a thread that has other things to do.
+/// Called when a resource may have changed, in a thread that must not be blocked.
 pub type OnResourceUpdated = Arc<dyn Fn() + Send + Sync>;
 
-/// How many resources of one extension may be subscribed to.
+/// The most subscriptions of one extension.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// The subscriptions of a session for one extension.
@@ -25,7 +25,7 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
-    /// Remembers a subscription; false when there are too many.
+    /// Stores a subscription; false if there are too many.
     pub(super) fn subscribe(&self, uri: &str, updated: OnResourceUpdated) -> bool {
         let mut subscriptions = lock(&self.subscriptions);
         let fits = subscriptions.len() < MAX_SUBSCRIPTIONS || subscriptions.contains_key(uri);
@@ -35,12 +35,13 @@ impl Subscriptions {
         fits
     }
 
-    /// Forgets a subscription; false when there is none.
+    /// Removes a subscription; false if there is none.
     pub(super) fn unsubscribe(&self, uri: &str) -> bool {
         lock(&self.subscriptions).remove(uri).is_some()
     }
 
-    /// Tells a new connection. A server that refuses is still of use, so that is only logged.
+    /// Sends the log level and the subscriptions on a new connection. A refusal is only logged, because the
+    /// server can still be used.
     pub(super) fn apply(
         &self,
         name: &str,
@@ -49,29 +50,27 @@ impl Subscriptions {
         cancel: &Cancel,
     ) {
         let uris: Vec<String> = lock(&self.subscriptions).keys().cloned().collect();
-        let able = client.server().capabilities.logging.is_some();
-        if let Some(level) = level.filter(|_| able)
+        let has_logging = client.server().capabilities.logging.is_some();
+        if let Some(level) = level.filter(|_| has_logging)
             && let Err(error) = client.set_level(level, cancel)
         {
-            log::warn!("log level not set extension={name:?} reason={error}");
+            log::warn!("log level could not be set extension={name:?} reason={error}");
         }
         for uri in uris {
-            match client.subscribe(&uri, true, cancel) {
-                Ok(()) => {}
-                Err(error) => {
-                    let uri = printable(&uri, 200);
-                    log::warn!(
-                        "not subscribed again extension={name:?} uri={uri:?} reason={error}"
-                    );
-                    if !matches!(error, mcp::Error::Rpc { .. }) {
-                        return;
-                    }
-                }
+            let Err(error) = client.subscribe(&uri, true, cancel) else {
+                continue;
+            };
+            let uri = printable(&uri, 200);
+            log::warn!(
+                "resource subscription failed extension={name:?} uri={uri:?} reason={error}"
+            );
+            if !matches!(error, mcp::Error::Rpc { .. }) {
+                return;
             }
         }
     }
 
-    /// The server says that a resource, or something below it, has changed.
+    /// Handles `notifications/resources/updated`.
     pub(super) fn notify_updated(&self, params: Option<&RawValue>) {
         #[derive(Deserialize)]
         struct Params {
@@ -82,22 +81,22 @@ impl Subscriptions {
         else {
             return;
         };
-        let told: Vec<_> = lock(&self.subscriptions)
+        let notified: Vec<_> = lock(&self.subscriptions)
             .iter()
             .filter(|(subscribed, _)| covers(subscribed, &uri))
             .map(|(_, updated)| updated.clone())
             .collect();
-        told.iter().for_each(|updated| updated());
+        notified.iter().for_each(|updated| updated());
     }
 
-    /// There is a new connection, and nobody knows what changed while there was none.
+    /// Notifies all subscribers after a reconnection, because changes may have been missed.
     pub(super) fn notify_all(&self) {
         let all: Vec<_> = lock(&self.subscriptions).values().cloned().collect();
         all.iter().for_each(|updated| updated());
     }
 }
 
-/// A server may name a resource below the one that was subscribed to.
+/// A server may report a resource below the subscribed one.
 fn covers(subscribed: &str, updated: &str) -> bool {
     match updated.strip_prefix(subscribed) {
         Some("") => true,
@@ -150,7 +149,7 @@ mod tests {
         assert!(!subscriptions.subscribe("a://one-more", nothing.clone()));
         assert!(
             subscriptions.subscribe("a://0", nothing),
-            "it is there already"
+            "it replaces a subscription"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The server of an active extension: its present connection, and how it gets another when that is lost.
+//! Supervises the MCP server of an active extension: reconnects or restarts it when the connection is lost.
 
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
@@ -18,21 +18,21 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks whether the caller is still there.
+/// How often a wait checks whether the caller has left.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long the end of an extension waits for a attempt to give up.
+/// How long `close` waits for a reconnection to be cancelled.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a listing that the server said has changed may take, attempt included.
+/// The time limit for listing tools again after a change, including a reconnection.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An MCP server that is connected again when it was lost.
+/// An MCP server that is reconnected when its connection is lost.
 pub(super) struct Supervisor {
     config: ExtensionConfig,
     context: Arc<Context>,
     state: Mutex<State>,
-    /// A attempt is over.
+    /// A reconnection has ended, or the supervisor was closed.
     changed: Condvar,
-    /// What the session wants on every connection.
+    /// Subscriptions for every connection.
     pub(super) subscriptions: Arc<Subscriptions>,
     calls: Mutex<Calls>,
     /// Cancelled by [`close`](Supervisor::close).
@@ -41,37 +41,53 @@ pub(super) struct Supervisor {
 
 struct State {
     connection: Arc<Connection>,
-    /// What it listed when it was last asked.
+    /// The tools of the last listing.
     tools: Arc<Vec<Tool>>,
-    /// Earlier connections that still answer what was asked on them.
+    /// Earlier connections that still have running requests.
     retired: Vec<Weak<Connection>>,
     reconnecting: bool,
-    /// Errands that are being run.
+    /// The number of running operations.
     operations: usize,
-    /// The connection was given back because nobody used it. The next one is no restart.
+    /// The connection was closed because the session was idle. The next one does not count as a restart.
     suspended: bool,
     restarts: Restarts,
-    /// How often it was connected again in all.
+    /// The number of restarts so far.
     restarted: u64,
-    /// Why the last attempt to connect again failed.
+    /// Why the last reconnection failed.
     failure: Option<String>,
-    /// Why there was a attempt that no call has told yet.
+    /// The reason of a restart that no call has reported yet.
     unreported_restart: Option<String>,
     closed: bool,
 }
 
-/// Something to be asked of the server.
+impl State {
+    fn status(&self) -> status::State {
+        if self.reconnecting {
+            status::State::Starting
+        } else if self.suspended && self.failure.is_none() {
+            status::State::Idle
+        } else if self.connection.client.is_open() {
+            status::State::Active
+        } else if self.failure.is_some() {
+            status::State::Broken
+        } else {
+            status::State::Lost
+        }
+    }
+}
+
+/// The properties of a request that decide about retries.
 pub(super) struct Operation<'a> {
-    /// Doing it twice is as doing it once.
+    /// Running it twice has the same effect as running it once.
     pub(super) repeatable: bool,
-    /// Must be among the tools after a attempt.
+    /// The tool that the server must still have after a reconnection.
     pub(super) tool: Option<&'a str>,
-    /// Hears that there was a attempt, should nobody have been told yet.
+    /// Gets the report of a restart that was not reported yet.
     pub(super) observer: Option<CallObserver>,
 }
 
 impl Operation<'_> {
-    /// One that only asks.
+    /// A request that only reads.
     pub(super) const QUERY: Operation<'static> = Operation {
         repeatable: true,
         tool: None,
@@ -109,12 +125,12 @@ impl Supervisor {
         }
     }
 
-    /// The present connection, which may be lost.
+    /// The current connection, which may be lost.
     pub(super) fn connection(&self) -> Arc<Connection> {
         lock(&self.state).connection.clone()
     }
 
-    /// Whether it can be used as it is: connected, or given back until it is used.
+    /// Whether it can be used without a restart: connected, or suspended.
     pub(super) fn is_up(&self) -> bool {
         let state = lock(&self.state);
         let up = state.suspended || state.connection.client.is_open();
@@ -130,19 +146,19 @@ impl Supervisor {
         lock(&self.state).tools.clone()
     }
 
-    /// Counts a call of a tool that has closed_token.
+    /// Records a finished tool call.
     pub(super) fn record(&self, took: Duration, failed: bool) {
         lock(&self.calls).record(took, failed);
     }
 
-    /// Closes the connection until it is needed, unless something is under way on it.
+    /// Closes the connection until it is needed again, unless an operation is running.
     pub(super) fn suspend(&self) {
         let connection = {
             let mut state = lock(&self.state);
             let busy =
                 state.operations > 0 || state.reconnecting || state.closed || state.suspended;
-            // A server in this process costs nothing, and may have work for the user in hand.
-            let inside = state.connection.place.is_none();
+            // A server in this process costs nothing, and may be working for the user.
+            let inside = state.connection.location.is_none();
             if busy || inside || !state.connection.client.is_open() {
                 return;
             }
@@ -151,13 +167,13 @@ impl Supervisor {
         };
         connection.client.close();
         log::info!(
-            "extension idle, its server was ended name={:?}",
+            "extension suspended because the session is idle name={:?}",
             self.config.name()
         );
     }
 
-    /// Connects again after a [`suspend`](Self::suspend). What goes wrong is logged, and tried again by
-    /// whoever needs the server.
+    /// Reconnects after [`suspend`](Self::suspend). A failure is logged; the next use of the server tries
+    /// again.
     pub(super) fn resume(&self, cancel: &Cancel) {
         let (connection, suspended) = self.present();
         if suspended {
@@ -166,7 +182,7 @@ impl Supervisor {
         }
     }
 
-    /// How it is doing. Asks nobody.
+    /// The status of the extension. Sends no request.
     pub(super) fn status(&self) -> Status {
         let mut status = Status::bare(
             self.config.name(),
@@ -179,18 +195,12 @@ impl Supervisor {
             status.tools = state.tools.len();
             status.restarts = state.restarted;
             status.error = state.failure.clone();
-            status.state = match () {
-                () if state.reconnecting => status::State::Starting,
-                () if state.suspended && state.failure.is_none() => status::State::Idle,
-                () if state.connection.client.is_open() => status::State::Active,
-                () if state.failure.is_some() => status::State::Broken,
-                () => status::State::Lost,
-            };
+            status.state = state.status();
             state.connection.clone()
         };
         if status.state == status::State::Active {
             status.error = None;
-            status.place.clone_from(&connection.place);
+            status.location.clone_from(&connection.location);
             let container = connection.container.as_ref();
             status.container = container.map(|container| container.as_str().to_owned());
             status.uptime = Some(connection.since.elapsed().as_secs());
@@ -209,22 +219,22 @@ impl Supervisor {
         status
     }
 
-    /// What the server lists, asked again only after it said that the list has changed, or was lost.
+    /// The tools. Lists them again if the server reported a change or the connection was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
         let (connection, suspended) = self.present();
         let open = !suspended && connection.client.is_open();
         if open && !connection.stale.swap(false, Ordering::SeqCst) {
             return self.known_tools();
         }
-        let (end, parent) = (Instant::now() + LISTING_TIMEOUT, cancel.clone());
+        let end = Instant::now() + LISTING_TIMEOUT;
+        let parent = cancel.clone();
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
-        let listed = match open {
-            false => self.reconnect(&connection, &cancel, end).map(|_| None),
-            true => self
-                .ask(&Operation::QUERY, &cancel, |client, cancel| {
-                    client.list_tools(cancel)
-                })
-                .map(Some),
+        let listed = if open {
+            let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
+            self.ask(&Operation::QUERY, &cancel, list).map(Some)
+        } else {
+            // A new connection lists the tools.
+            self.reconnect(&connection, &cancel, end).map(|_| None)
         };
         match listed {
             Ok(Some(tools)) => {
@@ -234,17 +244,17 @@ impl Supervisor {
             Ok(None) => {}
             Err(reason) => {
                 connection.stale.store(true, Ordering::SeqCst);
-                log::warn!("tools not listed again reason={reason}");
+                log::warn!("tools could not be listed reason={reason}");
             }
         }
         self.known_tools()
     }
 
-    /// Asks the server, on a new connection if the present one is lost.
+    /// Sends a request to the server, on a new connection if the current one is lost.
     ///
     /// # Errors
-    /// When it cannot be connected again, the operation fails, or the server was lost before it answered and
-    /// the operation may not be repeated.
+    /// The reconnection failed, the request failed, or the connection was lost before the answer and the
+    /// request is not repeatable.
     pub(super) fn ask<R>(
         &self,
         operation: &Operation<'_>,
@@ -252,14 +262,16 @@ impl Supervisor {
         ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let name = self.config.name();
-        // ExtensionItem the retries; a attempt has as long as a request, however late it begins.
-        let again = || Instant::now() + self.config.timeout();
-        let end = again();
+        // The deadline of the retries. Each reconnection gets the full time of a request, however late it
+        // begins.
+        let deadline = || Instant::now() + self.config.timeout();
+        let end = deadline();
         let _in_use = InUse::new(self);
         let (mut connection, suspended) = self.present();
-        let (mut lost, mut refused) = (false, 0);
+        let mut lost_before = false;
+        let mut refused = 0;
         if suspended || !connection.client.is_open() {
-            connection = self.reconnect(&connection, cancel, again())?;
+            connection = self.reconnect(&connection, cancel, deadline())?;
             self.require_tool(operation.tool)?;
         }
         loop {
@@ -274,53 +286,53 @@ impl Supervisor {
             }
             match classify_failure(&error, connection.client.is_open()) {
                 FailureKind::Final => {
-                    let refused = matches!(error, mcp::Error::Rpc { .. });
-                    return Err(match operation.tool.filter(|_| refused) {
+                    let rejected = matches!(error, mcp::Error::Rpc { .. });
+                    return Err(match operation.tool.filter(|_| rejected) {
                         Some(tool) => self.missing_tool_error(tool, failed(), cancel),
                         None => failed(),
                     });
                 }
-                verdict @ (FailureKind::Refused | FailureKind::Busy(_)) => {
-                    let wait = match verdict {
+                kind @ (FailureKind::Refused | FailureKind::Busy(_)) => {
+                    let wait = match kind {
                         FailureKind::Busy(asked) => asked.max(backoff(refused)),
                         _ => backoff(refused),
                     };
                     refused += 1;
-                    match Instant::now() + wait < end {
-                        true => self.pause(wait, cancel)?,
-                        false => return Err(failed()),
+                    if Instant::now() + wait >= end {
+                        return Err(failed());
                     }
+                    self.pause(wait, cancel)?;
                     continue;
                 }
-                FailureKind::Broken if !operation.repeatable => {
+                FailureKind::AnswerLost if !operation.repeatable => {
                     let reason = format!(
                         "the call broke off: {error}; it may have had an effect, so it was not sent again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                FailureKind::Broken if lost => return Err(failed()),
-                FailureKind::Broken => {
-                    lost = true;
+                FailureKind::AnswerLost if lost_before => return Err(failed()),
+                FailureKind::AnswerLost => {
+                    lost_before = true;
                     self.pause(backoff(0), cancel)?;
                     continue;
                 }
-                FailureKind::Lost if !operation.repeatable || lost => {
+                FailureKind::ConnectionLost if !operation.repeatable || lost_before => {
                     let reason = format!(
-                        "the server was lost in mid-call: {error}; the call may have had an effect; \
-                         the next call starts the server again"
+                        "the connection was lost during the call: {error}; the call may have had an \
+                         effect, so it was not sent again; the next call starts the server again"
                     );
                     return Err(Error::new(name, failed().phase, reason));
                 }
-                FailureKind::Lost => lost = true,
+                FailureKind::ConnectionLost => lost_before = true,
                 FailureKind::Unsent => {}
             }
             self.note_failure(&connection, error.to_string());
-            connection = self.reconnect(&connection, cancel, again())?;
+            connection = self.reconnect(&connection, cancel, deadline())?;
             self.require_tool(operation.tool)?;
         }
     }
 
-    /// Ends it, and a attempt that is under way.
+    /// Closes the connection and cancels a reconnection.
     pub(super) fn close(&self) {
         let (connection, retired) = {
             let mut state = lock(&self.state);
@@ -344,15 +356,15 @@ impl Supervisor {
         }
     }
 
-    /// What to say about a tool that the server refused to run: it may have said that its list has changed,
-    /// and not have the tool any more.
+    /// The error for a tool that the server refused to run: if the server no longer lists the tool, the error
+    /// says so.
     fn missing_tool_error(&self, tool: &str, refused: Error, cancel: &Cancel) -> Error {
         let had = |tools: &[Tool]| tools.iter().any(|known| known.name == tool);
         if !had(&self.known_tools()) || had(&self.tools(cancel)) {
             return refused;
         }
         let reason = format!(
-            "the server has no tool {tool:?} any more; list its tools to see what it has now ({})",
+            "the server has no tool {tool:?} any more; list its tools ({})",
             refused.message
         );
         Error::new(self.config.name(), Phase::Tool, reason)
@@ -360,19 +372,15 @@ impl Supervisor {
 
     fn require_tool(&self, tool: Option<&str>) -> Result<(), Error> {
         let Some(tool) = tool else { return Ok(()) };
-        match self.known_tools().iter().any(|known| known.name == tool) {
-            true => Ok(()),
-            false => {
-                let reason = format!(
-                    "the server was started again and has no tool {tool:?} any more; list its tools \
-                     to see what it has now"
-                );
-                Err(Error::new(self.config.name(), Phase::Tool, reason))
-            }
+        if self.known_tools().iter().any(|known| known.name == tool) {
+            return Ok(());
         }
+        let reason =
+            format!("the server was restarted and has no tool {tool:?} any more; list its tools");
+        Err(Error::new(self.config.name(), Phase::Tool, reason))
     }
 
-    /// Tells the call, and whoever follows it, that the server was started again.
+    /// Reports a restart to the observer of the call.
     fn report_restart(&self, observer: Option<&CallObserver>) {
         let Some(observer) = observer else { return };
         let Some(reason) = lock(&self.state).unreported_restart.take() else {
@@ -386,26 +394,29 @@ impl Supervisor {
     }
 
     fn removed_error(&self) -> Error {
-        let reason = "it was removed or replaced meanwhile";
+        let reason = "it was removed or replaced during the request";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
     fn cancelled_error(&self) -> Error {
-        let reason = "its server was being started again, and nobody waits any more";
+        let reason = "the caller cancelled the wait for the restart of its server";
         Error::new(self.config.name(), Phase::Cancelled, reason)
     }
 
-    /// Waits before the next attempt.
+    /// Waits before a retry.
     fn pause(&self, wait: Duration, cancel: &Cancel) -> Result<(), Error> {
         let end = Instant::now() + wait;
         let mut state = lock(&self.state);
         loop {
             let left = end.saturating_duration_since(Instant::now());
-            match () {
-                () if state.closed => return Err(self.removed_error()),
-                () if cancel.is_cancelled() => return Err(self.cancelled_error()),
-                () if left.is_zero() => return Ok(()),
-                () => {}
+            if state.closed {
+                return Err(self.removed_error());
+            }
+            if cancel.is_cancelled() {
+                return Err(self.cancelled_error());
+            }
+            if left.is_zero() {
+                return Ok(());
             }
             drop(state);
             if cancel.probe() {
@@ -420,8 +431,7 @@ impl Supervisor {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// A connection in the place of one that was lost: one is made, or that which somebody else made
-    /// meanwhile is taken.
+    /// Replaces a lost connection by a new one, made by this thread or by another.
     fn reconnect(
         &self,
         lost: &Arc<Connection>,
@@ -433,7 +443,7 @@ impl Supervisor {
         };
         let open = lost.client.is_open() && !attempt.was_suspended;
         if !open {
-            // What is left of it ends before another begins.
+            // The old process ends before a new one starts.
             lost.client.close();
         }
         let reason = lock(&self.state).failure.clone();
@@ -444,55 +454,70 @@ impl Supervisor {
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
         let (config, subscriptions) = (&self.config, &self.subscriptions);
         let connected = (self.context).connect_until(end, true, config, subscriptions, &stop);
-        let name = self.config.name();
         let made = match connected {
             Ok(made) => Arc::new(made),
-            Err(ConnectError { error, retry }) => {
-                log::warn!("extension not started again name={name:?} reason={error}");
-                let mut state = lock(&self.state);
-                // Nothing was started, or it was given no time to start.
-                if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
-                    match attempt.was_suspended {
-                        true => state.suspended = true,
-                        false => state.restarts.forget_last(),
-                    }
-                }
-                if error.phase != Phase::Cancelled {
-                    state.failure = Some(error.message.clone());
-                }
-                return Err(error);
-            }
+            Err(failed) => return Err(self.note_failed_attempt(&attempt, failed)),
         };
-        let closed = {
-            let mut state = lock(&self.state);
-            if !state.closed {
-                state.tools = made.tools.clone();
-                state.connection = made.clone();
-                state.failure = None;
-                if !attempt.was_suspended {
-                    state.restarted += 1;
-                    state.unreported_restart = Some(reason.clone());
-                }
-                state.retired.retain(|earlier| earlier.strong_count() > 0);
-                if open {
-                    state.retired.push(Arc::downgrade(lost));
-                }
-            }
-            state.closed
-        };
-        if closed {
+        if !self.adopt(&made, open.then_some(lost), &attempt, &reason) {
             made.client.close();
             return Err(self.removed_error());
         }
-        match attempt.was_suspended {
-            true => log::info!("extension in use again name={name:?}"),
-            false => log::warn!("extension restarted name={name:?} reason={reason:?}"),
+        let name = self.config.name();
+        if attempt.was_suspended {
+            log::info!("extension resumed name={name:?}");
+        } else {
+            log::warn!("extension restarted name={name:?} reason={reason:?}");
         }
         self.subscriptions.notify_all();
         Ok(made)
     }
 
-    /// The right to reconnect, one at a time; none when another did it.
+    fn note_failed_attempt(&self, attempt: &Reconnecting<'_>, failed: ConnectError) -> Error {
+        let ConnectError { error, retry } = failed;
+        let name = self.config.name();
+        log::warn!("extension restart failed name={name:?} reason={error}");
+        let mut state = lock(&self.state);
+        // Nothing was started, or the start was cancelled.
+        if error.phase == Phase::Cancelled || retry != RetryAdvice::No {
+            if attempt.was_suspended {
+                state.suspended = true;
+            } else {
+                state.restarts.forget_last();
+            }
+        }
+        if error.phase != Phase::Cancelled {
+            state.failure = Some(error.message.clone());
+        }
+        error
+    }
+
+    /// Makes a new connection the current one; false if the supervisor is closed. `retired` is the earlier
+    /// connection, if requests are still running on it.
+    fn adopt(
+        &self,
+        made: &Arc<Connection>,
+        retired: Option<&Arc<Connection>>,
+        attempt: &Reconnecting<'_>,
+        reason: &str,
+    ) -> bool {
+        let mut state = lock(&self.state);
+        if state.closed {
+            return false;
+        }
+        state.tools = made.tools.clone();
+        state.connection = made.clone();
+        state.failure = None;
+        if !attempt.was_suspended {
+            state.restarted += 1;
+            state.unreported_restart = Some(reason.to_owned());
+        }
+        state.retired.retain(|earlier| earlier.strong_count() > 0);
+        state.retired.extend(retired.map(Arc::downgrade));
+        true
+    }
+
+    /// Acquires the right to reconnect, which one thread has at a time; `None` if another thread has
+    /// reconnected.
     fn begin_reconnecting(
         &self,
         lost: &Arc<Connection>,
@@ -515,7 +540,7 @@ impl Supervisor {
                 return Err(self.cancelled_error());
             }
             if Instant::now() > end {
-                let reason = "its server was not started again in time";
+                let reason = "its server was not restarted in time";
                 return Err(Error::new(self.config.name(), Phase::Timeout, reason));
             }
             state = self.wait(lock(&self.state), POLL_INTERVAL);
@@ -525,13 +550,14 @@ impl Supervisor {
             state.failure = lost.client.failure().map(|error| error.to_string());
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_deref().unwrap_or("no reason is known");
-            let does = match lost.client.is_open() {
-                true => "it keeps forgetting its session",
-                false => "its server keeps dying",
+            let why = state.failure.as_deref().unwrap_or("for an unknown reason");
+            let problem = if lost.client.is_open() {
+                "it keeps forgetting its session"
+            } else {
+                "its server keeps dying"
             };
             let reason = format!(
-                "{does}: {RESTARTS} attempts to connect it again within {} s did not help; the last time: {why}",
+                "{problem}: it was lost again after {RESTARTS} restarts within {} s; the last failure: {why}",
                 WINDOW.as_secs()
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));
@@ -544,10 +570,10 @@ impl Supervisor {
     }
 }
 
-/// Somebody recovers the server.
+/// The right to reconnect, released when dropped.
 struct Reconnecting<'s> {
     server: &'s Supervisor,
-    /// It was not lost, only given back.
+    /// The connection was suspended, not lost.
     was_suspended: bool,
 }
 
@@ -558,7 +584,7 @@ impl Drop for Reconnecting<'_> {
     }
 }
 
-/// An operation under way, for which the connection stays.
+/// A running operation, during which the connection is not suspended.
 struct InUse<'s>(&'s Supervisor);
 
 impl<'s> InUse<'s> {

@@ -1,4 +1,4 @@
-//! What tools are called in a session: `key__tool`. Pure.
+//! Tool names in a session: `key__tool`. Pure.
 
 /// Separates the key of an extension from the name of its tool.
 pub(crate) const SEPARATOR: &str = "__";
@@ -8,9 +8,8 @@ pub(crate) fn full_name(key: &str, tool: &str) -> String {
     format!("{key}{SEPARATOR}{tool}")
 }
 
-/// Which of the keys a full name belongs to, and what the tool is called there. Keys and tools may hold
-/// `__` themselves, so the longest key that fits counts: no server gets at the names of another whose
-/// key is longer, and one whose key is shorter cannot be meant.
+/// The key that owns a full name, and the tool's own name. Keys and tools may contain `__` themselves, so the
+/// longest matching key owns the name: a server cannot take the names of another server with a longer key.
 pub(super) fn owner<'n, 'k>(
     name: &'n str,
     keys: impl IntoIterator<Item = &'k str>,
@@ -61,9 +60,10 @@ mod tests {
             let full = full_name(mine, &tool);
             let (found, rest) = owner(&full, keys.iter().map(String::as_str)).unwrap();
             assert_eq!(format!("{found}__{rest}"), full);
-            match found == mine {
-                true => assert_eq!(rest, tool),
-                false => assert!(found.len() > mine.len() && found.starts_with(mine.as_str())),
+            if found == mine {
+                assert_eq!(rest, tool);
+            } else {
+                assert!(found.len() > mine.len() && found.starts_with(mine.as_str()));
             }
             Ok(())
         });

@@ -1,4 +1,4 @@
-//! What Goose brings along and gosling does not: what to tell people whose configuration has it.
+//! Extensions of Goose that gosling does not have: the errors that name an alternative.
 
 use super::{ExtensionConfig, platform_extensions};
 use crate::builtin;
@@ -7,11 +7,11 @@ use crate::sys::lock;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Goose's builtin extensions that are missing here, and what does some of the same.
+/// Goose's builtin extensions that gosling does not have, and an alternative for each.
 const BUILTINS: [(&str, &str); 3] = [
     (
         "computercontroller",
-        "; scripts and commands run with `developer`, a browser with an MCP server for that",
+        "; `developer` runs scripts and commands; for a browser use an MCP server",
     ),
     (
         "autovisualiser",
@@ -20,13 +20,14 @@ const BUILTINS: [(&str, &str); 3] = [
     ("tutorial", ""),
 ];
 
-/// The same of the parts of Goose's own agent, up to its retry releases.
+/// The platform extensions of Goose (parts of its agent, up to its later releases) that gosling does not
+/// have, and an alternative for each.
 const PLATFORM: [(&str, &str); 9] = [
-    ("analyze", "; `developer` has a tool of that name"),
+    ("analyze", "; `developer` has a tool `analyze`"),
     ("apps", ""),
     (
         "chatrecall",
-        "; GET /sessions/search finds what was said before",
+        "; GET /sessions/search searches earlier messages",
     ),
     ("code_execution", ""),
     (
@@ -38,16 +39,16 @@ const PLATFORM: [(&str, &str); 9] = [
     ("summon", ""),
     (
         "tom",
-        "; what the model shall always know goes into a file `.goosehints`",
+        "; write permanent instructions for the model into a file `.goosehints`",
     ),
 ];
 
-/// Why there is no builtin extension with this key, which gosling does not have.
+/// The error for an unknown builtin extension with this key.
 pub(super) fn builtin(key: &str) -> String {
     match alternative(&BUILTINS, key) {
         Some(alternative) => format!(
             "gosling does not ship this extension of Goose; disable it, or, where Goose is installed, \
-             have it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
+             configure it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
         ),
         None => {
             let known = builtin::NAMES.join(", ");
@@ -57,7 +58,7 @@ pub(super) fn builtin(key: &str) -> String {
     }
 }
 
-/// Why there is no platform extension with this key, which gosling does not have.
+/// The error for an unknown platform extension with this key.
 pub(super) fn platform(key: &str) -> String {
     match alternative(&PLATFORM, key) {
         Some(alternative) => {
@@ -77,8 +78,8 @@ fn alternative(missing: &[(&str, &'static str)], key: &str) -> Option<&'static s
     found.map(|(_, alternative)| *alternative)
 }
 
-/// Whether a failure of this extension is news for the log. What Goose's clients enable for everybody
-/// would be in it with every session otherwise, so it is news once.
+/// Whether to log a failure of this extension. Goose's clients enable some unsupported extensions by default,
+/// so every session would log them: each of these is logged once per process.
 pub(crate) fn is_first_report(config: &ExtensionConfig) -> bool {
     static REPORTED: Mutex<BTreeSet<(&str, String)>> = Mutex::new(BTreeSet::new());
     let key = config.key();

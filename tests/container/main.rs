@@ -336,7 +336,7 @@ fn what_keeps_it_from_starting_is_explained() {
     );
     server.logs("executable file not found");
     let error = why_not(&server, "box", one().with("envs", json!({"HOME": "/root"})));
-    says(&error, &["`HOME`", "steer"]);
+    says(&error, &["`HOME`", "container runtime"]);
     let error = why_not(
         &server,
         "box",
