@@ -1,23 +1,17 @@
 //! `gosling help`: the commands, their options, and the pages of the manual.
 
-use super::{Failure, agent, call, chat, demo, mcp, print, rest};
+use super::{Failure, agent, call, demo, mcp, print, rest};
+use crate::features::FEATURES;
 use crate::manual::TOPICS;
 use std::fmt::Write;
 
-const INTRODUCTION: &str = "\
+const TITLE: &str = "\
 gosling: a small server that speaks Goose's HTTP API and runs MCP extensions
 
 usage: gosling COMMAND [OPTIONS]
+";
 
-commands:
-  agent   serve the API; a drop-in for `goosed agent`
-  chat    talk to a model, in the terminal or through a pipe
-  demo    show a whole session with an MCP server, step by step
-  call    call one tool of an MCP server, without starting `agent`
-  mcp     run one of the MCP servers that gosling ships, on stdin and stdout or
-          over HTTP
-  help    print this, the help of a command, or a page of the manual
-
+const OPTIONS: &str = "\
 options:
   -h, --help      show help, also after a command
   -V, --version   show the version
@@ -25,22 +19,55 @@ options:
 exit codes: 0 done, 1 tried and failed, 2 the command line makes no sense
 ";
 
-/// The help text of each command.
-const COMMANDS: [(&str, &str); 6] = [
-    ("agent", agent::HELP),
-    ("chat", chat::HELP),
-    ("demo", demo::HELP),
-    ("call", call::HELP),
-    ("mcp", mcp::HELP),
-    ("help", HELP),
-];
-
 const HELP: &str = "\
 usage: gosling help [COMMAND | TOPIC]
 
 Prints the help of a command, or a page of the manual; without a name, lists
 both.
 ";
+
+/// A command of this build.
+struct Command {
+    name: &'static str,
+    /// What the command does, in half a line.
+    summary: &'static str,
+    /// What `gosling NAME --help` prints.
+    help: &'static str,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "agent",
+        summary: "serve the API; a drop-in for `goosed agent`",
+        help: agent::HELP,
+    },
+    #[cfg(feature = "chat")]
+    Command {
+        name: "chat",
+        summary: "talk to a model, in the terminal or through a pipe",
+        help: super::chat::HELP,
+    },
+    Command {
+        name: "demo",
+        summary: "show a whole session with an MCP server, step by step",
+        help: demo::HELP,
+    },
+    Command {
+        name: "call",
+        summary: "call one tool of an MCP server, without starting `agent`",
+        help: call::HELP,
+    },
+    Command {
+        name: "mcp",
+        summary: "run an MCP server that gosling ships, on stdio or over HTTP",
+        help: mcp::HELP,
+    },
+    Command {
+        name: "help",
+        summary: "print this, a command's help, or a page of the manual",
+        help: HELP,
+    },
+];
 
 /// Prints what the rest of the command line asks for.
 ///
@@ -59,7 +86,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         Some(name) if let Some(text) = find(name) => print(&text),
         _ => Err(Failure::Usage(format!(
             "there is no help topic {name:?}; the commands are {}; the topics are {}",
-            join(COMMANDS.iter().map(|(name, _)| *name)),
+            join(COMMANDS.iter().map(|command| command.name)),
             join(TOPICS.iter().map(|topic| topic.name)),
         ))),
     }
@@ -67,21 +94,32 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 
 /// The commands, their options, and the topics of the manual.
 pub(super) fn overview() -> String {
-    let mut text = INTRODUCTION.to_owned();
-    text.push_str("\nmanual: `gosling help TOPIC` prints a page\n");
+    let mut text = format!("{TITLE}\ncommands:\n");
+    for command in COMMANDS {
+        let _ = writeln!(text, "  {:<6}  {}", command.name, command.summary);
+    }
+    let _ = write!(
+        text,
+        "\n{OPTIONS}\nmanual: `gosling help TOPIC` prints a page\n"
+    );
     for topic in TOPICS {
         let _ = writeln!(text, "  {:<13}  {}", topic.name, topic.summary);
+    }
+    let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
+    let left_out = join(left_out.map(|(name, _)| *name));
+    if !left_out.is_empty() {
+        let _ = writeln!(text, "\nleft out of this build: {left_out}");
     }
     text
 }
 
 /// The options of the command of this name, and the page of the manual.
 fn find(name: &str) -> Option<String> {
-    let command = COMMANDS.iter().find(|(command, _)| *command == name);
-    let command = command.map(|(_, text)| *text);
+    let command = COMMANDS.iter().find(|command| command.name == name);
     let topic = TOPICS.iter().find(|topic| topic.name == name);
-    let topic = topic.map(|topic| topic.text);
-    match (command, topic) {
+    let options = command.map(|command| command.help);
+    let page = topic.map(|topic| topic.text);
+    match (options, page) {
         (Some(options), Some(page)) => Some(format!("{options}\n{page}")),
         (one, other) => one.or(other).map(str::to_owned),
     }

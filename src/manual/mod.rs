@@ -58,6 +58,7 @@ pub const TOPICS: &[Topic] = &[
         "logs",
         "where they are, what is in them, how long they are kept"
     ),
+    topic!("features", "what a build can leave out"),
     topic!("embedding", "gosling as a library of a Rust program"),
     topic!(
         "contract",
@@ -89,6 +90,8 @@ pub mod security {}
 pub mod processes {}
 #[doc = include_str!("logs.md")]
 pub mod logs {}
+#[doc = include_str!("features.md")]
+pub mod features {}
 #[doc = include_str!("embedding.md")]
 pub mod embedding {}
 #[doc = include_str!("contract.md")]
