@@ -11,11 +11,12 @@ mod settings;
 mod tests;
 
 use super::{Class, Error, ModelConfig, Provider};
+use crate::features;
 use crate::outbound::is_local;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use custom::{Custom, Folder};
-use data::{Engine, MAKERS, Maker};
+use data::{Engine, Maker, makers};
 use models::Known;
 use serde::Serialize;
 use settings::{Look, Settings};
@@ -234,7 +235,10 @@ impl Catalog {
         {
             return Ok(known.provider.clone());
         }
-        let provider = settings.clone().provider(name, self.offline);
+        let provider = settings
+            .clone()
+            .provider(name, self.offline)
+            .map_err(failed)?;
         let now = Made {
             settings,
             provider: provider.clone(),
@@ -334,7 +338,7 @@ impl Catalog {
 
     /// All providers, as clients show them.
     pub fn entries(&self) -> Vec<Details> {
-        let builtin = MAKERS.iter().map(|maker| self.builtin_details(maker));
+        let builtin = makers().map(|maker| self.builtin_details(maker));
         let own = self.own.iter().map(|own| self.own_details(own));
         let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
         let custom = self.custom.read().into_iter();
@@ -356,7 +360,7 @@ impl Catalog {
 
     /// The names of all settings of providers, and whether each is a secret.
     pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let builtin = MAKERS.iter().flat_map(|maker| maker.settings);
+        let builtin = makers().flat_map(|maker| maker.settings);
         let mut names: Vec<(String, bool)> = builtin
             .map(|setting| (setting.name.to_owned(), setting.secret()))
             .collect();
@@ -367,7 +371,7 @@ impl Catalog {
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
-        if let Some(maker) = MAKERS.iter().find(|maker| maker.name == name) {
+        if let Some(maker) = makers().find(|maker| maker.name == name) {
             return Ok(Found::Builtin(maker));
         }
         if let Some(own) = self.own.iter().find(|own| own.name == name) {
@@ -377,15 +381,16 @@ impl Catalog {
         if let Some(at) = customs.iter().position(|custom| custom.name == name) {
             return Ok(Found::Custom(Box::new(customs.swap_remove(at))));
         }
-        let builtin = MAKERS.iter().map(|maker| maker.name);
+        let builtin = makers().map(|maker| maker.name);
         let own = self.own.iter().map(|own| own.name);
         let customs = customs.iter().map(|custom| custom.name.as_str());
         let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
         Err(Error::new(
             Class::Config,
             format!(
-                "Unsupported provider '{name}'. Known are {}",
-                names.join(", ")
+                "Unsupported provider '{name}'. Known are {}{}",
+                names.join(", "),
+                features::hint(name)
             ),
         ))
     }
@@ -516,7 +521,7 @@ impl ModelInfo {
 }
 
 fn is_builtin(name: &str) -> bool {
-    MAKERS.iter().any(|maker| maker.name == name)
+    makers().any(|maker| maker.name == name)
 }
 
 /// The known model with the longest name that this one begins with.

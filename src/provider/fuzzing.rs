@@ -1,10 +1,13 @@
 //! What a fuzzer checks of the protocols of providers: the streams of answers, and schemas and results of
 //! tools on their way out.
 
+#[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
 use super::calls::reject_cut_off;
+#[cfg(feature = "google")]
 use super::google::Google;
 use super::heard;
+#[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::parts;
@@ -22,35 +25,59 @@ use serde_json::{Map, Value};
 const DEPTH: usize = 100;
 
 pub(crate) fn openai(input: &[u8]) {
-    answer(&protocols()[0], input, Order::Kept);
+    answer(&openai_protocol(), input, Order::Kept);
 }
 
+#[cfg(feature = "anthropic")]
 pub(crate) fn anthropic(input: &[u8]) {
     // Its parts may grow side by side.
-    answer(&protocols()[1], input, Order::Mixed);
+    answer(&anthropic_protocol(), input, Order::Mixed);
 }
 
+#[cfg(feature = "ollama")]
 pub(crate) fn ollama(input: &[u8]) {
-    answer(&protocols()[2], input, Order::Kept);
+    answer(&ollama_protocol(), input, Order::Kept);
 }
 
+#[cfg(feature = "google")]
 pub(crate) fn google(input: &[u8]) {
-    answer(&protocols()[3], input, Order::Kept);
+    answer(&google_protocol(), input, Order::Kept);
 }
 
 type Boxed = Box<dyn Protocol>;
 
-fn protocols() -> [Boxed; 4] {
-    let openai = OpenAiOptions::new("http://h/v1/chat/completions", "http://h/v1/models");
-    let ollama = OllamaOptions {
+fn openai_protocol() -> Boxed {
+    let options = OpenAiOptions::new("http://h/v1/chat/completions", "http://h/v1/models");
+    Box::new(OpenAi::new(options))
+}
+
+#[cfg(feature = "anthropic")]
+fn anthropic_protocol() -> Boxed {
+    Box::new(Anthropic::new("http://h", Vec::new(), true))
+}
+
+#[cfg(feature = "ollama")]
+fn ollama_protocol() -> Boxed {
+    Box::new(Ollama::new(OllamaOptions {
         base_url: "http://h".to_owned(),
         headers: Vec::new(),
-    };
-    [
-        Box::new(OpenAi::new(openai)),
-        Box::new(Anthropic::new("http://h", Vec::new(), true)),
-        Box::new(Ollama::new(ollama)),
-        Box::new(Google::new("http://h", Vec::new())),
+    }))
+}
+
+#[cfg(feature = "google")]
+fn google_protocol() -> Boxed {
+    Box::new(Google::new("http://h", Vec::new()))
+}
+
+fn protocols() -> Vec<Boxed> {
+    vec![
+        openai_protocol(),
+        #[cfg(feature = "anthropic")]
+        anthropic_protocol(),
+        #[cfg(feature = "ollama")]
+        ollama_protocol(),
+        #[cfg(feature = "google")]
+        google_protocol(),
     ]
 }
 
@@ -58,6 +85,7 @@ fn protocols() -> [Boxed; 4] {
 #[derive(PartialEq)]
 enum Order {
     Kept,
+    #[cfg(feature = "anthropic")]
     Mixed,
 }
 

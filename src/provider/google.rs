@@ -19,15 +19,6 @@ use std::borrow::Cow;
 
 /// In the metadata of a tool request: what the model wants back with it.
 const SIGNATURE: &str = "thoughtSignature";
-/// Stands for a signature where a call has none because another model made it. Models from the third
-/// generation on refuse a call without. <https://ai.google.dev/gemini-api/docs/thought-signatures>
-pub(super) const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
-
-/// Whether the model refuses calls without a signature.
-pub(super) fn needs_signatures(model: &str) -> bool {
-    model.contains("gemini-3")
-}
-
 /// In the metadata of a tool request: its id, where Gemini gave it one.
 const CALL_ID: &str = "functionCallId";
 const VERSION: &str = "v1beta";

@@ -1,4 +1,11 @@
 //! For tests and fuzzing of decoders: what a listener heard, and streams cut into pieces of every size.
+#![cfg_attr(
+    not(all(feature = "anthropic", feature = "google", feature = "ollama")),
+    allow(
+        dead_code,
+        reason = "some of it is for protocols that the build leaves out"
+    )
+)]
 
 use super::protocol::Decoder;
 use super::{Answer, Error, Listener};

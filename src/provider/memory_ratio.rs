@@ -1,8 +1,11 @@
 //! What the answers of models take while they are read, see `crate::memory_ratio`.
 
+#[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
+#[cfg(feature = "google")]
 use super::google::Google;
 use super::heard::read;
+#[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::Protocol;
@@ -23,14 +26,26 @@ fn memory_ratio_of_models() {
         input: 0,
         note: None,
     };
-    let protocols: [Box<dyn Protocol>; 4] = [
-        Box::new(OpenAi::new(OpenAiOptions::new("http://h", "http://h"))),
-        Box::new(Anthropic::new("http://h", Vec::new(), true)),
-        Box::new(Google::new("http://h", Vec::new())),
-        Box::new(Ollama::new(OllamaOptions {
-            base_url: "http://h".to_owned(),
-            headers: Vec::new(),
-        })),
+    let protocols: Vec<(&str, Box<dyn Protocol>)> = vec![
+        (
+            "OpenAI",
+            Box::new(OpenAi::new(OpenAiOptions::new("http://h", "http://h"))),
+        ),
+        #[cfg(feature = "anthropic")]
+        (
+            "Anthropic",
+            Box::new(Anthropic::new("http://h", Vec::new(), true)),
+        ),
+        #[cfg(feature = "google")]
+        ("Google", Box::new(Google::new("http://h", Vec::new()))),
+        #[cfg(feature = "ollama")]
+        (
+            "Ollama",
+            Box::new(Ollama::new(OllamaOptions {
+                base_url: "http://h".to_owned(),
+                headers: Vec::new(),
+            })),
+        ),
     ];
     let call = r#"{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}"#;
     let streams = [
@@ -91,8 +106,7 @@ fn memory_ratio_of_models() {
     let begin = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"a\",\"usage\":{}}}\n\n";
     let blocks = begin.to_owned() + &blocks.collect::<String>();
     let streams = [&streams[..], &[blocks.into_bytes()]].concat();
-    let names = ["OpenAI", "Anthropic", "Google", "Ollama"];
-    for (protocol, name) in protocols.iter().zip(names) {
+    for (name, protocol) in &protocols {
         at_most(
             45,
             &format!("answer of a model ({name})"),

@@ -4,6 +4,7 @@
 //! the model says goes to a [`Listener`] as it arrives, in the thread that asked, and comes back whole
 //! as an [`Answer`].
 
+#[cfg(feature = "anthropic")]
 mod anthropic;
 mod calls;
 mod catalog;
@@ -11,6 +12,8 @@ mod error;
 mod failure;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+mod gemini_signatures;
+#[cfg(feature = "google")]
 mod google;
 #[cfg(any(test, fuzzing))]
 mod heard;
@@ -19,6 +22,7 @@ mod lenient;
 #[cfg(test)]
 mod memory_ratio;
 mod names;
+#[cfg(feature = "ollama")]
 mod ollama;
 mod openai;
 mod output_limit;
@@ -34,6 +38,7 @@ pub(crate) use calls::retold;
 pub use catalog::{Catalog, Details, ModelInfo, Own};
 pub use error::{Class, Error};
 pub use lead_worker::{Choice, LeadWorker, Progress};
+#[cfg(feature = "ollama")]
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
 pub(crate) use parts::{

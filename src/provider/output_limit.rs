@@ -1,6 +1,7 @@
 //! How many tokens a model may write: what fits beside the input, and what a provider says when it was
 //! asked for more. No I/O and no clock.
 
+#[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
 use super::Ask;
 use std::collections::HashMap;
 
@@ -10,6 +11,7 @@ pub(super) const LEAST: u64 = 1_024;
 const MOST_MODELS: usize = 1_000;
 
 /// As many tokens as wanted, unless the context has no room for them beside the input.
+#[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
 pub(super) fn capped(ask: &Ask<'_>, wanted: u64) -> u64 {
     let Some(context) = ask.model.context_limit else {
         return wanted;

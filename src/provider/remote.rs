@@ -6,6 +6,7 @@
 //! its own deadline.
 
 use super::calls::reject_cut_off;
+#[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::output_limit::{self, Limits};
@@ -109,6 +110,7 @@ impl Remote {
     }
 
     /// A provider that speaks Ollama's own protocol.
+    #[cfg(feature = "ollama")]
     pub fn ollama(name: impl Into<String>, ollama: OllamaOptions, options: RemoteOptions) -> Self {
         Remote::new(name, Ollama::new(ollama), options)
     }

@@ -7,10 +7,13 @@ mod http_peer;
 #[allow(dead_code)]
 mod model_server;
 
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod cut_off;
 mod harness;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
 mod limits;
+#[cfg(feature = "ollama")]
 mod ollama;
 mod others;
 mod provider_fields;

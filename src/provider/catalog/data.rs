@@ -4,6 +4,7 @@ use super::models::{
     ANTHROPIC, CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GOOGLE, GROQ, Known, MISTRAL, OLLAMA,
     OPENAI, OPENROUTER, TOGETHER, XAI,
 };
+use crate::features;
 
 /// Which wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,18 @@ pub(super) enum Engine {
     Anthropic,
     Ollama,
     Google,
+}
+
+impl Engine {
+    /// The Cargo feature that contains the protocol; empty for OpenAI's, which is in every build.
+    pub(super) fn feature(self) -> &'static str {
+        match self {
+            Engine::OpenAi => "",
+            Engine::Anthropic => "anthropic",
+            Engine::Ollama => "ollama",
+            Engine::Google => "google",
+        }
+    }
 }
 
 /// What a setting is for.
@@ -133,8 +146,14 @@ impl Setting {
     }
 }
 
+/// The providers whose protocol this build contains.
+pub(super) fn makers() -> impl Iterator<Item = &'static Maker> {
+    let is_built = |maker: &&Maker| !features::is_left_out(maker.engine.feature());
+    MAKERS.iter().filter(is_built)
+}
+
 /// All of them, in the order in which clients show them.
-pub(super) const MAKERS: &[Maker] = &[
+const MAKERS: &[Maker] = &[
     Maker {
         name: "openai",
         title: "OpenAI",

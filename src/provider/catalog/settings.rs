@@ -1,12 +1,16 @@
 //! Where a provider is and how it is spoken to: its settings, read anew for every use.
 
 use super::data::{Engine, Maker, Role};
+#[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
+use crate::features;
 use crate::outbound::is_local;
+#[cfg(feature = "ollama")]
+use crate::provider::OllamaOptions;
+#[cfg(feature = "anthropic")]
 use crate::provider::anthropic::Anthropic;
+#[cfg(feature = "google")]
 use crate::provider::google::Google;
-use crate::provider::{
-    Class, Error, OllamaOptions, OpenAiOptions, Provider, Remote, RemoteOptions,
-};
+use crate::provider::{Class, Error, OpenAiOptions, Provider, Remote, RemoteOptions};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -37,14 +41,16 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn provider(self, name: &str, offline: bool) -> Arc<dyn Provider> {
+    /// # Errors
+    /// [`Class::Config`] when the build leaves the protocol out.
+    pub(super) fn provider(self, name: &str, offline: bool) -> Result<Arc<dyn Provider>, Error> {
         let options = RemoteOptions {
             timeout: self.timeout,
             offline,
             key_hint: self.key_hint,
             ..RemoteOptions::new(self.title)
         };
-        Arc::new(match self.engine {
+        Ok(Arc::new(match self.engine {
             Engine::OpenAi => {
                 let openai = OpenAiOptions {
                     headers: self.headers,
@@ -55,6 +61,7 @@ impl Settings {
                 };
                 Remote::openai(name, openai, options)
             }
+            #[cfg(feature = "ollama")]
             Engine::Ollama => {
                 let ollama = OllamaOptions {
                     base_url: self.url,
@@ -62,13 +69,22 @@ impl Settings {
                 };
                 Remote::ollama(name, ollama, options)
             }
+            #[cfg(feature = "anthropic")]
             Engine::Anthropic => Remote::new(
                 name,
                 Anthropic::new(&self.url, self.headers, self.stream),
                 options,
             ),
+            #[cfg(feature = "google")]
             Engine::Google => Remote::new(name, Google::new(&self.url, self.headers), options),
-        })
+            #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
+            engine => {
+                let feature = engine.feature();
+                let hint = features::hint(feature);
+                let reason = format!("the protocol `{feature}` is not available{hint}");
+                return Err(Error::new(Class::Config, reason));
+            }
+        }))
     }
 }
 

@@ -1,9 +1,10 @@
 //! A question in the form of the Gemini API.
 
-use super::{CALL_ID, FOREIGN_SIGNATURE, SIGNATURE, needs_signatures, schema};
+use super::{CALL_ID, SIGNATURE, schema};
 use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider::calls::retold;
+use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::names::outward;
 use crate::provider::output_limit::capped;
 use crate::provider::parts::{self, Picture, audience_includes_model, told};

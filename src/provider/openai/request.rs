@@ -4,7 +4,7 @@ use super::provider_fields::{self, returned};
 use super::{OpenAiOptions, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
 use crate::provider::calls::retold;
-use crate::provider::google::{FOREIGN_SIGNATURE, needs_signatures};
+use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
 use crate::provider::names::outward;
 use crate::provider::parts::{self, IMAGES, Picture, audience_includes_model, told};
 use crate::provider::{Ask, schema};
