@@ -80,6 +80,7 @@ impl Done {
     }
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn help_and_version() {
     run(&["--help"]).exits(0).prints("usage: gosling COMMAND");

@@ -120,6 +120,7 @@ fn every_page_and_every_help_fits_80_columns() {
     assert_fits("gosling help", &String::from_utf8(output.stdout).unwrap());
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn help_prints_a_page_as_it_is() {
     let extensions = help("extensions");
@@ -482,6 +483,7 @@ fn every_block_is_of_a_known_kind_and_says_why_it_is_not_run() {
     }
 }
 
+#[cfg(all(feature = "chat", feature = "developer", feature = "memory"))]
 #[test]
 fn every_shell_line_of_the_manual_runs() {
     let ran: Vec<String> = thread::scope(|scope| {

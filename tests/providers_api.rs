@@ -46,6 +46,7 @@ fn server_with(model: &ModelServer) -> Live {
         .start()
 }
 
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn every_provider_is_shown_in_the_recorded_shape() {
     let server = Server::new().env("OPENAI_API_KEY", "k").start();

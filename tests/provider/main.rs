@@ -15,6 +15,7 @@ mod images;
 mod limits;
 #[cfg(feature = "ollama")]
 mod ollama;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod others;
 mod provider_fields;
 mod transport;
