@@ -1,4 +1,8 @@
 //! `/config/providers` and its neighbours, with a real server and a scripted model.
+#![cfg_attr(
+    not(all(feature = "anthropic", feature = "google", feature = "ollama")),
+    allow(dead_code, reason = "a test that uses it needs all protocols")
+)]
 
 #[path = "support/http_peer.rs"]
 #[allow(dead_code)]

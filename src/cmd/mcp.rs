@@ -66,7 +66,8 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("which server? There is {known}")));
     };
     if !builtin::NAMES.contains(&name.as_str()) {
-        let text = format!("there is no server {name:?}, only {known}");
+        let hint = crate::features::hint(&name);
+        let text = format!("there is no server {name:?}, only {known}{hint}");
         return Err(Failure::Usage(text));
     }
     let paths = super::paths()?;

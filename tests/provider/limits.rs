@@ -37,7 +37,6 @@ fn limit(body: &Value) -> Option<u64> {
     body["max_tokens"].as_u64()
 }
 
-#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn the_limit_leaves_the_input_its_room_in_the_context() {
     for (wanted, input, sent) in [
@@ -61,7 +60,6 @@ fn the_limit_leaves_the_input_its_room_in_the_context() {
     }
 }
 
-#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn a_limit_that_the_provider_refuses_is_lowered_once() {
     let words = "input length and `max_tokens` exceed context limit: 150000 + 64000 > 200000, decrease input \

@@ -12,6 +12,7 @@ mod cut_off;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod limits;
 #[cfg(feature = "ollama")]
 mod ollama;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::provider::{Answer, Ask, Listener};
 use crate::sys::cancel::Cancel;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

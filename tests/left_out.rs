@@ -1,0 +1,161 @@
+//! The smallest build: what it leaves out is answered like something unknown, with a hint.
+#![cfg(not(any(
+    feature = "anthropic",
+    feature = "chat",
+    feature = "developer",
+    feature = "google",
+    feature = "memory",
+    feature = "ollama",
+    feature = "recipes",
+    feature = "tls",
+)))]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::server::{Extension, Server, gosling};
+use support::temp_dir;
+
+fn hint(feature: &str) -> String {
+    format!("this gosling was built without it, `cargo build --features {feature}` adds it")
+}
+
+#[test]
+fn a_builtin_server_that_is_left_out_is_unknown() {
+    let server = Server::new().start();
+    let session = server.session([Extension::demo()]);
+    let unknown = session.add(Extension::builtin("nosuch"));
+    for name in ["developer", "memory"] {
+        let answer = session.add(Extension::builtin(name)).says(&hint(name));
+        assert_eq!(answer.status, unknown.status, "{name}");
+    }
+    assert!(!unknown.text.contains("built without"), "{}", unknown.text);
+    session.add(Extension::builtin("todo")).is(200);
+}
+
+#[test]
+fn a_provider_that_is_left_out_is_unknown() {
+    let server = Server::new().env("ANTHROPIC_API_KEY", "key").start();
+    let session = server.session([]);
+    let update = |provider: &str| {
+        let body = json!({"provider": provider, "model": "m"});
+        session.post("/agent/update_provider", body)
+    };
+    let unknown = update("nosuch");
+    for name in ["anthropic", "google", "ollama"] {
+        let answer = update(name).says(&hint(name));
+        assert_eq!(answer.status, unknown.status, "{name}");
+    }
+    update("scripted").is(200);
+    let listed = server.get("/config/providers").is(200);
+    let names: Vec<&str> = (listed.body.as_array().into_iter().flatten())
+        .filter_map(|provider| provider["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"openai") && names.contains(&"scripted"),
+        "{names:?}"
+    );
+    for name in ["anthropic", "google", "ollama"] {
+        assert!(!names.contains(&name), "{names:?}");
+    }
+}
+
+#[test]
+fn a_provider_of_the_users_own_needs_its_protocol() {
+    let server = Server::new();
+    let folder = server.root().join("config/custom_providers");
+    std::fs::create_dir_all(&folder).unwrap();
+    let provider = json!({
+        "name": "ours", "engine": "ollama", "display_name": "Ours", "api_key_env": "",
+        "base_url": "http://127.0.0.1:9", "models": [{"name": "m", "context_limit": 1000}],
+    });
+    std::fs::write(folder.join("ours.json"), provider.to_string()).unwrap();
+    let server = server.start();
+    let session = server.session([]);
+    let body = json!({"provider": "ours", "model": "m"});
+    session
+        .post("/agent/update_provider", body)
+        .says("the protocol `ollama` is not available")
+        .says(&hint("ollama"));
+}
+
+#[test]
+fn https_is_refused_with_the_reason() {
+    let server = Server::new().start();
+    let session = server.session([]);
+    let remote =
+        json!({"type": "streamable_http", "name": "remote", "uri": "https://127.0.0.1:9/mcp"});
+    let body = json!({"session_id": session.id, "config": remote});
+    let answer = server.post("/agent/add_extension", body);
+    let answer = answer.says("needs TLS").says(&hint("tls"));
+    assert!(answer.status >= 400, "{}", answer.status);
+    server.is_alive();
+}
+
+#[test]
+fn recipes_are_unknown_and_everything_beside_them_works() {
+    let server = Server::new().start();
+    let recipe = json!({"title": "T", "description": "D", "prompt": "go"});
+    let encode = json!({"recipe": recipe});
+    server
+        .post("/recipes/encode", encode)
+        .is(404)
+        .says(&hint("recipes"));
+    let decode = json!({"deeplink": "e30"});
+    server
+        .post("/recipes/decode", decode)
+        .is(404)
+        .says(&hint("recipes"));
+    let start = json!({"working_dir": server.work(), "recipe": recipe});
+    server
+        .post("/agent/start", start)
+        .is(422)
+        .says(&hint("recipes"));
+    let start = json!({"working_dir": server.work(), "recipe_deeplink": "e30"});
+    server
+        .post("/agent/start", start)
+        .is(400)
+        .says(&hint("recipes"));
+    let commands = server.get("/config/slash_commands").is(200);
+    assert!(commands.text.contains("compact"), "{}", commands.text);
+    server.session([Extension::demo()]).tools();
+}
+
+#[test]
+fn the_command_chat_is_unknown() {
+    let root = temp_dir();
+    let run = |arguments: &[&str]| {
+        let output = gosling()
+            .args(arguments)
+            .env("GOOSE_PATH_ROOT", root.path())
+            .output()
+            .expect("gosling runs");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    };
+    let (code, text) = run(&["chat"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&hint("chat")), "{text}");
+    let (code, text) = run(&["help"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        !text.lines().any(|line| line.starts_with("  chat   talk")),
+        "{text}"
+    );
+    let (code, text) = run(&["mcp", "developer"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&hint("developer")), "{text}");
+}
+
+#[test]
+fn an_imported_session_comes_without_its_recipe() {
+    let server = Server::new().start();
+    let file = json!({"working_dir": server.work(), "name": "shared", "conversation": [],
+        "recipe": {"title": "T", "description": "D", "instructions": "Be brief"}});
+    let body = json!({"json": file.to_string()});
+    let session = server.post("/sessions/import", body).is(200);
+    assert_eq!(session.body["recipe"], Value::Null);
+}
