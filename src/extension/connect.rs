@@ -30,7 +30,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// A connection to an initialized MCP server, and the server's tools.
@@ -119,9 +118,6 @@ impl Started {
     }
 }
 
-/// How often a wait checks whether the caller has left.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
 impl Context {
     /// Calls [`connect`](Self::connect) until it succeeds, fails for good, or `end` has passed. Retries if
     /// the server is busy, and, with `was_connected`, if its address refuses connections.
@@ -152,12 +148,9 @@ impl Context {
             if next >= end {
                 return Err(failed);
             }
-            while let Some(left) = next.checked_duration_since(Instant::now()) {
-                if cancel.probe() {
-                    let reason = "the caller cancelled the wait for its server";
-                    return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
-                }
-                thread::sleep(left.min(POLL_INTERVAL));
+            if cancel.wait_timeout(wait) {
+                let reason = "the caller cancelled the wait for its server";
+                return Err(Error::new(config.name(), Phase::Cancelled, reason).into());
             }
         }
     }

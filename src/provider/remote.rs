@@ -16,7 +16,6 @@ use crate::outbound::said::shown;
 use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type, retry_after};
 use crate::sys::cancel::{Cancel, HookGuard};
 use crate::sys::lock;
-use crossbeam_channel::bounded;
 use std::io::{self, Read};
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
@@ -221,7 +220,7 @@ impl Provider for Remote {
                 return Err(failure.error);
             };
             listener.retry(attempt, wait, &failure.error);
-            if pause(cancel, wait) {
+            if cancel.wait_timeout(wait) {
                 return Err(self.cancelled());
             }
         }
@@ -647,16 +646,6 @@ fn is_absent(error: &ureq::Error) -> bool {
         ureq::Error::Io(e) => e.kind() == io::ErrorKind::ConnectionRefused,
         _ => false,
     }
-}
-
-/// Waits; true if it was cut short by `cancel`.
-fn pause(cancel: &Cancel, wait: Duration) -> bool {
-    let (sender, woken) = bounded(1);
-    let _hook = cancel.on_cancel(move || {
-        // The one who waits may have gone.
-        let _ = sender.try_send(());
-    });
-    woken.recv_timeout(wait).is_ok() || cancel.is_cancelled()
 }
 
 fn noise() -> u8 {

@@ -50,19 +50,16 @@ use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
-use crossbeam_channel::{RecvTimeoutError, bounded};
 use script::{Call, Scene, Script, Step};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The largest script, in bytes.
 const MAX_SCRIPT: u64 = 4 << 20;
-/// How often a wait looks whether anybody still listens.
-const LOOK: Duration = Duration::from_millis(10);
 /// How much of what the user said is in a summary that the script does not have, in characters.
 const DIGEST: usize = 200;
 /// How much is quoted of results that were not expected, in characters.
@@ -326,24 +323,10 @@ impl Actor<'_> {
             };
         }
         self.listener.idle();
-        let (end, ended) = bounded::<()>(1);
-        let _hook = self.cancel.on_cancel(move || {
-            let _ = end.try_send(());
-        });
-        let begin = Instant::now();
-        loop {
-            let left = time.saturating_sub(begin.elapsed());
-            let slice = match self.cancel.has_probe() {
-                true => left.min(LOOK),
-                false => left,
-            };
-            match ended.recv_timeout(slice) {
-                Err(RecvTimeoutError::Timeout) if self.cancel.probe() => return Err(cancelled()),
-                Err(RecvTimeoutError::Timeout) if begin.elapsed() >= time => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => {}
-                Ok(()) | Err(RecvTimeoutError::Disconnected) => return Err(cancelled()),
-            }
+        if self.cancel.wait_timeout(time) {
+            return Err(cancelled());
         }
+        Ok(())
     }
 
     /// The text with its blanks filled. What is filled in is not looked at for blanks.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::{Error, Result, files};
+use super::{Error, Result, file_lock, files};
 use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::fs::{Stamp, private};
@@ -29,7 +29,7 @@ use crate::sys::fs::{Stamp, private};
 pub struct Journal {
     id: String,
     path: PathBuf,
-    lock: files::LockFile,
+    lock: file_lock::LockFile,
     /// Absent until there is a first message.
     file: Option<File>,
     messages: Vec<Arc<Message>>,
@@ -71,7 +71,7 @@ impl Journal {
         let mut journal = Journal {
             id: id.to_owned(),
             path: dir.join(messages),
-            lock: files::LockFile::open(lock).map_err(|error| gone(id, error))?,
+            lock: file_lock::LockFile::open(lock).map_err(|error| gone(id, error))?,
             file: None,
             messages: Vec::new(),
             place: None,
@@ -165,7 +165,7 @@ impl Journal {
         if self.is_current()? {
             return Ok(false);
         }
-        let _held = self.lock.acquire(files::LOCK_WAIT)?;
+        let _held = self.lock.acquire(file_lock::LOCK_TIMEOUT)?;
         self.catch_up()
     }
 
@@ -197,7 +197,7 @@ impl Journal {
         if lines.is_empty() {
             return Ok(());
         }
-        let _held = self.lock.acquire(files::LOCK_WAIT)?;
+        let _held = self.lock.acquire(file_lock::LOCK_TIMEOUT)?;
         self.catch_up()?;
         let path = &self.path;
         let file = match &mut self.file {

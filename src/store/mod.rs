@@ -6,6 +6,7 @@
 
 mod config;
 mod error;
+pub mod file_lock;
 pub mod files;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::journal::{self, Count, Journal};
 use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
-use super::{Error, Paths, Result, files};
+use super::{Error, Paths, Result, file_lock, files};
 use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
 use crate::sys::fs::{Folder, Stamp, private, private_dir};
 use crate::sys::{clock, lock};
@@ -443,8 +443,8 @@ impl Sessions {
             .ok_or_else(|| not_found(id))
     }
 
-    fn lock(&self, id: &str, dir: &Path) -> Result<files::Lock> {
-        let lock = files::Lock::acquire(&dir.join(LOCK), files::LOCK_WAIT);
+    fn lock(&self, id: &str, dir: &Path) -> Result<file_lock::FileLock> {
+        let lock = file_lock::FileLock::acquire(&dir.join(LOCK), file_lock::LOCK_TIMEOUT);
         lock.map_err(|error| journal::gone(id, error))
     }
 

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Error, Result, files};
+use super::{Error, Result, file_lock};
 use crate::text::printable;
 
 /// The longest description of a process that is shown, in characters.
@@ -22,7 +22,7 @@ static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 #[derive(Debug)]
 pub struct TurnLock {
     path: PathBuf,
-    lock: Option<files::Lock>,
+    lock: Option<file_lock::FileLock>,
 }
 
 impl TurnLock {
@@ -31,7 +31,8 @@ impl TurnLock {
     /// # Errors
     /// [`Error::TurnInProgress`] when the time is up, [`Error::Io`].
     pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
-        let lock = files::retry(wait, || try_acquire(&mut lock_ours(), &path, true))?;
+        let lock =
+            file_lock::retry_while_held(wait, || try_acquire(&mut lock_ours(), &path, true))?;
         // The lock holds all the same.
         let _ = lock.describe(&format!("{}\n", this_process()));
         Ok(TurnLock {
@@ -61,11 +62,15 @@ pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
 }
 
 /// Takes the lock `path` if it is free, and enters it into `ours` if it is to be kept.
-fn try_acquire(ours: &mut BTreeSet<PathBuf>, path: &Path, keep: bool) -> Result<files::Lock> {
+fn try_acquire(
+    ours: &mut BTreeSet<PathBuf>,
+    path: &Path,
+    keep: bool,
+) -> Result<file_lock::FileLock> {
     if ours.contains(path) {
         return Err(Error::TurnInProgress { holder: None });
     }
-    match files::Lock::acquire(path, Duration::ZERO) {
+    match file_lock::FileLock::acquire(path, Duration::ZERO) {
         Err(Error::Locked { .. }) => Err(Error::TurnInProgress {
             holder: Some(holder(path)),
         }),

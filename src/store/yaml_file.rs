@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use serde_json::{Map, Value as Json};
 use yaml_serde::Mapping;
 
-use super::{Error, Result, files, yaml};
+use super::{Error, Result, file_lock, files, yaml};
 use crate::sys::fs::{Stamp, make_private};
 use crate::sys::lock;
 
@@ -101,7 +101,10 @@ impl YamlFile {
     pub fn edit<R>(&self, mut change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
         files::ensure_dir(files::parent(&self.path))?;
         let target = files::follow_links(&self.path)?;
-        let _lock = files::Lock::acquire(&files::beside(&target, ".", ".lock"), files::LOCK_WAIT)?;
+        let _lock = file_lock::FileLock::acquire(
+            &files::beside(&target, ".", ".lock"),
+            file_lock::LOCK_TIMEOUT,
+        )?;
         for _ in 0..ATTEMPTS {
             let before = self.read()?;
             let known = before.as_ref().map(|it| &it.mapping);
@@ -129,7 +132,7 @@ impl YamlFile {
         if files::stamp(&self.path)?.is_none() {
             return Ok(None);
         }
-        let _lock = files::Lock::acquire(&lock_file, files::LOCK_WAIT)?;
+        let _lock = file_lock::FileLock::acquire(&lock_file, file_lock::LOCK_TIMEOUT)?;
         match self.read()? {
             Some(snapshot) => self.keep(&snapshot.content).map(Some),
             None => Ok(None),

@@ -3,9 +3,14 @@
 
 use super::sync::atomic::{AtomicBool, Ordering};
 use super::sync::{Mutex, lock};
+use crossbeam_channel::{RecvTimeoutError, bounded};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+/// The interval at which a wait calls the probe of its token.
+pub const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 type Hook = Box<dyn FnOnce() + Send>;
 
@@ -104,6 +109,32 @@ impl Cancel {
         self.is_cancelled()
     }
 
+    /// Waits for `timeout`, or until the token is cancelled; returns whether it is cancelled. A token with a
+    /// probe is probed at once and every [`PROBE_INTERVAL`].
+    pub fn wait_timeout(&self, timeout: Duration) -> bool {
+        if self.probe() {
+            return true;
+        }
+        let start = Instant::now();
+        let (sender, cancelled) = bounded::<()>(0);
+        // The hook owns the sender: the channel closes when the hook has run.
+        let _hook = self.on_cancel(move || drop(sender));
+        loop {
+            let left = timeout.saturating_sub(start.elapsed());
+            let wait = if self.has_probe() {
+                left.min(PROBE_INTERVAL)
+            } else {
+                left
+            };
+            if cancelled.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) || self.probe() {
+                return true;
+            }
+            if start.elapsed() >= timeout {
+                return false;
+            }
+        }
+    }
+
     /// Runs `hook` once when the token is cancelled: at once if it is already. The hook must not
     /// block. Dropping the guard takes it back.
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> HookGuard {
@@ -181,6 +212,31 @@ mod tests {
         let parent = Cancel::new();
         drop(parent.child());
         assert!(lock(&parent.inner.hooks).waiting.is_empty());
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_timeout_or_its_token() {
+        let long = Duration::from_secs(60);
+        let token = Cancel::new();
+        assert!(!token.wait_timeout(Duration::ZERO));
+        assert!(!token.wait_timeout(Duration::from_millis(5)));
+        let canceller = {
+            let token = token.clone();
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(10));
+                token.cancel();
+            })
+        };
+        let start = Instant::now();
+        assert!(token.wait_timeout(long) && token.wait_timeout(long));
+        assert!(start.elapsed() < long);
+        canceller.join().unwrap();
+        let probed = Arc::new(AtomicUsize::new(0));
+        let count = probed.clone();
+        let token =
+            Cancel::new().child_with_probe(move || count.fetch_add(1, Ordering::SeqCst) > 0);
+        assert!(token.wait_timeout(long));
+        assert_eq!(probed.load(Ordering::SeqCst), 2);
     }
 
     #[test]

@@ -47,34 +47,31 @@
 //! closed, which happens by itself when this process ends, so there would be no guardian; a child can
 //! leave a job only if it may break away. This is not written yet: gosling does not build there.
 
+mod family;
+mod output;
+mod start_limit;
+
+pub use family::Family;
+pub use output::{ExitWatch, OutputDrain, Ready, wait_output};
+pub(super) use start_limit::StartLimit;
+
 use super::cancel::Cancel;
 pub use super::command::Command;
-use super::pipe::PipeReader;
 use super::process_mark::ProcessMark;
 use super::{descendants, lock, spawner, unix};
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
 /// The variable with the key of a server. No child inherits it: who has the key may call us.
 pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
-/// How often a caller that waits for a program to run checks that it is still wanted.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long a killed process may take to vanish.
 const REAP: Duration = Duration::from_secs(1);
-/// How long what is left of a family may take to end once it was asked.
-const TERM: Duration = Duration::from_secs(1);
-/// The same for groups, of which it cannot be seen whether they have ended.
-const GROUPS_TERM: Duration = Duration::from_millis(300);
-/// How many members of a family are kept to be found by their groups.
-const MOST_GROUPS: usize = 100;
 /// How long the search for what else a child has started may take.
 const SWEEP: Duration = Duration::from_secs(1);
 
@@ -126,208 +123,6 @@ pub struct Pipes {
     pub stdout: ChildStdout,
     /// What it complains about.
     pub stderr: ChildStderr,
-}
-
-/// Sees a child exit, also one that is reaped meanwhile. On Linux; elsewhere it sees nothing.
-pub struct ExitWatch(Option<unix::PidFd>);
-
-impl ExitWatch {
-    /// None where an exit cannot be seen.
-    pub(super) fn open(pid: i32) -> Option<ExitWatch> {
-        unix::PidFd::open(pid).map(|handle| ExitWatch(Some(handle)))
-    }
-
-    /// Waits until the child has exited or `output` has something to read, its end included; true
-    /// when the child has exited and there is nothing to read. False at once where nothing can be seen.
-    pub fn wait(&self, output: Option<&PipeReader>) -> bool {
-        let handle = self.0.as_ref();
-        handle.is_some_and(|handle| handle.wait_or_readable(output.map(PipeReader::fd)))
-    }
-}
-
-/// What a child has for its owner, see [`wait_output`].
-#[derive(Clone, Copy, Debug)]
-pub struct Ready {
-    /// There is something to read, or the end.
-    pub stdout: bool,
-    /// The same.
-    pub stderr: bool,
-    /// It has exited.
-    pub exited: bool,
-}
-
-/// Waits until a child has written something or exited. What is `None` is not waited for. Where an exit
-/// cannot be seen it is not reported.
-pub fn wait_output(
-    stdout: Option<&PipeReader>,
-    stderr: Option<&PipeReader>,
-    exit: Option<&ExitWatch>,
-    limit: Duration,
-) -> Ready {
-    let fd = |pipe: Option<&PipeReader>| pipe.map_or(-1, PipeReader::fd);
-    let exit = exit.and_then(|exit| exit.0.as_ref());
-    let exit = exit.map_or(-1, unix::PidFd::fd);
-    let [stdout, stderr, exited] = unix::wait_any([fd(stdout), fd(stderr), exit], limit);
-    Ready {
-        stdout,
-        stderr,
-        exited,
-    }
-}
-
-/// Tells when a child that has exited has been read to the end, though something that it started may hold
-/// its pipes open and go on writing.
-#[derive(Debug, Default)]
-pub struct OutputDrain {
-    /// How many polls there were since it was known that it has exited.
-    polls: usize,
-}
-
-impl OutputDrain {
-    /// How long the next poll may take, if it may take `limit` while the child runs.
-    pub fn pause(&self, limit: Duration) -> Duration {
-        match self.polls {
-            0 => limit,
-            _ => Duration::ZERO,
-        }
-    }
-
-    /// Whether nothing of the child's own can come any more, after a poll that found `ready`, and what
-    /// was there was read; `exited` says whether the child has exited meanwhile. Gives up after `most`
-    /// polls that found something.
-    ///
-    /// A poll in which its exit is seen for the first time is not the last: what it wrote just before may
-    /// have come into a pipe that was already found empty.
-    pub fn is_over(&mut self, ready: Ready, exited: bool, most: usize) -> bool {
-        let was_known = self.polls > 0;
-        self.polls += usize::from(was_known || exited);
-        was_known && (!(ready.stdout || ready.stderr) || self.polls > most)
-    }
-}
-
-/// What begins the mark of every child of this process: random, so that no other server's children
-/// are ever taken for ours.
-pub(super) fn server_mark() -> io::Result<&'static str> {
-    static SERVER: OnceLock<String> = OnceLock::new();
-    if let Some(mark) = SERVER.get() {
-        return Ok(mark);
-    }
-    let mark = super::random_hex(16)?;
-    Ok(SERVER.get_or_init(|| mark))
-}
-
-/// The mark of one more child, or family, of this process.
-fn next_mark() -> io::Result<ProcessMark> {
-    static CHILDREN: AtomicU64 = AtomicU64::new(1);
-    let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
-    Ok(ProcessMark::of_server(server_mark()?).of_child(number))
-}
-
-/// Processes that share a mark, so that all that is left of them can be ended together, whoever of them
-/// has exited.
-pub struct Family {
-    mark: ProcessMark,
-    members: AtomicU64,
-    /// Members that have exited and were not reaped, so that the ids of their groups stay their own: where
-    /// marks cannot be looked for, what they left is only found in their groups.
-    groups: Mutex<VecDeque<i32>>,
-}
-
-impl Family {
-    /// One without members.
-    ///
-    /// # Errors
-    /// When the system has no random bytes to give.
-    pub fn new() -> io::Result<Self> {
-        Ok(Family {
-            mark: next_mark()?,
-            members: AtomicU64::new(1),
-            groups: Mutex::default(),
-        })
-    }
-
-    fn member(&self) -> ProcessMark {
-        let number = self.members.fetch_add(1, Ordering::Relaxed);
-        self.mark.of_member(number)
-    }
-
-    /// Ends whatever is left: asks all of it with SIGTERM, gives it a second together, and kills what
-    /// is there then. Where nothing is left it takes no time, unless that cannot be seen.
-    pub fn end(&self) {
-        if descendants::terminate_marked(&self.mark, TERM) {
-            descendants::kill_marked(&self.mark, SWEEP);
-        }
-        let groups = std::mem::take(&mut *lock(&self.groups));
-        if groups.is_empty() {
-            return;
-        }
-        for signal in [unix::Signal::Terminate, unix::Signal::Kill] {
-            for group in &groups {
-                signal_group(*group, signal);
-            }
-            if matches!(signal, unix::Signal::Terminate) {
-                thread::sleep(GROUPS_TERM);
-            }
-        }
-        groups.into_iter().for_each(spawner::ended);
-    }
-
-    /// Takes a member that has exited. Of many the oldest is reaped.
-    fn keep(&self, group: i32) {
-        let mut groups = lock(&self.groups);
-        groups.push_back(group);
-        let oldest = (groups.len() > MOST_GROUPS).then(|| groups.pop_front());
-        drop(groups);
-        if let Some(oldest) = oldest.flatten() {
-            spawner::ended(oldest);
-        }
-    }
-}
-
-/// How long a start is waited for.
-pub(super) struct StartLimit<'a> {
-    begin: Instant,
-    limit: Option<Duration>,
-    cancel: &'a Cancel,
-}
-
-impl<'a> StartLimit<'a> {
-    /// From now on.
-    pub(super) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
-        StartLimit {
-            begin: Instant::now(),
-            limit,
-            cancel,
-        }
-    }
-
-    /// How long to wait until the next [`check`](Self::check).
-    pub(super) fn poll_interval(&self) -> Duration {
-        let left = self
-            .limit
-            .map(|limit| limit.saturating_sub(self.begin.elapsed()));
-        left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))
-    }
-
-    /// # Errors
-    /// When the start was cancelled, or the limit has passed.
-    pub(super) fn check(&self) -> io::Result<()> {
-        if self.cancel.probe() {
-            let text = "cancelled before the program ran";
-            return Err(io::Error::new(io::ErrorKind::Interrupted, text));
-        }
-        match self.limit {
-            Some(limit) if self.begin.elapsed() >= limit => {
-                let within = limit.as_secs_f64();
-                let text = format!(
-                    "it did not start within {within} s: the file system that has it, or the working \
-                     directory, may not answer"
-                );
-                Err(io::Error::new(io::ErrorKind::TimedOut, text))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Process {
@@ -417,7 +212,7 @@ impl Process {
 
     /// A way to see it exit for who reads its output.
     pub fn watch(&self) -> ExitWatch {
-        ExitWatch(unix::PidFd::open(self.pid))
+        ExitWatch::new(self.pid)
     }
 
     /// How it ended, if it did so before it was sent a signal.
@@ -497,14 +292,6 @@ impl Process {
     }
 }
 
-/// Signals the group of a child, which is at most a zombie, so that the group's id is its own; unless other
-/// code has reaped it.
-fn signal_group(group: i32, signal: unix::Signal) {
-    if !matches!(unix::state_of(group), unix::State::NotOurs) {
-        unix::signal_group(group, signal);
-    }
-}
-
 impl Drop for Process {
     fn drop(&mut self) {
         self.end(Grace {
@@ -514,31 +301,28 @@ impl Drop for Process {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_between_a_poll_and_the_exit_is_not_missed() {
-        const MOST: usize = 4;
-        const INTERVAL: Duration = Duration::from_millis(100);
-        let poll = |something| Ready {
-            stdout: something,
-            stderr: false,
-            exited: false,
-        };
-        let mut ending = OutputDrain::default();
-        assert!(!ending.is_over(poll(true), false, MOST));
-        assert!(!ending.is_over(poll(false), false, MOST));
-        assert_eq!(ending.pause(INTERVAL), INTERVAL);
-        // The poll was over when it wrote its last words and exited.
-        assert!(!ending.is_over(poll(false), true, MOST));
-        assert_eq!(ending.pause(INTERVAL), Duration::ZERO);
-        assert!(!ending.is_over(poll(true), true, MOST));
-        assert!(ending.is_over(poll(false), true, MOST));
-        // What it has started writes without end.
-        let mut ending = OutputDrain::default();
-        let polls = (0..100).find(|_| ending.is_over(poll(true), true, MOST));
-        assert_eq!(polls, Some(MOST));
+/// Signals the group of a child, which is at most a zombie, so that the group's id is its own; unless other
+/// code has reaped it.
+fn signal_group(group: i32, signal: unix::Signal) {
+    if !matches!(unix::state_of(group), unix::State::NotOurs) {
+        unix::signal_group(group, signal);
     }
+}
+
+/// What begins the mark of every child of this process: random, so that no other server's children
+/// are ever taken for ours.
+pub(super) fn server_mark() -> io::Result<&'static str> {
+    static SERVER: OnceLock<String> = OnceLock::new();
+    if let Some(mark) = SERVER.get() {
+        return Ok(mark);
+    }
+    let mark = super::random_hex(16)?;
+    Ok(SERVER.get_or_init(|| mark))
+}
+
+/// The mark of one more child, or family, of this process.
+fn next_mark() -> io::Result<ProcessMark> {
+    static CHILDREN: AtomicU64 = AtomicU64::new(1);
+    let number = CHILDREN.fetch_add(1, Ordering::Relaxed);
+    Ok(ProcessMark::of_server(server_mark()?).of_child(number))
 }

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gosling::store::{Config, Error, Secrets, files};
+use gosling::store::{Config, Error, Secrets, file_lock};
 use serde_json::{Value, json};
 
 use super::*;
@@ -423,13 +423,13 @@ fn an_editor_that_never_rests_is_an_error() {
 fn a_lock_that_is_never_given_back_is_an_error() {
     let dir = temp_dir();
     let path = dir.path().join(".lock");
-    let held = files::Lock::acquire(&path, Duration::ZERO).unwrap();
+    let held = file_lock::FileLock::acquire(&path, Duration::ZERO).unwrap();
     let start = Instant::now();
-    let error = files::Lock::acquire(&path, Duration::from_millis(100)).unwrap_err();
+    let error = file_lock::FileLock::acquire(&path, Duration::from_millis(100)).unwrap_err();
     assert!(matches!(error, Error::Locked { .. }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5));
     drop(held);
-    files::Lock::acquire(&path, Duration::ZERO).unwrap();
+    file_lock::FileLock::acquire(&path, Duration::ZERO).unwrap();
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! The categories of one scope: a folder with a file for each, shared with Goose and other processes.
 
 use super::entry_format::{self, Entry};
-use crate::store::{Error, files};
+use crate::store::{Error, file_lock, files};
 use crate::text::printable;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -260,7 +260,7 @@ impl CategoryFolder {
         if fs::symlink_metadata(&path).is_ok_and(|lock| !lock.is_file()) {
             return Err(format!("{} is no regular file; remove it", path.display()));
         }
-        let _lock = files::Lock::acquire(&path, files::LOCK_WAIT).map_err(told)?;
+        let _lock = file_lock::FileLock::acquire(&path, file_lock::LOCK_TIMEOUT).map_err(told)?;
         for _ in 0..ATTEMPTS {
             let path = self.file(category)?;
             let stamp = files::stamp(&path).map_err(told)?;

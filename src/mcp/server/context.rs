@@ -140,10 +140,7 @@ impl Context {
 
     /// Waits for `duration` or until the request is cancelled; says whether it may go on.
     pub fn pause(&self, duration: Duration) -> bool {
-        let (wake, woken) = crossbeam_channel::bounded::<()>(1);
-        let _hook = self.cancel.on_cancel(move || drop(wake));
-        let _ = woken.recv_timeout(duration);
-        !self.cancel.is_cancelled()
+        !self.cancel.wait_timeout(duration)
     }
 
     /// A cancelled request is over for the client, so nothing is said about it any more.

@@ -6,6 +6,7 @@ use crate::sys;
 use serde_json::json;
 use std::fs;
 use std::thread;
+use std::time::Instant;
 
 /// Hears pieces, and a `|` where the provider was about to wait.
 #[derive(Default)]

@@ -1,0 +1,149 @@
+//! Locks between processes and threads, each on a lock file.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{Error, Result};
+use crate::sys::fs::{Stamp, private};
+
+/// How long the store waits for a lock.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A lock between processes and threads, held until it is dropped.
+#[derive(Debug)]
+pub struct FileLock {
+    file: File,
+}
+
+impl FileLock {
+    /// Takes the lock that the file `path` stands for, waiting at most `wait`.
+    ///
+    /// The file is made if absent, and it stays: a lock file that is removed can be locked twice.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] when the time is up, [`Error::Io`] when the file cannot be made or the
+    /// file system has no locks.
+    pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
+        let file = open_lock(path)?;
+        take(&file, path, wait)?;
+        Ok(Self { file })
+    }
+
+    /// Makes `text` the content of the lock's file, for those who find it locked. It is not written again
+    /// if it is there, and never cut to nothing before: that would make the next sync of the disk slower.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn describe(&self, text: &str) -> io::Result<()> {
+        let mut file = &self.file;
+        let mut old = vec![0; text.len() + 1];
+        let count = file.read(&mut old)?;
+        if &old[..count] == text.as_bytes() {
+            return Ok(());
+        }
+        file.rewind()?;
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+impl Drop for FileLock {
+    /// A process that is being started may have a copy of the descriptor for a moment, and the system would
+    /// keep the lock for it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
+/// The file of a [`FileLock`], kept open for those who take it often.
+#[derive(Debug)]
+pub struct LockFile {
+    file: Arc<File>,
+    path: PathBuf,
+}
+
+/// A lock taken through a [`LockFile`], held until it is dropped.
+#[derive(Debug)]
+pub struct LockFileGuard(Arc<File>);
+
+impl Drop for LockFileGuard {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+impl LockFile {
+    /// Opens the lock file `path`, and makes it if absent.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self {
+            file: Arc::new(open_lock(path)?),
+            path: path.to_owned(),
+        })
+    }
+
+    /// As [`FileLock::acquire`]. Whoever holds it already through the same `LockFile` holds it twice.
+    ///
+    /// # Errors
+    /// As [`FileLock::acquire`].
+    pub fn acquire(&self, wait: Duration) -> Result<LockFileGuard> {
+        take(&self.file, &self.path, wait)?;
+        Ok(LockFileGuard(Arc::clone(&self.file)))
+    }
+
+    /// Whether the file is still what its path names.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn is_in_place(&self) -> Result<bool> {
+        let ours = self.file.metadata().and_then(|it| Stamp::of(&it));
+        let ours = ours.map_err(Error::io("read", &self.path))?;
+        Ok(super::files::stamp(&self.path)? == Some(ours))
+    }
+}
+
+fn open_lock(path: &Path) -> Result<File> {
+    private(
+        OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true),
+    )
+    .open(path)
+    .map_err(Error::io("open the lock", path))
+}
+
+fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {
+    retry_while_held(wait, || match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Error::Locked {
+            path: path.to_owned(),
+            waited: wait,
+        }),
+        Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
+    })
+}
+
+/// Makes an attempt to take a lock, and while another one has it, more of them, until `wait` is over.
+pub(super) fn retry_while_held<T>(
+    wait: Duration,
+    mut attempt: impl FnMut() -> Result<T>,
+) -> Result<T> {
+    const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(100);
+    loop {
+        match attempt() {
+            Err(Error::Locked { .. } | Error::TurnInProgress { .. }) if start.elapsed() < wait => {}
+            result => return result,
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}

@@ -1,0 +1,54 @@
+//! The limits on the start of a child: a timeout and a cancellation token.
+
+use super::super::cancel::Cancel;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// How often a caller that waits for a program to run checks that it is still wanted.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// How long a start is waited for.
+pub(in crate::sys) struct StartLimit<'a> {
+    begin: Instant,
+    limit: Option<Duration>,
+    cancel: &'a Cancel,
+}
+
+impl<'a> StartLimit<'a> {
+    /// From now on.
+    pub(in crate::sys) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
+        StartLimit {
+            begin: Instant::now(),
+            limit,
+            cancel,
+        }
+    }
+
+    /// How long to wait until the next [`check`](Self::check).
+    pub(in crate::sys) fn poll_interval(&self) -> Duration {
+        let left = self
+            .limit
+            .map(|limit| limit.saturating_sub(self.begin.elapsed()));
+        left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))
+    }
+
+    /// # Errors
+    /// When the start was cancelled, or the limit has passed.
+    pub(in crate::sys) fn check(&self) -> io::Result<()> {
+        if self.cancel.probe() {
+            let text = "cancelled before the program ran";
+            return Err(io::Error::new(io::ErrorKind::Interrupted, text));
+        }
+        match self.limit {
+            Some(limit) if self.begin.elapsed() >= limit => {
+                let within = limit.as_secs_f64();
+                let text = format!(
+                    "it did not start within {within} s: the file system that has it, or the working \
+                     directory, may not answer"
+                );
+                Err(io::Error::new(io::ErrorKind::TimedOut, text))
+            }
+            _ => Ok(()),
+        }
+    }
+}
