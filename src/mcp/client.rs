@@ -1,7 +1,7 @@
-//! The client's end of one MCP connection: life cycle, requests, what the server sends unasked.
+//! MCP client: the life cycle of one connection, requests, and messages of the server.
 //!
-//! Any number of threads may call at once; each waits in its own slot. Whatever arrives is judged
-//! in the thread that read it, see `dispatch`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
+//! Any number of threads may send requests; each waits in its own slot. A message of the server is handled in
+//! the thread that read it, see `dispatch`. MCP 2025-11-25, basic/lifecycle, server/*; CORE §3, §8.
 
 mod dispatch;
 mod pagination;
@@ -27,32 +27,32 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// How long a request waits where the options say nothing.
+/// The default time limit of a request without progress.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long a request waits in all, however much progress it reports.
+/// The time limit of a request, whatever progress it reports.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How much of a bad line or answer is quoted, in characters.
+/// The longest quotation of an invalid message, in characters.
 const QUOTED: usize = 200;
 
-/// How to behave on one connection.
+/// Options of one connection.
 #[derive(Clone)]
 pub struct Options {
-    /// What the server is called in logs.
+    /// The server's name in logs.
     pub name: String,
-    /// Who we say that we are.
+    /// This client's name and version, for `initialize`.
     pub client: Implementation,
-    /// Our capabilities, beside those that come with the `handler`.
+    /// Capabilities in addition to those of `request_handler` and `roots`.
     pub capabilities: serde_json::Map<String, serde_json::Value>,
-    /// How long `initialize` and each later request wait.
+    /// The time limits of `initialize` and of each later request.
     pub timeouts: RequestTimeouts,
-    /// Goes into the `_meta` of every request but `initialize` (SERVER §9.2).
+    /// `_meta` of every request except `initialize` (SERVER §9.2).
     pub meta: serde_json::Map<String, serde_json::Value>,
-    /// Text that must never be shown, should the server say it.
+    /// Texts to redact in everything that the server sends.
     pub secrets: Vec<String>,
-    /// Answers the server's own requests; they are refused without it.
+    /// Answers the server's requests; without it they are refused.
     pub request_handler: Option<Arc<dyn RequestHandler>>,
-    /// The folders that `roots/list` gives. Not declared, and refused, if absent: some servers then
-    /// forget the folders that they were started with.
+    /// The roots for `roots/list`. If absent, the capability is not declared, because some servers replace
+    /// the directories of their command line by the client's roots.
     pub roots: Option<Vec<Root>>,
 }
 
@@ -78,7 +78,7 @@ impl Options {
         }
     }
 
-    /// The capabilities for `initialize`: only what is answered is declared.
+    /// The capabilities for `initialize`: those that the client has handlers for.
     fn declared(&self) -> serde_json::Map<String, serde_json::Value> {
         let mut all = self.capabilities.clone();
         if self.request_handler.is_some() {
@@ -92,35 +92,35 @@ impl Options {
     }
 }
 
-/// What a server sends unasked. Called in the thread that reads the connection, so it must not
-/// block.
+/// Receives notifications of the server. The client calls it in the thread that reads the connection, so it
+/// must not block.
 pub trait NotificationHandler: Send + Sync {
-    /// A notification, other than those that the client handles by itself. `request` is the id of
-    /// our request that it belongs to, where it says so.
+    /// Handles a notification that the client does not handle itself. `request` is the id of the request that
+    /// it belongs to, if known.
     fn notification(&self, method: &str, params: Option<&RawValue>, request: Option<i64>);
 }
 
-/// Hears nothing.
+/// Ignores every notification.
 pub struct IgnoreNotifications;
 
 impl NotificationHandler for IgnoreNotifications {
     fn notification(&self, _: &str, _: Option<&RawValue>, _: Option<i64>) {}
 }
 
-/// What went by on a connection that should not have.
+/// Counts messages that the client skipped or refused.
 #[derive(Default, Debug)]
 pub struct Counters {
-    /// Lines or events that are no JSON-RPC message.
+    /// Lines or events that are not JSON-RPC messages.
     pub malformed: AtomicU64,
-    /// Answers to requests that were never sent or were answered already.
+    /// Responses to requests that were never sent or were answered already.
     pub unexpected: AtomicU64,
     /// Notifications of any kind.
     pub notifications: AtomicU64,
-    /// ServerRequests of the server that were answered with -32601.
+    /// Requests of the server that were answered with an error.
     pub refused: AtomicU64,
 }
 
-/// A connection to one MCP server, initialized. Dropping it closes it.
+/// An initialized connection to one MCP server. Dropping it closes it.
 pub struct Client {
     inner: Arc<Inner>,
 }
@@ -133,7 +133,7 @@ struct Inner {
     counters: Counters,
     server: OnceLock<InitializeResult>,
     requests: ServerRequests,
-    /// For the threads that answer the server's requests.
+    /// A reference for the threads that answer the server's requests.
     this: Weak<Inner>,
 }
 
@@ -172,11 +172,11 @@ struct CallMeta<'a> {
 }
 
 impl Client {
-    /// Starts the transport and initializes the server: offers the newest version, accepts an older
-    /// one, then says `notifications/initialized`.
+    /// Starts the transport and initializes the server: offers the newest protocol version, accepts an older
+    /// one, and sends `notifications/initialized`.
     ///
     /// # Errors
-    /// Whatever kept the server from being ready; the transport is closed by then.
+    /// Why the initialization failed; the transport is closed then.
     pub fn connect(
         transport: Arc<dyn Transport>,
         options: Options,
@@ -224,7 +224,7 @@ impl Client {
         inner.notify("notifications/initialized", None::<&()>)
     }
 
-    /// What the server said about itself in `initialize`.
+    /// The server's answer to `initialize`.
     pub fn server(&self) -> &InitializeResult {
         static NOT_INITIALIZED: OnceLock<InitializeResult> = OnceLock::new();
         self.inner.server.get().unwrap_or_else(|| {
@@ -237,22 +237,22 @@ impl Client {
         })
     }
 
-    /// What went by that should not have.
+    /// The counters of skipped and refused messages.
     pub fn counters(&self) -> &Counters {
         &self.inner.counters
     }
 
-    /// Whether the connection still stands.
+    /// Whether the connection is open.
     pub fn is_open(&self) -> bool {
         !self.inner.pending.is_over()
     }
 
-    /// Why the transport ended the connection, if it has.
+    /// The transport's error, if it ended the connection.
     pub fn failure(&self) -> Option<TransportError> {
         self.inner.pending.failure()
     }
 
-    /// Calls a tool. `arguments` is the JSON text of an object, passed on as it is.
+    /// Calls a tool. `arguments` is the JSON text of an object, sent unchanged.
     ///
     /// # Errors
     /// See [`Error`]; a tool that ran and failed is an `Ok` with `is_error`.
@@ -313,7 +313,7 @@ impl Client {
         self.request("resources/read", |_| self.params(Own { uri }), cancel)
     }
 
-    /// Fills in a prompt.
+    /// Gets a prompt, filled in with arguments.
     ///
     /// # Errors
     /// See [`Error`].
@@ -336,8 +336,8 @@ impl Client {
         )
     }
 
-    /// Asks for log messages of this level and above: `debug`, `info`, `notice`, `warning`, `error`,
-    /// `critical`, `alert` or `emergency` (MCP server/utilities/logging).
+    /// Sets the lowest level of the log messages that the server sends: `debug`, `info`, `notice`, `warning`,
+    /// `error`, `critical`, `alert` or `emergency` (MCP server/utilities/logging).
     ///
     /// # Errors
     /// See [`Error`].
@@ -352,7 +352,7 @@ impl Client {
         Ok(())
     }
 
-    /// Asks to be told with `notifications/resources/updated` when a resource changes, or no more.
+    /// Subscribes to `notifications/resources/updated` for a resource, or ends the subscription.
     ///
     /// # Errors
     /// See [`Error`].
@@ -372,7 +372,7 @@ impl Client {
         Ok(())
     }
 
-    /// Asks whether the server is there.
+    /// Sends `ping`.
     ///
     /// # Errors
     /// See [`Error`].
@@ -381,7 +381,7 @@ impl Client {
         Ok(())
     }
 
-    /// Ends the connection and what belongs to it. Whoever still waits gets an error.
+    /// Closes the connection and ends its threads and process. Waiting requests get an error.
     pub fn close(&self) {
         self.inner.pending.fail(TransportError::Closed);
         self.inner.requests.end();
@@ -422,8 +422,7 @@ impl Client {
         self.exchange(method, None, params, cancel)
     }
 
-    /// Sends one request and waits for its answer. `params` may depend on the id, because a
-    /// progress token does.
+    /// Sends one request and waits for its answer. `params` gets the request's id, for a progress token.
     fn exchange<P: Serialize>(
         &self,
         method: &'static str,
@@ -465,7 +464,7 @@ impl Client {
                     Ok(()) => inner
                         .transport
                         .read_while_waiting(&|| slot.is_finished() || cancel.is_cancelled()),
-                    // What ended the connection, if it has, explains more and was there first.
+                    // If the connection has ended, the request has that outcome already, which explains more.
                     Err(outcome) => {
                         inner.pending.complete(id, outcome);
                     }
@@ -494,7 +493,7 @@ impl Client {
         }
     }
 
-    /// Every result of MCP is an object; a derived reader would take an array for one.
+    /// Decodes a result. Every result of MCP is an object; a derived deserializer would accept an array, too.
     fn decode<R: DeserializeOwned>(
         &self,
         method: &'static str,
@@ -503,7 +502,7 @@ impl Client {
         let reason = match jsonrpc::begins_with(result.get(), '{') {
             true => match crate::json::from_str(result.get()) {
                 Ok(decoded) => return Ok(decoded),
-                // It quotes what it did not expect, whatever its length.
+                // The error may quote an unexpected value of any length.
                 Err(error) => {
                     let error = redact(&error.to_string(), &self.inner.options.secrets);
                     printable(&error, QUOTED)
@@ -525,8 +524,8 @@ impl Drop for Client {
 }
 
 impl Inner {
-    /// Tells the server that nobody waits any more. `initialize` is never cancelled that way: the
-    /// connection is closed instead (MCP basic/utilities/cancellation).
+    /// Cancels a request at the server after its deadline or its caller's cancellation. `initialize` cannot
+    /// be cancelled: the connection is closed instead (MCP basic/utilities/cancellation).
     fn abandon(&self, method: &str, id: i64, outcome: &Outcome) {
         #[derive(Serialize)]
         struct Cancelled<'a> {

@@ -1,13 +1,13 @@
-//! The forms of an elicitation: what their flat schema fills in, and whether an answer fits it. Pure.
-//! MCP 2025-11-25, client/elicitation, requested schema.
+//! Forms of an elicitation: the defaults of their flat schema, and the validation of an answer. Pure. MCP
+//! 2025-11-25, client/elicitation, requested schema.
 
 use crate::text::printable;
 use serde_json::{Map, Value};
 
-/// How much of a name or value is quoted, in characters.
+/// The longest quotation of a name or value, in characters.
 const QUOTED: usize = 80;
 
-/// What the schema says that is meant where nothing is given.
+/// The default values in the schema.
 pub fn defaults(schema: &Value) -> Map<String, Value> {
     let properties = schema["properties"].as_object();
     let properties = properties.into_iter().flatten();
@@ -16,11 +16,10 @@ pub fn defaults(schema: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// The answer with the defaults of what it leaves out. What the schema does not know stays in: it
-/// forbids nothing.
+/// The answer, completed with defaults. Members that the schema does not have are kept.
 ///
 /// # Errors
-/// What does not fit the schema, one sentence for each property.
+/// The properties that do not match the schema, one sentence each.
 pub fn complete(
     schema: &Value,
     mut answer: Map<String, Value>,
@@ -49,7 +48,7 @@ pub fn complete(
     }
 }
 
-/// One property: a string, a number, a truth value, or one or several of a list.
+/// Checks one property: a string, a number, a boolean, or one or several values of a list.
 fn fits(property: &Value, value: &Value) -> Result<(), String> {
     if let Some(choices) = choices(property) {
         return one_of(&choices, value);
@@ -75,13 +74,13 @@ fn fits(property: &Value, value: &Value) -> Result<(), String> {
             Some(items) => items_fit(property, items),
             None => Err("is not a list".to_owned()),
         },
-        // What no version of MCP has is left to the server to judge.
+        // Other types are not part of MCP; the server checks them.
         _ => Ok(()),
     }
 }
 
-/// The values that may be chosen: a plain `enum`, or one whose values have titles (`oneOf`, and
-/// `anyOf` for several, each with a `const`).
+/// The values to choose from: a plain `enum`, or values with titles (`oneOf`, and `anyOf` for several, each
+/// with a `const`).
 fn choices(schema: &Value) -> Option<Vec<&Value>> {
     if let Some(values) = schema["enum"].as_array() {
         return Some(values.iter().collect());
@@ -153,14 +152,14 @@ fn items_fit(property: &Value, items: &[Value]) -> Result<(), String> {
     })
 }
 
-/// As loose as can be said of any that works: something, an `@`, something.
+/// Something, an `@`, something.
 fn is_email(text: &str) -> bool {
     let parts = text.rsplit_once('@');
     !text.contains(char::is_whitespace)
         && parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
-/// A scheme, a colon and something.
+/// A scheme, a colon, something.
 fn is_uri(text: &str) -> bool {
     let of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
     !text.contains(char::is_whitespace)
@@ -182,7 +181,7 @@ fn is_date(text: &str) -> bool {
     part(4, 0..=9999) && part(2, 1..=12) && part(2, 1..=31)
 }
 
-/// A date, `T`, hours and minutes and what else there is to a time.
+/// A date, `T`, hours and minutes, and the rest of a time.
 fn is_date_time(text: &str) -> bool {
     let parts = text.split_once(['T', 't', ' ']);
     parts.is_some_and(|(date, time)| {

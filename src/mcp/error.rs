@@ -1,4 +1,4 @@
-//! What can go wrong between an MCP client and its server.
+//! Errors of an MCP client.
 
 use super::jsonrpc::{ErrorObject, URL_ELICITATION_REQUIRED};
 use super::transport::TransportError;
@@ -8,46 +8,46 @@ use serde::Deserialize;
 use std::fmt;
 use std::time::Duration;
 
-/// How much of a server's own words goes into an error, in characters.
+/// The longest quotation of the server's text, in characters.
 const QUOTED: usize = 500;
-/// How long an address may be that is shown, in characters, and how many of them.
+/// The longest address in an error, in characters.
 const URL: usize = 2_000;
 const URLS: usize = 8;
 
-/// Why a request, or the connection, failed. One sentence each, without the server's name: whoever
-/// knows it puts it in front.
+/// Why a request or the connection failed. Each text is one sentence without the server's name, which the
+/// caller adds.
 #[derive(Debug)]
 pub enum Error {
-    /// The connection failed or could not be made.
+    /// The connection could not be made or failed.
     Transport(TransportError),
-    /// The connection was over before the request was sent: the server did nothing.
+    /// The connection ended before the request was sent: the server did not run it.
     Unsent(TransportError),
     /// The server answered with a JSON-RPC error.
     Rpc {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
-        /// The answer.
+        /// The server's error.
         error: ErrorObject,
     },
-    /// The call has to wait until the user has been at these addresses: it may be repeated then.
+    /// The user has to visit these addresses first; then the call may be repeated.
     UrlRequired {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
-        /// Where to go and why, at least one.
+        /// The addresses and their reasons, at least one.
         elicitations: Vec<ElicitParams>,
     },
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     Protocol {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
         /// What is wrong with the answer.
         reason: String,
     },
-    /// The server speaks a version that this client does not.
+    /// The server answered with an unsupported protocol version.
     Version {
-        /// Ours.
+        /// This client's version.
         offered: &'static str,
-        /// Theirs.
+        /// The server's version.
         answered: String,
     },
     /// The server did not declare the capability, so the request was not sent.
@@ -55,22 +55,22 @@ pub enum Error {
         /// For example `resources`.
         capability: &'static str,
     },
-    /// No answer came in time.
+    /// The server did not answer in time.
     TimedOut {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
-        /// How long it may take without a sign of life.
+        /// The time limit without progress.
         after: Duration,
     },
-    /// The caller no longer waits.
+    /// The caller cancelled.
     Cancelled {
-        /// What was asked.
+        /// The method of the request.
         method: &'static str,
     },
 }
 
 impl Error {
-    /// What a JSON-RPC error means to the caller.
+    /// The error for a JSON-RPC error of the server.
     pub(super) fn refused(method: &'static str, error: ErrorObject, secrets: &[String]) -> Self {
         #[derive(Deserialize)]
         struct Data {

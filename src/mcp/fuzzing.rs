@@ -1,4 +1,4 @@
-//! What a fuzzer checks of the protocol: JSON-RPC messages on their way in and out, forms and arguments.
+//! Fuzz targets of the protocol: JSON-RPC messages in both directions, forms and arguments.
 
 use super::jsonrpc::{self, Malformed, Message, Payload};
 use super::transport::stdio;
@@ -8,7 +8,7 @@ use crate::fuzzing::{cuts, texts};
 use crate::json;
 use serde_json::{Map, Value};
 
-/// Lines are the same wherever they are cut, and a message means the same when it is written again.
+/// Checks that lines do not depend on how they are cut, and that a parsed message survives being written.
 pub(crate) fn json_rpc(input: &[u8]) {
     const LIMIT: usize = 4 << 10;
     let lines = cuts(input).map(|pieces| stdio::fuzzing::lines(&pieces, LIMIT));
@@ -48,7 +48,7 @@ fn same_again(message: &Message) {
     assert_eq!(format!("{again:?}"), format!("{message:?}"));
 }
 
-/// Answers to forms, and arguments of tools: the schema and the values come from two different outsiders.
+/// Checks answers to forms and arguments of tools; schema and values are both untrusted.
 pub(crate) fn form(input: &[u8]) {
     let [schema, values] = texts(input);
     let Ok(schema) = json::from_str::<Value>(&schema) else {

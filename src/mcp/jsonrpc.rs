@@ -1,8 +1,7 @@
-//! JSON-RPC 2.0 messages as MCP uses them: bytes to values and back, no I/O.
+//! JSON-RPC 2.0 messages as MCP uses them: parsing and writing, no I/O.
 //!
-//! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that
-//! was received, so nothing is rebuilt on its way through.
-//! MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
+//! What is opaque to the protocol (`params`, `result`, an error's `data`) stays the JSON text that was
+//! received. MCP 2025-11-25, basic; batches: MCP 2025-03-26, basic.
 
 use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,40 +9,40 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// The version in which batches are legal.
+/// The only version with batches.
 pub const BATCHES: &str = "2025-03-26";
-/// How many messages a batch may hold.
+/// The most messages in a batch.
 pub const BATCH_PARTS: usize = 1_000;
-/// How deep a message may be nested. What it carries is passed on as it is, and clients break on more.
+/// The deepest nesting of a message. Its content is passed on unchanged, and clients fail on more.
 const DEPTH: usize = 110;
 
-/// JSON text that is passed on as it is.
+/// JSON text that is passed on unchanged.
 pub type RawJson = Box<RawValue>;
 
 /// The message is not JSON.
 pub const PARSE_ERROR: i64 = -32700;
-/// The JSON is not a JSON-RPC message, or not one that is allowed now.
+/// The JSON is not a JSON-RPC message, or is not allowed now.
 pub const INVALID_REQUEST: i64 = -32600;
 /// No such method, or its capability was not declared.
 pub const METHOD_NOT_FOUND: i64 = -32601;
-/// The method is known, its parameters do not fit.
+/// The parameters are invalid.
 pub const INVALID_PARAMS: i64 = -32602;
-/// The method failed inside the receiver.
+/// The method failed.
 pub const INTERNAL_ERROR: i64 = -32603;
-/// The receiver does not do it now, or was told not to: MCP's clients have no closer code for it.
+/// The request is refused; MCP has no closer code.
 pub const REFUSED: i64 = -32000;
-/// MCP's code for a call that has to wait until the user has been at some address.
+/// MCP's code for a call that requires the user to visit an address.
 pub const URL_ELICITATION_REQUIRED: i64 = -32042;
 /// MCP's code for a resource that does not exist.
 pub const RESOURCE_NOT_FOUND: i64 = -32002;
 
-/// A request's id. MCP forbids `null`; JSON-RPC discourages fractions, so neither is an id here.
+/// A request's id. MCP forbids `null`, and JSON-RPC discourages fractions, so neither is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum Id {
-    /// A number, as this client draws them.
+    /// A number, as in this client's requests.
     Number(i64),
-    /// A string, as some servers and clients do.
+    /// A string, as in some servers' and clients' requests.
     String(String),
 }
 
@@ -88,12 +87,12 @@ impl fmt::Display for Id {
 /// The `error` member of a response.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ErrorObject {
-    /// The machine-readable reason, one of the constants here or the peer's own.
+    /// The error code: one of the constants here, or the peer's own.
     pub code: i64,
     /// One sentence.
     #[serde(default)]
     pub message: String,
-    /// Anything else that the peer says.
+    /// Additional data of the peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<RawJson>,
 }
@@ -112,41 +111,41 @@ impl ErrorObject {
 /// One message from the peer.
 #[derive(Clone, Debug)]
 pub enum Message {
-    /// Wants an answer.
+    /// A message that expects a response.
     Request {
-        /// What the answer must carry.
+        /// The id for the response.
         id: Id,
         /// For example `tools/list`.
         method: String,
-        /// An object (or, in JSON-RPC at large, an array); absent when empty.
+        /// An object (in general JSON-RPC also an array); absent if empty.
         params: Option<RawJson>,
     },
-    /// Wants none.
+    /// A message that expects no response.
     Notification {
         /// For example `notifications/progress`.
         method: String,
         /// As in a request.
         params: Option<RawJson>,
     },
-    /// Answers a request of ours. An error without a usable id has `None`.
+    /// The response to a request. `id` is `None` in an error without a usable id.
     Response {
         /// The id of the request.
         id: Option<Id>,
-        /// What came of it.
+        /// The result or the error.
         outcome: Result<RawJson, ErrorObject>,
     },
 }
 
-/// What one line, body or event carries.
+/// The content of one line, body or event.
 #[derive(Debug)]
 pub enum Payload {
-    /// The usual case.
+    /// One message.
     One(Message),
-    /// An array. Each part is judged on its own.
+    /// An array of messages, each parsed on its own.
     Batch(Vec<Result<Message, Malformed>>),
 }
 
-/// Why bytes are not a message, or not one that is taken.
+/// Why bytes were not accepted as a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Not JSON, or not UTF-8: -32700.
@@ -155,14 +154,14 @@ pub enum Malformed {
     NotMessage {
         /// The id to answer to.
         id: Option<Id>,
-        /// It has an id and no method, so it was to be the answer to that request.
+        /// It has an id and no method, so it was meant as the response to that request.
         is_answer: bool,
         /// What is wrong.
         reason: String,
     },
-    /// A batch where none is legal, which was not read: -32600.
+    /// A batch in a version without batches: -32600. Its parts were not read.
     Batch,
-    /// A batch of more than [`BATCH_PARTS`], which was read no further than that: -32600.
+    /// A batch of more than [`BATCH_PARTS`] messages: -32600. The rest was not read.
     LongBatch,
 }
 
@@ -177,7 +176,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Every member that a message can have. `Some` means present, `null` included.
+/// All members of a message. `Some` means present, even if `null`.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -198,11 +197,11 @@ fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(d: D) -> Result<Optio
     T::deserialize(d).map(Some)
 }
 
-/// Reads one line, body or event. `batches` says whether the version of the connection has them; where it
-/// has not, not even the parts of one are looked for.
+/// Parses one line, body or event. `batches`: the negotiated version has batches; if false, the parts of a
+/// batch are not read.
 ///
 /// # Errors
-/// [`Malformed`], which says how a server answers it; a client skips and counts it.
+/// [`Malformed`], which a server answers with its error code; a client skips and counts it.
 pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|e| Malformed::NotJson(e.to_string()))?;
     if !begins_with(text, '[') {
@@ -214,7 +213,7 @@ pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
     batch(text).map(Payload::Batch)
 }
 
-/// The parts of a batch, each judged as soon as it is read, so that no more is kept than messages.
+/// The parts of a batch, each parsed as soon as it is read, so that only messages are kept.
 fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
     #[derive(Default)]
     struct Parts {
@@ -252,8 +251,8 @@ fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
     }
 }
 
-/// Whether the first character that is not JSON white space is `c`. Derived readers of structs take
-/// arrays too; where only an object will do, this is the test.
+/// Whether `c` is the first character that is not JSON white space. Derived deserializers of structs accept
+/// arrays, too, so this checks for an object.
 pub(super) fn begins_with(json: &str, c: char) -> bool {
     json.trim_start_matches([' ', '\t', '\r', '\n'])
         .starts_with(c)
@@ -330,10 +329,10 @@ fn message(text: &str) -> Result<Message, Malformed> {
     }
 }
 
-/// The bytes of a request. `params` is left out when it serializes to nothing.
+/// The bytes of a request. `params` is left out if it is `None`.
 ///
 /// # Errors
-/// When `params` cannot be written as JSON, which is a mistake of the caller.
+/// `params` cannot be written as JSON, which is a bug of the caller.
 pub fn request(
     id: &Id,
     method: &str,
@@ -374,12 +373,12 @@ pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json
     })
 }
 
-/// Whether `message`, which was written here, is a [`notification`] and no [`response`].
+/// Whether `message`, which was written here, is a [`notification`] rather than a [`response`].
 pub(crate) fn is_notification(message: &[u8]) -> bool {
     message.starts_with(br#"{"jsonrpc":"2.0","method":"#)
 }
 
-/// The bytes of an answer. An error to a message whose id could not be read has `None` for `id`.
+/// The bytes of a response. `id` is `None` in an error for a message whose id could not be read.
 ///
 /// # Errors
 /// As [`request`].

@@ -1,8 +1,7 @@
-//! The Model Context Protocol, client and server, with no I/O outside `transport` and the loops of
-//! `server`.
+//! The Model Context Protocol, client and server. Only `transport` and the loops of `server` do I/O.
 //!
-//! [`jsonrpc`] turns bytes into messages, [`types`] are the shapes they carry, [`transport`] moves
-//! them, [`pending_requests`] is the table of requests under way, [`client`] puts these together.
+//! [`jsonrpc`] parses messages, [`types`] has the types that they carry, [`transport`] moves them,
+//! [`pending_requests`] is the table of requests that wait for an answer, [`client`] combines these.
 //! [`server`] is the side that offers tools.
 
 pub mod client;

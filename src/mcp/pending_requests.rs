@@ -1,4 +1,4 @@
-//! Requests that wait for their answers. Pure: no I/O, and every wait ends.
+//! The table of requests that wait for an answer. Pure: no I/O, and every wait is bounded.
 
 use super::jsonrpc::{ErrorObject, RawJson};
 use super::transport::TransportError;
@@ -10,54 +10,53 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a waiter asks a token that has a probe whether anybody still waits.
+/// How often a wait calls the probe of its token.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub enum Outcome {
     /// The server's `result`.
     Answer(RawJson),
     /// The server's `error`.
     Refused(ErrorObject),
-    /// The transport gave up on it.
+    /// The transport failed.
     Failed(TransportError),
-    /// The connection ended because the server broke the protocol.
+    /// The server violated the protocol, which ended the connection.
     Broken(String),
-    /// The deadline passed; no progress extended it.
+    /// The deadline passed.
     TimedOut,
     /// The caller's token was cancelled.
     Cancelled,
 }
 
-/// How long one request may take.
+/// The time limits of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestTimeouts {
-    /// Without a sign of life.
+    /// The longest time without progress.
     pub idle: Duration,
-    /// In all, however much progress is reported (MCP basic/lifecycle, timeouts).
+    /// The longest time in all, whatever progress is reported (MCP basic/lifecycle, timeouts).
     pub total: Duration,
 }
 
-/// Hears what a server says about one running call: the notification's method and parameters.
+/// Receives the notifications of one running call: method and parameters.
 ///
-/// It is called in the thread that reads the connection, which may be the caller's own, so it must not
-/// block; and never once the call has returned.
+/// The client calls it in the thread that reads the connection, which may be the caller's own, so it must not
+/// block. It is not called after the call has returned.
 pub type CallObserver = Arc<dyn Fn(&str, Option<&RawValue>) + Send + Sync>;
 
-/// Whom a call belongs to. One without observer and label costs no more than one uncontended lock.
+/// Options of one tool call. A call without observer and label costs one uncontended lock.
 #[derive(Clone, Default)]
 pub struct CallOptions<'a> {
-    /// Gets `notifications/progress` of this call, and `notifications/message` as far as they can be
-    /// told to belong to it: those that come on its own stream, or, where all calls share one, while no
-    /// other call has been running longer.
+    /// Receives `notifications/progress` of this call, and `notifications/message` on the call's own stream
+    /// or, on a shared stream, while this is the oldest running call.
     pub observer: Option<CallObserver>,
-    /// What the caller calls it, for example the id of a tool request: the server's own requests that
-    /// come in this call carry it.
+    /// The caller's label, for example the id of a tool request. The server's requests that come during this
+    /// call carry it.
     pub label: Option<&'a str>,
 }
 
-/// The table of requests under way on one connection.
+/// The requests of one connection that wait for an answer.
 #[derive(Default)]
 pub struct PendingRequests {
     table: Mutex<Table>,
@@ -66,12 +65,12 @@ pub struct PendingRequests {
 #[derive(Default)]
 struct Table {
     last: i64,
-    /// In the order in which they came.
+    /// In the order of the requests.
     slots: BTreeMap<i64, Arc<Slot>>,
-    /// How many want the clock to stand still, and since when somebody does.
+    /// How many callers have paused the deadlines, and since when they are paused.
     pauses: usize,
     paused_since: Option<Instant>,
-    /// Set once nothing can be answered any more.
+    /// Why no more answers can come.
     over: Option<EndReason>,
 }
 
@@ -90,14 +89,14 @@ impl From<EndReason> for Outcome {
     }
 }
 
-/// Where one caller waits.
+/// The place at which one caller waits.
 pub struct Slot {
     state: Mutex<State>,
     changed: Condvar,
     call: Option<CallInfo>,
 }
 
-/// What is kept of a [`Call`] while it runs.
+/// The part of [`CallOptions`] that is kept while the call runs.
 #[derive(Default)]
 struct CallInfo {
     observer: Mutex<Option<CallObserver>>,
@@ -106,16 +105,16 @@ struct CallInfo {
 
 struct State {
     outcome: Option<Outcome>,
-    /// There is an outcome, or the caller has left with one.
+    /// The request has an outcome, or the caller has taken it.
     settled: bool,
-    /// The caller sleeps: telling it costs a system call, which one that reads for itself is spared.
+    /// The caller sleeps. Waking it costs a system call, which a caller that reads for itself does not need.
     asleep: bool,
     idle: Duration,
     deadline: Instant,
     last_deadline: Instant,
-    /// Since when the clock stands still.
+    /// Since when the deadlines are paused.
     paused_since: Option<Instant>,
-    /// However long it stands still.
+    /// The deadline that no pause extends.
     end: Instant,
 }
 
@@ -124,7 +123,7 @@ impl State {
         self.paused_since.unwrap_or_else(Clock::now)
     }
 
-    /// Until when to wait, if nothing happens.
+    /// The instant at which the wait ends without an answer.
     fn until(&self) -> Instant {
         match self.paused_since {
             Some(_) => self.end,
@@ -134,18 +133,18 @@ impl State {
 }
 
 impl PendingRequests {
-    /// Draws an id and makes a slot for its answer.
+    /// Adds a request with a new id.
     ///
     /// # Errors
-    /// The reason why the connection is over, if it is.
+    /// Why the connection has ended.
     pub fn register(&self, timeouts: RequestTimeouts) -> Result<(i64, Arc<Slot>), Outcome> {
         self.insert(timeouts, None)
     }
 
-    /// As [`register`](Self::register), for the call of a tool.
+    /// Adds a tool call, see [`register`](Self::register).
     ///
     /// # Errors
-    /// As there.
+    /// As `register`.
     pub fn register_call(
         &self,
         timeouts: RequestTimeouts,
@@ -190,14 +189,14 @@ impl PendingRequests {
         Ok((id, slot))
     }
 
-    /// Hands an outcome to whoever waits for this id and frees the slot. False when nobody does:
-    /// an answer that was never asked for, or is too late.
+    /// Sets the outcome of a request and removes it. False if no request with this id waits: it was never
+    /// sent, or its answer is late.
     pub fn complete(&self, id: i64, outcome: Outcome) -> bool {
         let slot = lock(&self.table).slots.remove(&id);
         slot.is_some_and(|slot| slot.finish(outcome))
     }
 
-    /// The server reported progress on this request: its deadline starts anew.
+    /// Restarts the idle time of a request after progress; false if the id is unknown.
     pub fn extend(&self, id: i64) -> bool {
         let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
             return false;
@@ -207,9 +206,9 @@ impl PendingRequests {
         true
     }
 
-    /// Stops the clock of all requests, those to come included, until as many
-    /// [`resume_deadlines`](Self::resume_deadlines)s have come: the server waits for us. A request never waits longer than
-    /// twice its total timeouts, so that a server cannot hold it for ever.
+    /// Pauses the deadlines of all current and future requests, because the server waits for this client.
+    /// Ends with as many calls of [`resume_deadlines`](Self::resume_deadlines). A request never waits longer
+    /// than twice its total time limit, so that a server cannot delay it for ever.
     pub fn pause_deadlines(&self) {
         let mut table = lock(&self.table);
         let now = Clock::now();
@@ -225,7 +224,7 @@ impl PendingRequests {
     /// Ends one [`pause_deadlines`](Self::pause_deadlines).
     pub fn resume_deadlines(&self) {
         let mut table = lock(&self.table);
-        // Not before the lock is paused_since: what passes until then is part of the standstill.
+        // Read under the lock, because the time until then belongs to the pause.
         let now = Clock::now();
         table.pauses = table.pauses.saturating_sub(1);
         if table.pauses > 0 {
@@ -244,26 +243,26 @@ impl PendingRequests {
         }
     }
 
-    /// The call that has been running longest.
+    /// The oldest running call.
     pub fn oldest_call(&self) -> Option<i64> {
         let table = lock(&self.table);
         let mut slots = table.slots.iter();
         slots.find_map(|(id, slot)| slot.call.as_ref().map(|_| *id))
     }
 
-    /// What the caller calls this call.
+    /// The caller's label of a call.
     pub fn label(&self, id: i64) -> Option<String> {
         let slot = lock(&self.table).slots.get(&id).cloned()?;
         slot.call.as_ref()?.label.clone()
     }
 
-    /// Hands a notification to the observer of this call; false when there is none.
+    /// Passes a notification to the observer of a call; false if it has none.
     pub fn observe(&self, id: i64, method: &str, params: Option<&RawValue>) -> bool {
         let Some(slot) = lock(&self.table).slots.get(&id).cloned() else {
             return false;
         };
         let Some(call) = &slot.call else { return false };
-        // Held while the observer works, so that the call cannot return meanwhile.
+        // Locked while the observer runs, so that the call cannot return before.
         let observer = lock(&call.observer);
         match &*observer {
             Some(observe) => {
@@ -274,12 +273,12 @@ impl PendingRequests {
         }
     }
 
-    /// The connection failed: everybody gets the reason, now and later.
+    /// Ends the connection with a transport error, for all current and future requests.
     pub fn fail(&self, error: TransportError) {
         self.end(EndReason::Failed(error));
     }
 
-    /// The server broke the protocol in a way that cannot be mended.
+    /// Ends the connection with a protocol error, for all current and future requests.
     pub fn fail_protocol(&self, reason: String) {
         self.end(EndReason::Broken(reason));
     }
@@ -295,22 +294,22 @@ impl PendingRequests {
         }
     }
 
-    /// How many requests are under way.
+    /// The number of waiting requests.
     pub fn len(&self) -> usize {
         lock(&self.table).slots.len()
     }
 
-    /// Whether none is.
+    /// Whether no request waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the connection is over.
+    /// Whether the connection has ended.
     pub fn is_over(&self) -> bool {
         lock(&self.table).over.is_some()
     }
 
-    /// Why the connection failed, if it has.
+    /// The transport error that ended the connection.
     pub fn failure(&self) -> Option<TransportError> {
         match &lock(&self.table).over {
             Some(EndReason::Failed(error)) => Some(error.clone()),
@@ -322,7 +321,7 @@ impl PendingRequests {
         lock(&self.table).slots.remove(&id);
     }
 
-    /// Waits for the answer, the deadline or the token, whichever comes first, and frees the slot.
+    /// Waits for the answer, the deadline or the token, whichever comes first, and removes the request.
     pub fn wait(&self, id: i64, slot: &Arc<Slot>, cancel: &Cancel) -> Outcome {
         let hook = {
             let slot = slot.clone();
@@ -333,7 +332,7 @@ impl PendingRequests {
         let outcome = slot.wait(cancel);
         drop(hook);
         if let Some(call) = &slot.call {
-            // Dropped after the lock is released: it may own anything.
+            // Dropped after the lock is released, because the drop of an observer may run any code.
             let _observer = lock(&call.observer).take();
         }
         if matches!(outcome, Outcome::TimedOut | Outcome::Cancelled) {
@@ -344,12 +343,12 @@ impl PendingRequests {
 }
 
 impl Slot {
-    /// Whether there is an outcome.
+    /// Whether the request has an outcome.
     pub fn is_finished(&self) -> bool {
         lock(&self.state).settled
     }
 
-    /// False when there is an outcome already: the first one counts, also once the caller has it.
+    /// Sets the outcome; false if there is one already.
     fn finish(&self, outcome: Outcome) -> bool {
         let mut state = lock(&self.state);
         if state.settled {
@@ -358,7 +357,7 @@ impl Slot {
         state.settled = true;
         state.outcome = Some(outcome);
         let asleep = state.asleep;
-        // Woken under the lock, the waiter would only run into it.
+        // Notified without the lock, which the waiter needs at once.
         drop(state);
         if asleep {
             self.changed.notify_one();
@@ -388,7 +387,7 @@ impl Slot {
             state = back;
             state.asleep = false;
             if timeout.timed_out() && cancel.has_probe() && state.outcome.is_none() {
-                // The probe may cancel, and that takes this lock.
+                // Released, because the probe may cancel the token, whose hook takes this lock.
                 drop(state);
                 cancel.probe();
                 state = lock(&self.state);

@@ -1,18 +1,18 @@
-//! Arguments and the JSON Schema of their tool: what is obviously meant is put right, and what does not
-//! fit is said. The server alone judges; nothing is refused here.
+//! Arguments and the JSON Schema of their tool: obvious type errors are corrected, other mismatches are
+//! reported. Nothing is refused: the server has the last word.
 
 use serde_json::{Map, Value};
 
-/// How many mismatches are told.
+/// The most mismatches that are reported.
 const TOLD: usize = 10;
-/// How deep a schema is followed.
+/// The deepest schema that is followed.
 const DEPTH: usize = 16;
 
-/// `arguments` with values put right that are of another type than `schema` says, where it is obvious
-/// what is meant; `None` if there is nothing to put right.
+/// Corrects values in `arguments` that have another type than `schema` demands, if the intended value is
+/// obvious; `None` if there is nothing to correct.
 ///
-/// Obvious are: a number, a boolean, an object or an array as text where no text is allowed, and a
-/// number or a boolean where only text is.
+/// Obvious are: a number, boolean, object or array written as a string where no string is allowed, and a
+/// number or boolean where only a string is allowed.
 pub(crate) fn coerce(schema: &Value, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
     match coerced(schema, schema, &Value::Object(arguments.clone()), DEPTH)? {
         Value::Object(map) => Some(map),
@@ -76,7 +76,7 @@ fn meant(value: &Value, kind: &str) -> Option<Value> {
         (Value::String(text), "boolean") => read(&text.trim().to_ascii_lowercase()),
         (Value::String(text), "number" | "integer" | "object" | "array") => read(text),
         (Value::Number(_) | Value::Bool(_), "string") => Some(Value::String(value.to_string())),
-        // 3.0, as some models write whole numbers.
+        // 3.0: some models write whole numbers so.
         (Value::Number(number), "integer") => {
             let whole = number
                 .as_f64()
@@ -87,7 +87,7 @@ fn meant(value: &Value, kind: &str) -> Option<Value> {
     }
 }
 
-/// What of `arguments` does not fit `schema`, one sentence each.
+/// The mismatches of `arguments` and `schema`, one sentence each.
 pub(crate) fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
     let value = Value::Object(arguments.clone());
@@ -154,7 +154,7 @@ fn compare(
     }
 }
 
-/// The schema that a local `$ref` leads to.
+/// Follows a local `$ref`.
 fn resolve<'s>(root: &'s Value, schema: &'s Value, depth: usize) -> &'s Value {
     let mut schema = schema;
     for _ in 0..depth {
@@ -167,8 +167,8 @@ fn resolve<'s>(root: &'s Value, schema: &'s Value, depth: usize) -> &'s Value {
     schema
 }
 
-/// The types that are allowed; empty if any is. A choice within a choice counts as any: schemas whose
-/// choices lead to choices would take time without end.
+/// The allowed types; empty if any type is allowed. A nested choice counts as any type, because following
+/// nested choices could take exponential time.
 fn types<'s>(root: &'s Value, schema: &'s Value, depth: usize) -> Vec<&'s str> {
     let named = |schema: &'s Value| match schema.get("type") {
         Some(Value::String(kind)) => vec![kind.as_str()],
@@ -202,7 +202,7 @@ fn is_of(value: &Value, kind: &str) -> bool {
         "string" => value.is_string(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        // Not a type of JSON Schema: the server knows.
+        // An unknown type; the server checks it.
         _ => true,
     }
 }

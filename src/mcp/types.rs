@@ -1,7 +1,7 @@
-//! The shapes of MCP's results and parameters that both the client and the server use.
+//! Results and parameters of MCP that the client and the server share.
 //!
-//! Fields that gosling does not act on are either opaque JSON text, kept as it came, or left out.
-//! MCP 2025-11-25, schema.
+//! Fields that gosling does not use are opaque JSON text, kept as received, or left out. MCP 2025-11-25,
+//! schema.
 
 use super::jsonrpc::{RawJson, begins_with};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
@@ -9,36 +9,37 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// Protocol versions that this implementation speaks, newest first: the stateful ones.
+/// The supported protocol versions, newest first.
 pub const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Who is at the other end: `clientInfo` and `serverInfo`.
+/// The name and version of a client or server: `clientInfo` and `serverInfo`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Implementation {
     /// A short identifier.
     pub name: String,
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Any text.
+    /// The version.
     #[serde(default)]
     pub version: String,
 }
 
-/// A folder that a client offers to its servers. MCP 2025-11-25, client/roots.
+/// A directory that a client offers to its servers. MCP 2025-11-25, client/roots.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// A `file://` URI.
     pub uri: String,
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Root {
-    /// This folder; `None` if its path is not absolute.
+    /// The root for this directory; `None` if its path is not absolute.
     pub fn of(folder: &Path) -> Option<Self> {
-        /// What a path holds in a URI as it is: RFC 3986, unreserved characters and the slash.
+        /// The characters of a path that a URI contains unchanged: RFC 3986, unreserved characters and the
+        /// slash.
         const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
             .remove(b'/')
             .remove(b'-')
@@ -56,7 +57,7 @@ impl Root {
     }
 }
 
-/// What a server declared in `initialize`. A method whose capability is absent is never sent.
+/// The capabilities that a server declared. A method without its capability is never sent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServerCapabilities {
     /// `tools/list`, `tools/call`.
@@ -83,24 +84,24 @@ pub struct Capability {
     /// The server sends `notifications/…/list_changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_changed: Option<bool>,
-    /// `resources/subscribe` works.
+    /// The server supports `resources/subscribe`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<bool>,
 }
 
-/// The answer to `initialize`.
+/// The result of `initialize`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeResult {
-    /// The version of this connection, one of [`VERSIONS`] or it is refused.
+    /// The negotiated version, one of [`VERSIONS`].
     pub protocol_version: String,
-    /// What the server can do.
+    /// The server's capabilities.
     #[serde(default)]
     pub capabilities: ServerCapabilities,
-    /// Who it is.
+    /// The server's name and version.
     #[serde(default)]
     pub server_info: Implementation,
-    /// How a model should use it.
+    /// Instructions for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
 }
@@ -111,19 +112,19 @@ pub struct InitializeResult {
 pub struct Tool {
     /// Unique within its server.
     pub name: String,
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// For models.
+    /// The description for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A JSON Schema object, kept to the letter.
+    /// The JSON Schema of the arguments, kept as received.
     #[serde(default = "any_object")]
     pub input_schema: RawJson,
     /// The schema of `structuredContent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<RawJson>,
-    /// Hints, not promises.
+    /// Untrusted hints about the tool's behaviour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<ToolAnnotations>,
     /// For example `ui.resourceUri` of MCP Apps.
@@ -132,7 +133,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// The names of its arguments, sorted, as far as the schema says.
+    /// The names of the arguments in the schema, sorted.
     pub fn parameters(&self) -> Vec<String> {
         let schema: serde_json::Value =
             crate::json::from_str(self.input_schema.get()).unwrap_or_default();
@@ -150,28 +151,28 @@ fn any_object() -> RawJson {
     RawValue::from_string(r#"{"type":"object"}"#.into()).unwrap_or_default()
 }
 
-/// What a server hints at about a tool. MCP: never trust these from an untrusted server.
+/// A server's hints about a tool. MCP: never trust them from an untrusted server.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolAnnotations {
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Changes nothing.
+    /// The tool changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_hint: Option<bool>,
-    /// May destroy something.
+    /// The tool may destroy something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive_hint: Option<bool>,
-    /// Twice is as once.
+    /// A repeated call has no additional effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotent_hint: Option<bool>,
-    /// Reaches out of its own world.
+    /// The tool interacts with external entities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_world_hint: Option<bool>,
 }
 
-/// One part of a tool's answer or a prompt: an object with a `type`, kept as it came.
+/// One part of a tool's result or a prompt: an object with a `type`, kept as received.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Content(RawJson);
@@ -189,8 +190,7 @@ impl Content {
         Content(RawValue::from_string(part.to_string()).unwrap_or_default())
     }
 
-    /// A text for the people or the models that `audience` names (`user`, `assistant`), and how much it
-    /// matters to them, from 0 to 1.
+    /// A text for the `audience` (`user`, `assistant`), and its importance, from 0 to 1.
     pub fn text_for(audience: &str, priority: Option<f64>, text: &str) -> Self {
         let mut annotations = serde_json::json!({ "audience": [audience] });
         if let Some(priority) = priority {
@@ -229,20 +229,20 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// The answer to `tools/call`.
+/// The result of `tools/call`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallToolResult {
-    /// What the tool said.
+    /// The content.
     #[serde(default)]
     pub content: Vec<Content>,
-    /// The same as data, where the tool has an output schema.
+    /// The result as data, if the tool has an output schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<RawJson>,
     /// The tool ran and failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// Anything else.
+    /// Additional data.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -251,21 +251,21 @@ pub struct CallToolResult {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// What to read it by.
+    /// The URI to read it with.
     pub uri: String,
     /// A short identifier.
     #[serde(default)]
     pub name: String,
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// For models.
+    /// The description for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// If known.
+    /// The MIME type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// Anything else.
+    /// Additional data.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -279,27 +279,27 @@ pub struct ResourceTemplate {
     /// A short identifier.
     #[serde(default)]
     pub name: String,
-    /// For models.
+    /// The description for models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// If all of them share one.
+    /// The MIME type, if all share one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
 }
 
-/// One item of the answer to `resources/read`: text or, in base64, bytes.
+/// One item of the result of `resources/read`: text, or bytes in base64.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceContents {
-    /// Whose content this is; may differ from what was asked, for example below a folder.
+    /// The URI of this content; it may differ from the requested one, for example for files in a directory.
     pub uri: String,
-    /// If known.
+    /// The MIME type, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// The content, if it is text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The content in base64, if it is not.
+    /// The content in base64, if it is not text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
     /// For example the `ui` profile of MCP Apps.
@@ -307,10 +307,10 @@ pub struct ResourceContents {
     pub meta: Option<RawJson>,
 }
 
-/// The answer to `resources/read`.
+/// The result of `resources/read`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReadResourceResult {
-    /// At least one, where the resource exists.
+    /// The contents, at least one.
     pub contents: Vec<ResourceContents>,
 }
 
@@ -319,37 +319,37 @@ pub struct ReadResourceResult {
 pub struct Prompt {
     /// Unique within its server.
     pub name: String,
-    /// For people.
+    /// The name for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// For people and models.
+    /// The description for users and models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What it can be filled with.
+    /// The arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Vec<PromptArgument>>,
 }
 
-/// One blank of a prompt.
+/// An argument of a prompt.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PromptArgument {
     /// Unique within its prompt.
     pub name: String,
-    /// For people.
+    /// The description for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `prompts/get` fails without it.
+    /// Whether the argument is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
 }
 
-/// The answer to `prompts/get`.
+/// The result of `prompts/get`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct GetPromptResult {
-    /// For people.
+    /// The description for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The conversation to begin with.
+    /// The messages that begin the conversation.
     pub messages: Vec<PromptMessage>,
 }
 
@@ -358,7 +358,7 @@ pub struct GetPromptResult {
 pub struct PromptMessage {
     /// `user` or `assistant`.
     pub role: String,
-    /// What is said.
+    /// The content.
     pub content: Content,
 }
 
@@ -366,48 +366,49 @@ pub struct PromptMessage {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// The token of the request that it belongs to.
+    /// The token of the request.
     pub progress_token: super::jsonrpc::Id,
-    /// Grows with every notification.
+    /// The progress; it grows with every notification.
     pub progress: f64,
-    /// Where it will end, if known.
+    /// The final progress, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// For people.
+    /// A text for users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// The parameters of `sampling/createMessage`: what a server wants from the client's model.
+/// The parameters of `sampling/createMessage`: a server's request to the client's model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageParams {
-    /// The conversation, in full: nothing of ours belongs to it.
+    /// The complete conversation; the session's own messages are not part of it.
     pub messages: Vec<SamplingMessage>,
-    /// Which model would do; hints, not demands.
+    /// The preferred models, as hints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_preferences: Option<ModelPreferences>,
-    /// The system prompt that it wishes for.
+    /// The requested system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// `none`, `thisServer` or `allServers`; the latter two need a capability that is not declared.
+    /// `none`, `thisServer` or `allServers`; the latter two need a capability that this client does not
+    /// declare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include_context: Option<String>,
-    /// How freely the model chooses.
+    /// The sampling temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// How many tokens the model may give.
+    /// The most tokens of the answer.
     pub max_tokens: u64,
     /// Texts that end the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_sequences: Option<Vec<String>>,
-    /// For the provider.
+    /// Data for the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
-    /// Tools that the model may ask for; needs a capability that is not declared.
+    /// Tools for the model; they need a capability that this client does not declare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<RawJson>,
-    /// How it may use them.
+    /// How the model may use the tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<RawJson>,
 }
@@ -417,25 +418,25 @@ pub struct CreateMessageParams {
 pub struct SamplingMessage {
     /// `user` or `assistant`.
     pub role: String,
-    /// What is said: on the wire one part, or an array of them.
+    /// The content: in JSON one part, or an array of them.
     #[serde(deserialize_with = "one_or_many", serialize_with = "as_one_or_many")]
     pub content: Vec<Content>,
 }
 
-/// What a server says about the model that it would like.
+/// A server's preferences for the model.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPreferences {
-    /// Parts of names of models, the best first.
+    /// Parts of model names, the best first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<ModelHint>,
-    /// From 0 to 1.
+    /// The importance of low cost, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_priority: Option<f64>,
-    /// From 0 to 1.
+    /// The importance of speed, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_priority: Option<f64>,
-    /// From 0 to 1.
+    /// The importance of capability, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intelligence_priority: Option<f64>,
 }
@@ -448,38 +449,38 @@ pub struct ModelHint {
     pub name: Option<String>,
 }
 
-/// The answer to `sampling/createMessage`.
+/// The result of `sampling/createMessage`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessageResult {
     /// `assistant`.
     pub role: String,
-    /// What the model said.
+    /// The content.
     #[serde(deserialize_with = "one_or_many", serialize_with = "as_one_or_many")]
     pub content: Vec<Content>,
-    /// Its name.
+    /// The model's name.
     pub model: String,
     /// `endTurn`, `stopSequence`, `maxTokens`, or the provider's own reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
 }
 
-/// The parameters of `elicitation/create`: what a server wants from the user.
+/// The parameters of `elicitation/create`: a server's request to the user.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ElicitParams {
     /// `form` or `url`.
     #[serde(default)]
     pub mode: ElicitMode,
-    /// Why, for people.
+    /// The reason, for users.
     pub message: String,
-    /// Of a form: the flat schema of the answer, see [`form`](super::form).
+    /// Form: the flat schema of the answer, see [`elicitation_form`](super::elicitation_form).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_schema: Option<RawJson>,
-    /// Of a URL: where the user is to go.
+    /// URL: the address that the user is asked to visit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Of a URL: comes back in `notifications/elicitation/complete`.
+    /// URL: the id that `notifications/elicitation/complete` repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elicitation_id: Option<String>,
 }
@@ -488,7 +489,7 @@ impl ElicitParams {
     /// The longest address, in bytes.
     pub const MAX_URL: usize = 8 << 10;
 
-    /// Whether it asks for something that a client may show.
+    /// Checks whether a client may show this request.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -498,7 +499,7 @@ impl ElicitParams {
             (ElicitMode::Url, None) => return Err("`url` is missing"),
             (ElicitMode::Url, Some(url)) => url,
         };
-        // Whoever opens it must not be made to run something.
+        // Opening the address must not run code.
         let head = url.get(..8).unwrap_or(url).to_ascii_lowercase();
         if !(head.starts_with("http://") || head.starts_with("https://")) {
             return Err("`url` is neither http nor https");
@@ -510,36 +511,36 @@ impl ElicitParams {
     }
 }
 
-/// How a server wants its answer.
+/// The kind of an elicitation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitMode {
-    /// The user fills in a form here.
+    /// The user fills in a form in the client.
     #[default]
     Form,
-    /// The user does it in a browser; the answer only says whether they want to.
+    /// The user visits an address; the answer only says whether they consent.
     Url,
 }
 
-/// The answer to `elicitation/create`.
+/// The result of `elicitation/create`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ElicitResult {
-    /// What the user did.
+    /// The user's decision.
     pub action: ElicitAction,
-    /// The form filled in, where it was accepted.
+    /// The values of an accepted form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// What a user does with an elicitation.
+/// A user's decision about an elicitation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ElicitAction {
-    /// They agree.
+    /// The user accepts.
     Accept,
-    /// They say no.
+    /// The user declines.
     Decline,
-    /// They turn away without an answer.
+    /// The user dismisses the request without a decision.
     Cancel,
 }
 
@@ -552,7 +553,7 @@ fn one_or_many<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Content>, D::Error
     read.map_err(serde::de::Error::custom)
 }
 
-/// One part goes out as it is: only MCP 2025-11-25 knows arrays here.
+/// A single part is written without an array, which only MCP 2025-11-25 accepts here.
 fn as_one_or_many<S: Serializer>(content: &[Content], s: S) -> Result<S::Ok, S::Error> {
     match content {
         [one] => one.serialize(s),

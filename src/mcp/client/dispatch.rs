@@ -1,5 +1,5 @@
-//! What a server sends: answers find their slots, notifications the notification_handler, requests their answer,
-//! and everything else is counted, the first of each kind logged.
+//! Dispatch of the server's messages: responses go to their slots, notifications to the handler, requests are
+//! answered. Invalid messages are counted, and the first of each kind logged.
 
 use super::server_requests::ServerRequest;
 use super::{Counters, Inner, QUOTED};
@@ -14,9 +14,9 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many of each kind of a server's oddities are logged; the rest is only counted.
+/// How many messages of each invalid kind are logged.
 const LOGGED: u64 = 5;
-/// How much of a bad line is searched for secrets before it is quoted, in bytes.
+/// The part of an invalid message that is searched for secrets before it is quoted, in bytes.
 const SEARCHED: usize = 16 << 10;
 
 impl Inner {
@@ -52,7 +52,7 @@ impl Inner {
     }
 
     fn notified(&self, method: &str, params: Option<&RawValue>, stream: Stream) {
-        // What the notification belongs to, as far as that is certain, and who else may hear it.
+        // The request that the notification certainly belongs to, and the call whose observer gets it.
         let (request, observed) = match method {
             "notifications/progress" => {
                 let request = self.progress(params);
@@ -85,7 +85,7 @@ impl Inner {
         }
     }
 
-    /// A sign of life extends the deadline of the request whose id is the progress token.
+    /// Extends the deadline of the request whose id is the progress token.
     fn progress(&self, params: Option<&RawValue>) -> Option<i64> {
         let progress: Progress = crate::json::from_str(params?.get()).ok()?;
         match progress.progress_token {
@@ -94,8 +94,7 @@ impl Inner {
         }
     }
 
-    /// Answers a request of the server: `ping`, `roots/list`, what the handler is for, and nothing else that was not
-    /// declared.
+    /// Answers a request of the server: `ping`, `roots/list`, and what the request handler supports.
     fn answer(&self, id: &Id, method: &str, params: Option<&RawValue>, stream: Stream) {
         if method == "ping" {
             let empty = RawValue::from_string("{}".to_owned()).unwrap_or_default();
@@ -142,7 +141,7 @@ impl Inner {
         }
     }
 
-    /// Only the first bad lines were logged as they came.
+    /// Logs the numbers of skipped messages when the connection closes.
     pub(super) fn log_skipped(&self) {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
         let Counters {
@@ -176,14 +175,14 @@ impl Inner {
         });
     }
 
-    /// Counts what should not have come, and logs the first few.
+    /// Counts an invalid message, and logs the first few.
     fn count_and_log(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
         if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
             log::warn!("{} extension={:?}", what(), self.options.name);
         }
     }
 
-    /// Batches are legal in one version only; before a version is agreed on, they are not.
+    /// Whether the negotiated version has batches; false before `initialize`.
     fn batches_allowed(&self) -> bool {
         self.server
             .get()
@@ -191,8 +190,8 @@ impl Inner {
     }
 }
 
-/// Whether what was taken for a batch is one that may hold answers, and not, for example, a line of a log
-/// that begins with `[INFO]`. Takes no memory, however many parts it has.
+/// Whether an unexpected array is a batch that may contain responses, rather than, for example, a log line
+/// that begins with `[INFO]`. Allocates nothing, however many parts it has.
 fn is_batch(reason: &Malformed, bytes: &[u8]) -> bool {
     let first = bytes.trim_ascii_start().strip_prefix(b"[");
     let first = first.map(<[u8]>::trim_ascii_start);
@@ -201,7 +200,7 @@ fn is_batch(reason: &Malformed, bytes: &[u8]) -> bool {
         && crate::json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
-/// The id of the server's request that it withdraws.
+/// The id in `notifications/cancelled`.
 fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
     #[derive(Deserialize)]
     struct Cancelled {
@@ -212,7 +211,7 @@ fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
     Some(cancelled.request)
 }
 
-/// The id of the elicitation that is over.
+/// The id in `notifications/elicitation/complete`.
 fn elicitation_id(params: Option<&RawValue>) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -235,7 +234,7 @@ impl MessageHandler for Inner {
                     }
                 }
             }
-            // Answers may be in it, and what waits for them is not to wait in vain.
+            // The batch may contain responses, and their requests would wait in vain.
             Err(batch) if batch == Malformed::LongBatch || is_batch(&batch, bytes) => {
                 self.pending
                     .fail_protocol(format!("the server sent {batch}"));
@@ -243,7 +242,7 @@ impl MessageHandler for Inner {
             }
             Err(reason) => {
                 self.malformed(&reason, bytes);
-                // If it was to be the answer to a request, no other will come.
+                // A malformed response: its request will not get another one.
                 if let Malformed::NotMessage {
                     id: Some(Id::Number(id)),
                     is_answer: true,

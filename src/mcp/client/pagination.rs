@@ -1,4 +1,4 @@
-//! Listings: page after page, within bounds. MCP 2025-11-25, server/utilities/pagination.
+//! Listings with all their pages, within limits. MCP 2025-11-25, server/utilities/pagination.
 
 use super::Client;
 use crate::mcp::error::Error;
@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::time::Instant;
 
-/// How many pages one listing may have.
+/// The most pages of one listing.
 pub const MAX_PAGES: usize = 1_000;
-/// How large the pages of one listing may be together, in bytes.
+/// The most bytes of one listing, all pages together.
 pub const MAX_LISTING: usize = 64 << 20;
-/// How much of a cursor is quoted, in characters.
+/// The longest quotation of a cursor, in characters.
 const QUOTED: usize = 64;
 
-/// One page of any listing; each names its items after what they are.
+/// One page of a listing; the field of the items depends on the method.
 #[derive(Deserialize)]
 struct Page<T> {
     #[serde(
@@ -34,7 +34,7 @@ struct Page<T> {
 }
 
 impl Client {
-    /// All tools, page after page; none if the server has no such capability.
+    /// All tools; none if the server does not declare the capability.
     ///
     /// # Errors
     /// See [`Error`].
@@ -45,7 +45,7 @@ impl Client {
         }
     }
 
-    /// All resources, as [`list_tools`](Self::list_tools).
+    /// All resources, see [`list_tools`](Self::list_tools).
     ///
     /// # Errors
     /// See [`Error`].
@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    /// All resource templates; none if the server does not know the method, which is optional.
+    /// All resource templates; none if the server does not have the method, which is optional.
     ///
     /// # Errors
     /// See [`Error`].
@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// All prompts, as [`list_tools`](Self::list_tools).
+    /// All prompts, see [`list_tools`](Self::list_tools).
     ///
     /// # Errors
     /// See [`Error`].
@@ -97,7 +97,7 @@ impl Client {
         Ok(all)
     }
 
-    /// Hands each page of a listing to `take`, which tells the cursor that it has.
+    /// Passes each page of a listing to `take`, which returns the page's next cursor.
     fn pages(
         &self,
         method: &'static str,
@@ -135,7 +135,7 @@ impl Client {
             if begin.elapsed() > after {
                 return Err(Error::TimedOut { method, after });
             }
-            // An empty cursor is how some servers say that there is no more.
+            // Some servers send an empty cursor on the last page.
             let Some(next) = take(&page)?.filter(|next| !next.is_empty()) else {
                 return Ok(());
             };

@@ -1,5 +1,5 @@
-//! What a server asks of its client while a call runs: each request is answered by the handler in a
-//! thread of its own. MCP 2025-11-25, client/sampling, client/elicitation.
+//! Answers requests of the server: the request handler runs in a new thread for each. MCP 2025-11-25,
+//! client/sampling, client/elicitation.
 
 use super::{Inner, QUOTED};
 use crate::mcp::jsonrpc::{self, ErrorObject, Id, RawJson};
@@ -15,23 +15,24 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How many requests of one server are answered at the same time.
+/// The most requests of one server that are answered at the same time.
 pub const MAX_CONCURRENT: usize = 8;
-/// How long the end of a connection waits for handlers to give up.
+/// How long `close` waits for handlers after it has cancelled them.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Answers what a server asks. The matching capabilities are declared when there is one.
+/// Answers requests of one MCP server: sampling and elicitation, whose capabilities the client declares if it
+/// has a handler.
 ///
-/// Each call has a thread of its own and may take minutes; meanwhile the deadlines of our requests to
-/// that server stand still. When `cancel` fires, because the server withdrew its request, the call that
-/// it came in was given up, or the connection ended, it must return soon; what it returns then is
-/// of no importance.
+/// The client calls it in a new thread for each request. An answer may take minutes; the deadlines of the
+/// client's own requests to that server are paused. `cancel` fires when the server cancels its request, the
+/// call during which it came is cancelled, or the connection ends; the handler must return soon then, and its
+/// result is dropped.
 pub trait RequestHandler: Send + Sync {
-    /// `sampling/createMessage`. `caller` is the label of the call that it came in, see
-    /// [`Call`](super::Call).
+    /// Answers `sampling/createMessage`. `caller` is the label of the call during which it came, see
+    /// [`CallOptions`](super::CallOptions).
     ///
     /// # Errors
-    /// What the server gets instead of an answer.
+    /// The JSON-RPC error for the server.
     fn sample(
         &self,
         caller: Option<&str>,
@@ -39,10 +40,10 @@ pub trait RequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject>;
 
-    /// `elicitation/create`.
+    /// Answers `elicitation/create`.
     ///
     /// # Errors
-    /// What the server gets instead of an answer.
+    /// The JSON-RPC error for the server.
     fn elicit(
         &self,
         caller: Option<&str>,
@@ -50,12 +51,12 @@ pub trait RequestHandler: Send + Sync {
         cancel: &Cancel,
     ) -> Result<ElicitResult, ErrorObject>;
 
-    /// `notifications/elicitation/complete`: the user is done at the address. Called in the thread
-    /// that reads the connection, so it must not block.
+    /// Handles `notifications/elicitation/complete`: the user has finished at the address. Called in the
+    /// thread that reads the connection, so it must not block.
     fn elicitation_complete(&self, _elicitation_id: &str) {}
 }
 
-/// The requests of the server that are being answered.
+/// The server's requests that are being answered.
 #[derive(Default)]
 pub(super) struct ServerRequests {
     table: Mutex<Table>,
@@ -66,36 +67,36 @@ pub(super) struct ServerRequests {
 struct Table {
     closed: bool,
     last: u64,
-    /// How many handlers are at work, those whose answer nobody wants any more included.
+    /// The number of running handlers, including those whose request was cancelled.
     active: usize,
     running: HashMap<Id, Running>,
     threads: Vec<JoinHandle<()>>,
 }
 
 struct Running {
-    /// Tells it from an earlier request with the same id.
+    /// Distinguishes the request from an earlier one with the same id.
     number: u64,
     cancel: Cancel,
     during: DuringCall,
 }
 
-/// In which of our own requests it came.
+/// The call during which a request came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DuringCall {
     None,
-    /// In one of those that were running.
+    /// Any of the running calls.
     Some,
     Certain(i64),
 }
 
-/// What a server asks.
+/// A request of the server.
 pub(super) enum ServerRequest {
     Sample(CreateMessageParams),
     Elicit(ElicitParams),
 }
 
 impl ServerRequest {
-    /// None when it is nothing that a handler answers.
+    /// Reads a request; `None` if no handler answers the method.
     pub(super) fn read(
         method: &str,
         params: Option<&RawValue>,
@@ -135,7 +136,7 @@ impl ServerRequest {
     }
 }
 
-/// A client that does not declare `sampling.tools` must refuse them.
+/// A client that does not declare `sampling.tools` must refuse tools.
 fn without_tools(params: CreateMessageParams) -> Result<ServerRequest, ErrorObject> {
     match params.tools.is_some() || params.tool_choice.is_some() {
         false => Ok(ServerRequest::Sample(params)),
@@ -155,8 +156,8 @@ fn invalid(reason: impl Into<String>) -> ErrorObject {
     ErrorObject::new(jsonrpc::INVALID_PARAMS, reason)
 }
 
-/// One request under way, in its own thread. However that ends, the server gets an answer, unless it
-/// wants none any more.
+/// One request that is being answered in its thread. Dropping it sends an answer, unless the request was
+/// cancelled.
 struct Job {
     inner: Arc<Inner>,
     id: Id,
@@ -194,10 +195,10 @@ impl Drop for Job {
 }
 
 impl ServerRequests {
-    /// Begins to answer.
+    /// Starts a thread that answers a request.
     ///
     /// # Errors
-    /// What to answer at once instead.
+    /// The error to answer at once.
     pub(super) fn begin(
         &self,
         inner: Arc<Inner>,
@@ -248,7 +249,7 @@ impl ServerRequests {
             let outcome = asked.run(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });
-        // Without a thread the job is dropped, and that is the answer.
+        // If the thread cannot be started, the dropped job answers with an error.
         if let Ok(thread) = spawned {
             let mut table = lock(&self.table);
             table.threads.retain(|thread| !thread.is_finished());
@@ -257,7 +258,7 @@ impl ServerRequests {
         Ok(())
     }
 
-    /// The server withdrew a request: it wants no answer any more.
+    /// Cancels a request on behalf of the server, which expects no answer.
     pub(super) fn withdraw(&self, id: &Id) {
         let running = lock(&self.table).running.remove(id);
         if let Some(running) = running {
@@ -265,8 +266,7 @@ impl ServerRequests {
         }
     }
 
-    /// Nobody waits for this request of ours any more, so nobody needs what it asked for. `last`: nor
-    /// for any other call.
+    /// Cancels the requests that came during a call that has ended early. `last`: no other call is running.
     pub(super) fn cancel_from(&self, request: i64, last: bool) {
         self.cancel(|running| match running.during {
             DuringCall::Certain(call) => call == request,
@@ -275,14 +275,14 @@ impl ServerRequests {
         });
     }
 
-    /// The connection is over; does not wait.
+    /// Refuses and cancels all requests; does not wait for the handlers.
     pub(super) fn end(&self) {
         lock(&self.table).closed = true;
         self.cancel(|_| true);
     }
 
-    /// As [`end`](Self::end), and waits for the threads. A handler that does not heed its token is
-    /// left behind with a word in the log.
+    /// Calls [`end`](Self::end) and waits for the handlers. A handler that ignores its token is left running,
+    /// and logged.
     pub(super) fn close(&self, name: &str) {
         self.end();
         let this = thread::current().id();
@@ -299,7 +299,7 @@ impl ServerRequests {
         let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         for thread in threads {
             match all_ended || thread.is_finished() {
-                // A panic in it has been reported where it happened.
+                // The panic hook has reported a panic of the thread.
                 true => drop(thread.join()),
                 false => {
                     log::warn!("a request of the server is still being answered extension={name:?}")

@@ -1,4 +1,4 @@
-//! What holds of any bytes.
+//! Property tests of the parser.
 
 use super::*;
 use crate::property_testing::{any_json, check};
@@ -18,7 +18,7 @@ const WORDS: [&str; 12] = [
     "null",
 ];
 
-/// Something that looks like a message, or nearly.
+/// A message, or something similar.
 fn nearly(u: &mut arbtest::arbitrary::Unstructured<'_>) -> arbtest::arbitrary::Result<Vec<u8>> {
     let mut message = any_json(u, &WORDS, 3)?;
     if let Some(members) = message.as_object_mut()

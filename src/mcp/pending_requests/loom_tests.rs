@@ -1,5 +1,5 @@
-//! The table in every order of the threads that use it: the caller that waits, the one that reads the
-//! connection, and whoever cancels, ends the connection or stops the clock.
+//! Checks the table in every order of its threads: a waiting caller, the reader of the connection, and
+//! threads that cancel, end the connection or pause the deadlines.
 
 use super::*;
 use crate::sys::sync::{advance, check};
@@ -16,7 +16,7 @@ fn answer() -> Outcome {
     Outcome::Answer(RawValue::from_string("{}".into()).unwrap())
 }
 
-/// Begins a thread that has the table.
+/// Starts a thread with the table.
 fn with<T: 'static>(
     pending: &Arc<PendingRequests>,
     work: impl FnOnce(&PendingRequests) -> T + 'static,
@@ -25,7 +25,7 @@ fn with<T: 'static>(
     thread::spawn(move || work(&pending))
 }
 
-/// Lets time pass for one who waits.
+/// Advances the clock for a waiting caller.
 fn pass(slot: &Slot, by: Duration) {
     let state = lock(&slot.state);
     advance(by);

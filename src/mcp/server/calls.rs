@@ -1,5 +1,4 @@
-//! The calls of one client that are at work: their ids, their cancellation, their threads.
-//! MCP 2025-11-25, basic/utilities/cancellation.
+//! The running calls of one client: ids, cancellation, threads. MCP 2025-11-25, basic/utilities/cancellation.
 
 use super::MAX_CALLS;
 use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, INVALID_REQUEST, Id};
@@ -12,15 +11,15 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How many calls may be alive, counting those that are cancelled but still run and those whose
-/// answer the client does not take.
+/// The most calls that exist at the same time, including cancelled calls that still run and calls whose
+/// answer the client does not read.
 const MAX_ALIVE: usize = 2 * MAX_CALLS;
 
-/// How long a cancellation is kept for a call that it has overtaken, and how many of them.
+/// How long a cancellation is kept for a call that comes later.
 const EARLY_CANCELLATION_LIFETIME: Duration = Duration::from_secs(10);
 /// The most early cancellations that are kept.
 const MAX_EARLY_CANCELLATIONS: usize = 64;
-/// How many calls that have ended are remembered, so that their late cancellations are not kept.
+/// How many ended calls are remembered, so that their late cancellations are not kept.
 const MAX_ENDED: usize = 256;
 
 pub(super) struct Calls {
@@ -35,19 +34,19 @@ struct State {
     alive: usize,
     serial: u64,
     threads: Vec<JoinHandle<()>>,
-    /// What was cancelled before it came. Over HTTP each message may have a connection of its own, so that
+    /// Cancellations that came before their call. Over HTTP each message may have its own connection, so that
     /// one can overtake the other.
     early_cancellations: VecDeque<(Id, Instant)>,
     ended: VecDeque<Id>,
 }
 
 struct Running {
-    /// An id that a cancelled call had may come again while that call still winds down.
+    /// Distinguishes calls with the same id: a client may reuse the id of a cancelled call that still runs.
     serial: u64,
     cancel: Cancel,
 }
 
-/// One call at work, until it is dropped.
+/// A running call; dropping it ends the call.
 pub(super) struct CallGuard {
     calls: Arc<Calls>,
     id: Id,
@@ -68,15 +67,15 @@ impl Calls {
         lock(&self.state).running.contains_key(id)
     }
 
-    /// Whether any runs, even if it is cancelled.
+    /// Whether a call runs, even a cancelled one.
     pub(super) fn is_busy(&self) -> bool {
         lock(&self.state).alive > 0
     }
 
-    /// Takes on a call; none if it was cancelled before it came.
+    /// Starts a call; `None` if it was cancelled before it came.
     ///
     /// # Errors
-    /// -32600 for an id that is id_in_use, -32603 when too many calls run already.
+    /// -32600 if the id is in use, -32603 if too many calls are running.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Result<Option<CallGuard>, ErrorObject> {
         let cancel = self.root.child();
         let mut state = lock(&self.state);
@@ -109,8 +108,8 @@ impl Calls {
         }))
     }
 
-    /// Cancels the call and frees its id. If the call has ended its answer may already be on its way and
-    /// there is nothing to do; if it `may_come` yet it will not begin.
+    /// Cancels the call and frees its id. Does nothing for a call that has ended. With `may_come`, a call
+    /// that comes later does not start.
     pub(super) fn cancel(&self, id: &Id, may_come: bool) {
         let running = {
             let mut state = lock(&self.state);
@@ -125,13 +124,13 @@ impl Calls {
         }
     }
 
-    /// Runs the work of one guard on a thread of its own.
+    /// Runs the work of a call in a new thread.
     pub(super) fn spawn(
         &self,
         name: String,
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
-        // std panics over a name with a NUL in it.
+        // std panics for a thread name that contains NUL.
         let name = name.replace('\0', "");
         let thread = sys::spawn(name, None, work)?;
         let mut state = lock(&self.state);
@@ -140,21 +139,21 @@ impl Calls {
         Ok(())
     }
 
-    /// Cancels everything; nothing is answered any more.
+    /// Cancels all calls; they get no answers.
     pub(super) fn cancel_all(&self) {
         lock(&self.state).running.clear();
         self.root.cancel();
     }
 
-    /// Waits for the calls that run, but not longer than `timeout`.
+    /// Waits until no call runs, for `timeout` at most.
     pub(super) fn settle(&self, timeout: Duration) {
         let busy = |state: &mut State| state.alive > 0;
         let waited = (self.call_ended).wait_timeout_while(lock(&self.state), timeout, busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// [`cancel_all`](Calls::cancel_all), then waits at most `grace` for the threads to end. Says
-    /// whether they all did.
+    /// [`cancel_all`](Calls::cancel_all), then waits for the threads, for `grace` at most. True if they all
+    /// ended.
     pub(super) fn close(&self, grace: Duration) -> bool {
         self.cancel_all();
         let (mut state, timeout) = self
@@ -166,7 +165,7 @@ impl Calls {
         let all = !timeout.timed_out();
         for thread in threads {
             if all || thread.is_finished() {
-                // A panic of a handler never gets as far as this.
+                // A handler's panic is caught in its thread.
                 let _ = thread.join();
             }
         }
@@ -175,7 +174,7 @@ impl Calls {
 }
 
 impl State {
-    /// Frees the id of a call that runs.
+    /// Frees the id of a running call.
     fn end(&mut self, id: &Id) -> Option<Running> {
         let (id, running) = self.running.remove_entry(id)?;
         if self.ended.len() == MAX_ENDED {
@@ -208,7 +207,7 @@ impl State {
 }
 
 impl CallGuard {
-    /// Frees the id. Says whether the call is still to be answered: not when it was cancelled.
+    /// Frees the id. True if the call is to be answered: false if it was cancelled.
     pub(super) fn finish(&self) -> bool {
         let mut state = lock(&self.calls.state);
         let ours = state
@@ -270,7 +269,7 @@ mod tests {
         calls.cancel(&early_cancellations, true);
         assert!(calls.begin(&early_cancellations).unwrap().is_none());
         assert!(!calls.is_busy() && !calls.is_running(&early_cancellations));
-        // Once is enough.
+        // A cancellation counts once.
         assert!(calls.begin(&early_cancellations).unwrap().is_some());
         drop(calls.begin(&late).unwrap());
         calls.cancel(&late, true);

@@ -1,5 +1,4 @@
-//! One client's connection: life cycle, dispatch, errors. Bytes in, bytes out, no I/O.
-//! MCP 2025-11-25, basic and basic/lifecycle.
+//! One client's connection: life cycle, dispatch, errors. No I/O. MCP 2025-11-25, basic and basic/lifecycle.
 
 use super::calls::{self, Calls};
 use super::pagination::Page;
@@ -23,7 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The protocol for one client. May be shared between threads; dropping it cancels its calls.
+/// The protocol state of one client. Threads may share it; dropping it cancels its calls.
 pub struct Connection {
     server: Arc<Server>,
     version: Mutex<Option<&'static str>>,
@@ -33,7 +32,7 @@ pub struct Connection {
     refusing: bool,
 }
 
-/// The methods of requests that this server answers.
+/// The request methods of this server.
 #[derive(Clone, Copy, PartialEq)]
 enum Method {
     Ping,
@@ -49,7 +48,7 @@ enum Method {
 }
 
 impl Connection {
-    /// A client that has not said anything yet. `cancel` ends its running calls.
+    /// The connection of a new client. `cancel` ends its running calls.
     pub fn new(server: impl Into<Arc<Server>>, cancel: &Cancel) -> Self {
         let server = server.into();
         let level = server.logging.then(|| Arc::new(Mutex::new(Level::Info)));
@@ -63,27 +62,27 @@ impl Connection {
         }
     }
 
-    /// The same for a client whose messages may overtake one another, as each has a connection of its own
-    /// over HTTP: what it cancels may come later than that.
+    /// For a client whose messages may overtake each other, because each has its own HTTP connection: keeps
+    /// cancellations that come before their call.
     pub fn overtaking(mut self) -> Self {
         self.overtaking = true;
         self
     }
 
-    /// The same for a client that expects error -32602, and no result with `isError`, where a tool refuses
-    /// a call: Goose answers `/agent/call_tool` with 500 then, and `/reply` with `"status": "error"`.
+    /// For a client that expects error -32602, instead of a result with `isError`, if a tool refuses a call:
+    /// Goose answers `/agent/call_tool` with 500 then, and `/reply` with `"status": "error"`.
     pub fn refusing(mut self) -> Self {
         self.refusing = true;
         self
     }
 
-    /// Takes one message or batch, without framing. Whatever belongs to it, answers and
-    /// notifications alike, goes to `reply`: now, or later from the thread of a call.
+    /// Handles one message or batch, without framing. Its answers and notifications go to `reply`, now or
+    /// later from the thread of a call.
     pub fn receive(&self, message: &[u8], reply: &ReplySink) {
         self.receive_parsed(jsonrpc::parse(message, self.takes_batches()), reply);
     }
 
-    /// As [`receive`](Self::receive), where it was looked already what the message is.
+    /// Handles a message that is parsed already, see [`receive`](Self::receive).
     pub fn receive_parsed(&self, message: Result<Payload, Malformed>, reply: &ReplySink) {
         match message {
             Ok(Payload::One(message)) => self.dispatch(message, &ReplyTarget::alone(reply)),
@@ -100,28 +99,28 @@ impl Connection {
         }
     }
 
-    /// The version that was negotiated; `None` before `initialize`.
+    /// The negotiated version; `None` before `initialize`.
     pub fn version(&self) -> Option<&'static str> {
         *lock(&self.version)
     }
 
-    /// Whether the version is one in which a message may be a batch.
+    /// Whether the negotiated version has batches.
     pub fn takes_batches(&self) -> bool {
         self.version() == Some(jsonrpc::BATCHES)
     }
 
-    /// Whether any of its calls runs.
+    /// Whether a call runs.
     pub fn is_busy(&self) -> bool {
         self.calls.is_busy()
     }
 
-    /// Waits until all that was asked is answered, but not longer than `timeout`.
+    /// Waits until all requests are answered, for `timeout` at most.
     pub fn settle(&self, timeout: Duration) {
         self.calls.settle(timeout);
     }
 
-    /// Ends the connection: cancels the running calls, which are not answered any more, and waits
-    /// for them, but not longer than `grace`. Says whether they all ended.
+    /// Closes the connection: cancels the running calls, which get no answers, and waits for them, for
+    /// `grace` at most. True if they all ended.
     pub fn close(&self, grace: Duration) -> bool {
         self.calls.close(grace)
     }
@@ -133,7 +132,7 @@ impl Connection {
                 self.request(PendingReply { id, target }, &method, params.as_deref());
             }
             Message::Notification { method, params } => self.notified(&method, params.as_deref()),
-            // This server asks its clients nothing, so no response can belong to a request.
+            // This server sends no requests, so a response cannot belong to one.
             Message::Response { .. } => {}
         }
     }
@@ -177,7 +176,7 @@ impl Connection {
         }
     }
 
-    /// Whether this request may be made now, and which it is.
+    /// The method of a request, if it is allowed now.
     fn admit(&self, id: &Id, name: &str) -> Result<Method, ErrorObject> {
         let method = self.method(name).ok_or_else(|| {
             ErrorObject::new(METHOD_NOT_FOUND, format!("Method not found: {name}"))
@@ -193,7 +192,7 @@ impl Connection {
         Ok(method)
     }
 
-    /// The method of this name, if what was declared includes it.
+    /// The method of this name, if the declared capabilities include it.
     fn method(&self, name: &str) -> Option<Method> {
         let declared = self.server.capabilities();
         let (method, offered) = match name {
@@ -266,7 +265,7 @@ impl Connection {
         Page::cut(kind, all, self.server.page_size, cursor.as_deref())
     }
 
-    /// As [`list`](Self::list), of what is to be found first, which may take a while.
+    /// Lists items that `find` has to look for first, which may take a while. See [`list`](Self::list).
     fn list_found<T: Serialize>(
         &self,
         kind: &'static str,
@@ -420,8 +419,8 @@ impl Connection {
         self.run(pending, &label, get.meta, quick, Box::new(work));
     }
 
-    /// Runs a handler, here if it is quick, else on a thread of its own, and answers with what
-    /// comes of it unless the request was cancelled meanwhile.
+    /// Runs a handler, in this thread if it is quick, else in a new one, and sends its result unless the
+    /// request was cancelled.
     fn run(
         &self,
         pending: PendingReply,
@@ -446,10 +445,10 @@ impl Connection {
             if guard.finish() {
                 pending.answer(outcome);
             } else {
-                // The rest of its batch does not wait for it any longer.
+                // The rest of the batch does not wait for this answer any more.
                 drop(pending);
             }
-            // Last: whoever waits for the guard may then join this thread.
+            // Dropped last, because `close` may then join this thread.
             drop(guard);
         };
         let Some(pending) = spare else {
@@ -474,7 +473,7 @@ struct Empty {}
 
 type Handler = Box<dyn FnOnce(&Context) -> Result<Produced, ErrorObject> + Send>;
 
-/// What a handler gives.
+/// The result of a handler.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Produced {
@@ -484,7 +483,7 @@ enum Produced {
     Page(RawJson),
 }
 
-/// What every listing takes.
+/// The parameters of every listing.
 #[derive(Deserialize)]
 struct List {
     cursor: Option<String>,
@@ -514,7 +513,7 @@ fn refuse(malformed: Malformed, target: &ReplyTarget) {
     target.answer(id.as_ref(), Err::<(), _>(ErrorObject::new(code, text)));
 }
 
-/// Reads what a method takes. Unknown members are ignored.
+/// Reads the parameters of a method. Unknown members are ignored.
 fn read<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorObject> {
     crate::json::from_str(params.map_or("{}", RawValue::get))
         .map_err(|e| argument_error(method, params, &e))

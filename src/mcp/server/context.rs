@@ -1,4 +1,4 @@
-//! What a handler knows about the request that it works for, and can say to the client meanwhile.
+//! The request that a handler works on, and the messages that it may send to the client.
 
 use super::reply::ReplySink;
 use crate::mcp::jsonrpc;
@@ -11,30 +11,30 @@ use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How much a log message matters, least first. MCP 2025-11-25, server/utilities/logging (the
-/// levels of RFC 5424).
+/// The level of a log message, lowest first. MCP 2025-11-25, server/utilities/logging (the levels of RFC
+/// 5424).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Details for those who look for a fault.
+    /// Details for debugging.
     Debug,
-    /// What goes on. The least that is sent until the client chooses.
+    /// Normal events. The default of the lowest level that is sent.
     Info,
-    /// What is normal but worth a look.
+    /// Normal but significant events.
     Notice,
-    /// What may become a fault.
+    /// Warnings.
     Warning,
-    /// What failed.
+    /// Failures.
     Error,
-    /// What keeps a part from working.
+    /// Failures of a component.
     Critical,
-    /// What must be acted on at once.
+    /// Action is needed at once.
     Alert,
-    /// What keeps everything from working.
+    /// The system is unusable.
     Emergency,
 }
 
-/// The request that a handler works for.
+/// The request that a handler works on.
 pub struct Context {
     sink: ReplySink,
     cancel: Cancel,
@@ -44,7 +44,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// `level` is what the client wants to hear; `None` if logging was not declared.
+    /// `level` is the lowest level for the client; `None` if logging is not declared.
     pub(super) fn new(
         sink: &ReplySink,
         cancel: &Cancel,
@@ -63,27 +63,25 @@ impl Context {
         }
     }
 
-    /// What is called: the tool's or prompt's name, the resource's URI.
+    /// The name of the tool or prompt, or the URI of the resource.
     pub(super) fn logger(&self) -> &str {
         &self.logger
     }
 
-    /// Cancelled when the client no longer wants the answer or has left. A handler that takes long
-    /// must heed it; what it returns afterwards is not sent.
+    /// Cancelled when the client cancels the request or leaves. A long handler must check it; its result is
+    /// dropped then.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 
-    /// What the request's `_meta` has under `key`, in any letter case, for example
-    /// `agent-working-dir`. Whatever else is there is ignored.
+    /// The value of `key` in the request's `_meta`, for any letter case, for example `agent-working-dir`.
     pub fn meta(&self, key: &str) -> Option<&Value> {
         let same = |(name, _): &(&String, &Value)| name.eq_ignore_ascii_case(key);
         self.meta.iter().find(same).map(|(_, value)| value)
     }
 
-    /// Tells the client how far the work is, if it asked for that with a `progressToken`.
-    /// `progress` must grow from one call to the next; `total` is where it ends, if known.
-    /// MCP 2025-11-25, basic/utilities/progress.
+    /// Reports progress if the request has a `progressToken`. `progress` must grow from call to call; `total`
+    /// is the final value, if known. MCP 2025-11-25, basic/utilities/progress.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let token = self
             .meta
@@ -102,13 +100,13 @@ impl Context {
         }
     }
 
-    /// Sends a log message, if logging is declared and the client wants this level. `data` may be
-    /// any JSON. MCP 2025-11-25, server/utilities/logging.
+    /// Sends a log message if logging is declared and the client's level allows it. `data` may be any JSON.
+    /// MCP 2025-11-25, server/utilities/logging.
     pub fn log(&self, level: Level, data: impl Serialize) {
         self.log_as(&self.logger, level, data);
     }
 
-    /// As [`log`](Self::log), by another name than that of what was called.
+    /// Sends a log message with another logger name, see [`log`](Self::log).
     pub fn log_as(&self, logger: &str, level: Level, data: impl Serialize) {
         #[derive(Serialize)]
         struct LogMessage<'a, D> {
@@ -132,18 +130,18 @@ impl Context {
         }
     }
 
-    /// Tells the client that [`Server::live_resources`](super::Server::live_resources) finds others
-    /// now than before.
+    /// Tells the client that the result of [`Server::live_resources`](super::Server::live_resources) has
+    /// changed.
     pub fn resources_changed(&self) {
         self.notify("notifications/resources/list_changed", &Map::new());
     }
 
-    /// Waits for `duration` or until the request is cancelled; says whether it may go on.
+    /// Waits for `duration` or until the request is cancelled; true if it was not cancelled.
     pub fn pause(&self, duration: Duration) -> bool {
         !self.cancel.wait_timeout(duration)
     }
 
-    /// A cancelled request is over for the client, so nothing is said about it any more.
+    /// A cancelled request gets no more notifications.
     fn notify(&self, method: &str, params: &impl Serialize) {
         if self.cancel.is_cancelled() {
             return;

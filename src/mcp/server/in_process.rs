@@ -1,5 +1,5 @@
-//! A server in the client's own process, as the client's transport. There is no thread, no queue and no
-//! framing between the two: what the client sends is dispatched by the thread that sends it.
+//! A transport to a server in the same process. It has no thread, queue or framing: the sending thread
+//! dispatches the message.
 
 use super::reply::ReplySink;
 use super::{Connection, GRACE, Server};
@@ -10,16 +10,16 @@ use std::sync::{Arc, Mutex};
 
 type Slot = Mutex<Option<Arc<dyn MessageHandler>>>;
 
-/// The transport. Closing it ends the server's running calls and lets go of the server.
+/// The transport. Closing it ends the server's running calls.
 pub struct InProcess {
-    /// Until it is closed.
+    /// `None` after it was closed.
     connection: Mutex<Option<Arc<Connection>>>,
     handler: Arc<Slot>,
     sink: ReplySink,
 }
 
 impl InProcess {
-    /// A connection to a server of its own.
+    /// A new connection to the server.
     pub fn new(server: impl Into<Arc<Server>>) -> Self {
         let handler = Arc::new(Slot::default());
         let listening = Arc::downgrade(&handler);

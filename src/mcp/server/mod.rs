@@ -65,18 +65,17 @@ use serde_json::value::to_raw_value;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many calls of one client may run at the same time.
+/// The most calls of one client that run at the same time.
 pub const MAX_CALLS: usize = 64;
 
-/// The longest line that is read from stdin, in bytes, its end included.
+/// The longest line that is read from stdin, in bytes, including its end.
 pub const MAX_LINE: usize = 64 << 20;
 
-/// How long the calls that still run when a client leaves may take to notice that they are
-/// cancelled.
+/// How long cancelled calls may take to end when their client leaves.
 pub const GRACE: Duration = Duration::from_secs(3);
 
-/// What a server offers: its name, and the tools, resources and prompts with their handlers.
-/// Capabilities are declared for what is there and for nothing else.
+/// The description of a server: name, tools, resources and prompts with their handlers. It declares only the
+/// capabilities that it uses.
 pub struct Server {
     info: Implementation,
     instructions: Option<String>,
@@ -90,11 +89,11 @@ pub struct Server {
     page_size: usize,
 }
 
-/// Finds what there is now.
+/// Finds the current items.
 type Live<T> = Arc<dyn Fn(&Context) -> Vec<T> + Send + Sync>;
 
 impl Server {
-    /// A server that offers nothing yet.
+    /// A server without tools, resources and prompts.
     pub fn new(name: &str, version: &str) -> Self {
         Server {
             info: Implementation {
@@ -114,45 +113,45 @@ impl Server {
         }
     }
 
-    /// Its name for people.
+    /// Sets the name for users.
     pub fn title(mut self, title: &str) -> Self {
         self.info.title = Some(title.to_owned());
         self
     }
 
-    /// How a model should use it.
+    /// Sets the instructions for the model.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
     }
 
-    /// Adds a tool; its name must be new. MCP 2025-11-25, server/tools.
+    /// Adds a tool; its name must be unique. MCP 2025-11-25, server/tools.
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// Adds a resource; its URI must be new. MCP 2025-11-25, server/resources.
+    /// Adds a resource; its URI must be unique. MCP 2025-11-25, server/resources.
     pub fn resource(mut self, resource: Resource) -> Self {
         self.resources.push(Arc::new(resource));
         self
     }
 
-    /// Adds a family of resources. Of several that match a URI, the first is read.
+    /// Adds a resource template. If several match a URI, the first one is used.
     pub fn template(mut self, template: ResourceTemplate) -> Self {
         self.templates.push(Arc::new(template));
         self
     }
 
-    /// Adds a prompt; its name must be new. MCP 2025-11-25, server/prompts.
+    /// Adds a prompt; its name must be unique. MCP 2025-11-25, server/prompts.
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.prompts.push(Arc::new(prompt));
         self
     }
 
-    /// Lists, behind the resources that are always there, those that `find` finds, anew for every
-    /// listing. A [template](Server::template) has to read them. Handlers say with
-    /// [`Context::resources_changed`] that there are others now.
+    /// Also lists the resources that `find` returns, after the fixed ones; called for every listing. A
+    /// [template](Server::template) has to read them. Handlers report changes with
+    /// [`Context::resources_changed`].
     pub fn live_resources<F>(mut self, find: F) -> Self
     where
         F: Fn(&Context) -> Vec<types::Resource> + Send + Sync + 'static,
@@ -161,8 +160,8 @@ impl Server {
         self
     }
 
-    /// Offers also the prompts that `find` finds, anew for every request. One of them takes the place
-    /// of a prompt of the same name that is always there.
+    /// Also offers the prompts that `find` returns; called for every request. They take precedence over fixed
+    /// prompts of the same name.
     pub fn live_prompts<F>(mut self, find: F) -> Self
     where
         F: Fn(&Context) -> Vec<Prompt> + Send + Sync + 'static,
@@ -177,14 +176,14 @@ impl Server {
         self
     }
 
-    /// Lists at most `items` (at least one) at a time; without it a list is one page.
-    /// MCP 2025-11-25, server/utilities/pagination.
+    /// Sets the page size of listings, at least 1; without it a listing is one page. MCP 2025-11-25,
+    /// server/utilities/pagination.
     pub fn page_size(mut self, items: usize) -> Self {
         self.page_size = items.max(1);
         self
     }
 
-    /// The name that it tells its clients.
+    /// The server's name.
     pub fn name(&self) -> &str {
         &self.info.name
     }
@@ -206,15 +205,14 @@ impl Server {
     }
 }
 
-/// What serde found wrong, without the position: it counts from the start of a fragment that the
-/// client never saw as such.
+/// serde's message without the position, which counts from the start of a fragment that the client never saw.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     text.strip_suffix(&position).unwrap_or(&text).to_owned()
 }
 
-/// The JSON text of what cannot fail to have one; `null` if it does.
+/// The JSON text of a value; `null` if it cannot be written.
 fn raw(value: &impl Serialize) -> RawJson {
     to_raw_value(value).unwrap_or_default()
 }

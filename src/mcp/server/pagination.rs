@@ -1,13 +1,12 @@
-//! Pages and their cursors. A cursor says which list it belongs to and where to go on, so it needs
-//! no memory here and works as often as a client likes.
-//! MCP 2025-11-25, server/utilities/pagination.
+//! Pages and cursors. A cursor contains its list and position, so the server stores nothing for it and it can
+//! be used repeatedly. MCP 2025-11-25, server/utilities/pagination.
 
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// One page of the list that is called `kind` on the wire.
+/// One page of the list with the name `kind` in JSON.
 pub(super) struct Page<'a, T> {
     kind: &'static str,
     items: Vec<&'a T>,
@@ -15,10 +14,10 @@ pub(super) struct Page<'a, T> {
 }
 
 impl<'a, T> Page<'a, T> {
-    /// The page that `cursor` points at, the first one without it.
+    /// The page at `cursor`; the first one without a cursor.
     ///
     /// # Errors
-    /// -32602 for a cursor that this list never gave.
+    /// -32602 for a cursor that this list did not create.
     pub(super) fn cut(
         kind: &'static str,
         all: impl ExactSizeIterator<Item = &'a T>,
@@ -59,7 +58,7 @@ fn encode(kind: &str, start: usize) -> String {
 fn decode(kind: &str, cursor: &str) -> Option<usize> {
     let text = String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
     let start = text.strip_prefix(kind)?.strip_prefix(':')?.parse().ok()?;
-    // `+10` and `010` parse too, but nobody was given them.
+    // `+10` and `010` parse, too, but are not cursors.
     (encode(kind, start) == cursor).then_some(start)
 }
 

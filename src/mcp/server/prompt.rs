@@ -1,4 +1,4 @@
-//! Prompts: conversations to begin with. MCP 2025-11-25, server/prompts.
+//! Prompts: messages that begin a conversation. MCP 2025-11-25, server/prompts.
 
 use super::{Context, reason};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 type Handler = Box<dyn Fn(Value, &Context) -> Result<GetPromptResult, ErrorObject> + Send + Sync>;
 
-/// A prompt and how it is filled in.
+/// A prompt and its handler.
 pub struct Prompt {
     pub(super) wire: types::Prompt,
     pub(super) quick: bool,
@@ -17,9 +17,9 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt without arguments; see [`required`](Prompt::required) and
-    /// [`optional`](Prompt::optional). The arguments, all of them strings, are read into `A`, for
-    /// example a struct or a map. An error of the handler is -32602 with its text.
+    /// A prompt without arguments; see [`required`](Prompt::required) and [`optional`](Prompt::optional). The
+    /// arguments, all strings, are deserialized into `A`, for example a struct or a map. An error of the
+    /// handler is sent as -32602 with its text.
     pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
@@ -40,23 +40,23 @@ impl Prompt {
         }
     }
 
-    /// Its name for people.
+    /// Sets the name for users.
     pub fn title(mut self, title: &str) -> Self {
         self.wire.title = Some(title.to_owned());
         self
     }
 
-    /// Adds an argument that must be given.
+    /// Adds a required argument.
     pub fn required(self, name: &str, description: &str) -> Self {
         self.argument(name, description, true)
     }
 
-    /// Adds an argument that may be given.
+    /// Adds an optional argument.
     pub fn optional(self, name: &str, description: &str) -> Self {
         self.argument(name, description, false)
     }
 
-    /// As [`Tool::quick`](super::Tool::quick).
+    /// See [`Tool::quick`](super::Tool::quick).
     pub fn quick(mut self) -> Self {
         self.quick = true;
         self
@@ -90,7 +90,7 @@ impl Prompt {
 }
 
 impl PromptMessage {
-    /// What the user says.
+    /// A message of the user.
     pub fn user(text: &str) -> Self {
         PromptMessage {
             role: "user".to_owned(),

@@ -1,15 +1,16 @@
-//! Where answers go: alone, or collected into one batch.
+//! The targets of answers: single messages, or one batch.
 
 use crate::mcp::jsonrpc::{self, ErrorObject, INTERNAL_ERROR, Id};
 use crate::sys::lock;
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
-/// Takes one message, without framing, on its way to the client. It is called from any thread. Once
-/// every clone that was handed out for a message is dropped, nothing more comes for that message.
+/// Receives one message, without framing, for the client. A connection calls it from any thread when there is
+/// an answer or a notification. After the last clone for a received message is dropped, no more messages come
+/// for it.
 pub type ReplySink = Arc<dyn Fn(Vec<u8>) + Send + Sync>;
 
-/// The way back for the answers to one received message.
+/// The target of the answers to one received message.
 #[derive(Clone)]
 pub(super) struct ReplyTarget {
     sink: ReplySink,
@@ -17,7 +18,7 @@ pub(super) struct ReplyTarget {
 }
 
 impl ReplyTarget {
-    /// Each answer leaves on its own.
+    /// Sends each answer on its own.
     pub(super) fn alone(sink: &ReplySink) -> Self {
         ReplyTarget {
             sink: sink.clone(),
@@ -25,7 +26,7 @@ impl ReplyTarget {
         }
     }
 
-    /// The answers leave as one array when the last clone of this target is dropped.
+    /// Sends the answers as one array when the last clone of this target is dropped.
     pub(super) fn batch(sink: &ReplySink) -> Self {
         ReplyTarget {
             sink: sink.clone(),
@@ -71,7 +72,7 @@ impl Drop for Batch {
     }
 }
 
-/// A request that waits for its answer. Dropped without one, it stays unanswered.
+/// A request that waits for its answer. If dropped, it gets none.
 #[derive(Clone)]
 pub(super) struct PendingReply {
     pub(super) id: Id,

@@ -1,5 +1,4 @@
-//! Resources: what a client may read, one by one or by a template of their URIs.
-//! MCP 2025-11-25, server/resources.
+//! Resources, single or as a template of URIs. MCP 2025-11-25, server/resources.
 
 use super::{Context, raw};
 use crate::mcp::jsonrpc::{ErrorObject, INTERNAL_ERROR, RESOURCE_NOT_FOUND};
@@ -13,40 +12,40 @@ use std::fmt;
 
 type Handler<V> = Box<dyn Fn(V, &Context) -> Result<Contents, ResourceError> + Send + Sync>;
 
-/// A resource and how it is read.
+/// A resource and its handler.
 pub struct Resource {
     pub(super) wire: types::Resource,
     pub(super) quick: bool,
     handler: Handler<()>,
 }
 
-/// A family of resources and how they are read.
+/// A template of resources and its handler.
 pub struct ResourceTemplate {
     pub(super) wire: types::ResourceTemplate,
     pub(super) quick: bool,
     handler: Handler<Map<String, Value>>,
 }
 
-/// What a resource holds.
+/// The content of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Sent as it is.
+    /// Sent unchanged.
     Text(String),
     /// Sent in base64.
     Bytes(Vec<u8>),
 }
 
-/// Why a resource cannot be read.
+/// Why a resource could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResourceError {
-    /// There is none of this URI (any more): -32002.
+    /// The resource does not exist: -32002.
     NotFound,
-    /// It is there, but reading it failed: -32603 with this text.
+    /// Reading the resource failed: -32603 with this text.
     Failed(String),
 }
 
 impl Resource {
-    /// A resource that is read by `handler` each time.
+    /// A resource whose content `handler` returns.
     pub fn new<F>(uri: &str, name: &str, mime_type: &str, handler: F) -> Self
     where
         F: Fn(&Context) -> Result<Contents, ResourceError> + Send + Sync + 'static,
@@ -63,24 +62,24 @@ impl Resource {
         }
     }
 
-    /// A resource that is always the same.
+    /// A resource with fixed content.
     pub fn fixed(uri: &str, name: &str, mime_type: &str, contents: Contents) -> Self {
         Self::new(uri, name, mime_type, move |_| Ok(contents.clone())).quick()
     }
 
-    /// Its name for people.
+    /// Sets the name for users.
     pub fn title(mut self, title: &str) -> Self {
         self.wire.title = Some(title.to_owned());
         self
     }
 
-    /// What a model should know about it.
+    /// Sets the description for models.
     pub fn description(mut self, text: &str) -> Self {
         self.wire.description = Some(text.to_owned());
         self
     }
 
-    /// As [`Tool::quick`](super::Tool::quick).
+    /// See [`Tool::quick`](super::Tool::quick).
     pub fn quick(mut self) -> Self {
         self.quick = true;
         self
@@ -97,10 +96,9 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// All resources whose URI fits `uri_template`: literal text and `{variables}`, of which each
-    /// stands for one or more characters other than `/`, percent-encoded where need be (RFC 6570,
-    /// level 1). The decoded variables are read into `A`, for example a struct or a map; what does
-    /// not fit is not found.
+    /// All resources whose URI matches `uri_template`: literal text and `{variables}`, each of which matches
+    /// one or more characters other than `/`, percent-encoded where needed (RFC 6570, level 1). The decoded
+    /// variables are deserialized into `A`, for example a struct or a map; a mismatch is "not found".
     pub fn new<A, F>(uri_template: &str, name: &str, mime_type: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
@@ -122,13 +120,13 @@ impl ResourceTemplate {
         }
     }
 
-    /// What a model should know about them.
+    /// Sets the description for models.
     pub fn description(mut self, text: &str) -> Self {
         self.wire.description = Some(text.to_owned());
         self
     }
 
-    /// As [`Tool::quick`](super::Tool::quick).
+    /// See [`Tool::quick`](super::Tool::quick).
     pub fn quick(mut self) -> Self {
         self.quick = true;
         self
@@ -149,7 +147,7 @@ impl ResourceTemplate {
     }
 }
 
-/// The answer to a URI that nothing here has.
+/// The error for an unknown URI.
 pub(super) fn not_found(uri: &str) -> ErrorObject {
     ErrorObject {
         data: Some(raw(&json!({"uri": uri}))),
@@ -180,7 +178,7 @@ fn answer(
     })
 }
 
-/// What the variables of `template` stand for in `uri`, decoded; `None` if it does not fit.
+/// The decoded variables of `template` in `uri`; `None` if it does not match.
 fn variables(mut template: &str, mut uri: &str) -> Option<Map<String, Value>> {
     let mut found = Map::new();
     while let Some((literal, rest)) = template.split_once('{') {

@@ -1,4 +1,4 @@
-//! The loops that carry a connection over stdio and over memory.
+//! The loops that serve a connection over stdio and over memory.
 
 use super::reply::{ReplySink, ReplyTarget};
 use super::{Connection, GRACE, MAX_LINE, Server};
@@ -13,23 +13,23 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// How long calls go on after the last line of input: `printf REQUESTS | server` is to be answered, too.
+/// How long calls may run after the end of the input, so that `printf REQUESTS | server` is answered.
 const INPUT_END_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long calls may take to end once nothing is written to their client any more.
+/// How long calls may take to end after the client's output is lost.
 const OUTPUT_LOST_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the process may take to end once its client is gone: the [`GRACE`] of its calls, and what it
-/// takes to end the processes that they have left behind.
+/// How long the process may take to end after its client has left: the [`GRACE`] of its calls, and the time
+/// to end the processes that they started.
 const PROCESS_END_TIMEOUT: Duration = Duration::from_secs(5);
-/// A buffer that had to grow for one long line is not kept at that size.
+/// The buffer of a longer line is freed.
 const MAX_KEPT_BUFFER: usize = 64 << 10;
 
-/// Serves one client: each line of `input` is a message, and so is each line of `output`, which is
-/// flushed at once. Returns when `input` ends or `output` breaks. Calls that still run when `input` has
-/// ended have a second to be answered; then they are cancelled and have [`GRACE`](super::GRACE) to end.
-/// MCP 2025-11-25, basic/transports, stdio.
+/// Serves one client: each line of `input` and of `output` is a message; `output` is flushed after each.
+/// Returns when `input` ends or `output` fails. Calls that still run when `input` ends have a second to
+/// answer; then they are cancelled and have [`GRACE`](super::GRACE) to end. MCP 2025-11-25, basic/transports,
+/// stdio.
 ///
 /// # Errors
-/// When `input` or `output` fails other than by being closed.
+/// `input` or `output` fails other than by being closed.
 pub fn serve_stdio<R, W>(server: impl Into<Arc<Server>>, input: R, output: W) -> io::Result<()>
 where
     R: BufRead,
@@ -38,10 +38,9 @@ where
     serve_lines(server.into(), input, output, &Cancel::new())
 }
 
-/// Serves the client at this process's stdin and stdout, reading on the calling thread, and gives
-/// the exit code for `main` to return: success when the client has left, or `gone` was cancelled because
-/// a signal came, for example. Then nothing waits for the client any more, and the process ends within five
-/// seconds, returned or not.
+/// Serves the client at this process's stdin and stdout, reading on the calling thread, and returns the exit
+/// code for `main`: success if the client has left or `gone` was cancelled, for example because of a signal.
+/// After `gone` is cancelled, the process ends within five seconds even if this function does not return.
 pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> ExitCode {
     let _end = gone.on_cancel(end_process_soon);
     let served = sys::pipe::stdio().and_then(|(input, output, end)| {
@@ -57,8 +56,8 @@ pub fn serve_stdio_process(server: impl Into<Arc<Server>>, gone: &Cancel) -> Exi
     }
 }
 
-/// The client is gone, or is to be: what still runs, and what it has started, has until then to end. Where
-/// no thread is to be had nobody looks at the clock, and everything ends in its own time.
+/// Ends the process after [`PROCESS_END_TIMEOUT`], in which calls and their processes may end. If no thread
+/// can be started, there is no time limit.
 fn end_process_soon() {
     let end = || {
         thread::sleep(PROCESS_END_TIMEOUT);
@@ -67,8 +66,7 @@ fn end_process_soon() {
     let _ = sys::spawn("mcp client gone".to_owned(), None, end);
 }
 
-/// Serves the client at the other end of a memory transport until it closes the connection. Runs on
-/// the calling thread.
+/// Serves the client of a memory transport until it closes the connection. Runs on the calling thread.
 pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
     let connection = Connection::new(server, &Cancel::new());
     let outbox = end.outbox();
@@ -79,7 +77,7 @@ pub fn serve_memory(server: impl Into<Arc<Server>>, end: memory::ServerEnd) {
     connection.close(GRACE);
 }
 
-/// `gone` is cancelled when `output` breaks, or calls go on long after the end of `input`.
+/// Cancels `gone` when `output` fails, or calls run long after the end of `input`.
 fn serve_lines<R, W>(server: Arc<Server>, input: R, output: W, gone: &Cancel) -> io::Result<()>
 where
     R: BufRead,
@@ -98,7 +96,7 @@ where
         connection.settle(INPUT_END_TIMEOUT);
     }
     if !connection.close(GRACE) && !gone.is_cancelled() {
-        // It may be the client that a call waits for, because it does not read.
+        // A call may wait for the client, because the client does not read.
         gone.cancel();
         connection.close(OUTPUT_LOST_TIMEOUT);
     }
@@ -136,7 +134,7 @@ fn receive_lines(
     Ok(())
 }
 
-/// Writes whole lines. Its lock is only ever held for one of them, which is what keeps them whole.
+/// Writes whole lines. The lock is held for one line at a time.
 struct Output<W> {
     stream: Mutex<W>,
     failure: Mutex<Option<io::Error>>,
@@ -148,7 +146,7 @@ impl<W: Write> Output<W> {
         if self.gone.is_cancelled() {
             return;
         }
-        // A line break that came in opaque JSON can only be white space there.
+        // A line break in opaque JSON is white space.
         for byte in &mut message {
             if matches!(*byte, b'\n' | b'\r') {
                 *byte = b' ';

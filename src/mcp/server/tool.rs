@@ -1,4 +1,4 @@
-//! Tools: what a model may call. MCP 2025-11-25, server/tools.
+//! Tools that a model may call. MCP 2025-11-25, server/tools.
 
 use super::{Context, raw, reason};
 use crate::mcp::jsonrpc::{ErrorObject, INVALID_PARAMS};
@@ -9,24 +9,24 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// Reads the text of the arguments and does the work; the outer error says why they cannot be read.
+/// Reads the text of the arguments and runs the tool; the outer error says why the arguments cannot be read.
 type Handler = Box<dyn Fn(&str, &Context) -> Result<Outcome, serde_json::Error> + Send + Sync>;
 
 type Outcome = Result<CallToolResult, ToolError>;
 
-/// A tool and what it does.
+/// A tool and its handler.
 pub struct Tool {
     pub(super) wire: types::Tool,
     pub(super) quick: bool,
     handler: Handler,
 }
 
-/// Why a tool gives no result.
+/// Why a tool returns no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolError {
-    /// The tool did nothing: what the call names is not there, does not fit or may not be touched. The
-    /// client gets it like [`Failed`](ToolError::Failed); a session in this process gets error -32602
-    /// (see [`Connection::refusing`](super::Connection::refusing)).
+    /// The tool did nothing: the call names something that does not exist, is invalid or is not allowed. The
+    /// client gets a result with `isError`, as for [`Failed`](ToolError::Failed); a session in this process
+    /// gets error -32602 (see [`Connection::refusing`](super::Connection::refusing)).
     Refused(String),
     /// The tool failed: a result with `isError`. The model reads the text, so it should say what to do
     /// instead.
@@ -34,8 +34,8 @@ pub enum ToolError {
 }
 
 impl Tool {
-    /// A tool without arguments; see [`input`](Tool::input). The arguments of a call are read into
-    /// `A`; what does not fit becomes a failed result that says why.
+    /// A tool without arguments; see [`input`](Tool::input). The arguments of a call are deserialized into
+    /// `A`; a mismatch is a failed result that explains it.
     pub fn new<A, F>(name: &str, description: &str, handler: F) -> Self
     where
         A: DeserializeOwned,
@@ -58,44 +58,44 @@ impl Tool {
         }
     }
 
-    /// Its name for people.
+    /// Sets the name for users.
     pub fn title(mut self, title: &str) -> Self {
         self.wire.title = Some(title.to_owned());
         self
     }
 
-    /// The JSON Schema of its arguments, an object of type `object`.
+    /// Sets the JSON Schema of the arguments, of type `object`.
     pub fn input(mut self, schema: Value) -> Self {
         self.wire.input_schema = raw(&schema);
         self
     }
 
-    /// The JSON Schema of its `structuredContent`, an object of type `object`.
+    /// Sets the JSON Schema of `structuredContent`, of type `object`.
     pub fn output(mut self, schema: Value) -> Self {
         self.wire.output_schema = Some(raw(&schema));
         self
     }
 
-    /// What it is safe to assume about it.
+    /// Sets the hints about the tool's behaviour.
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.wire.annotations = Some(annotations);
         self
     }
 
-    /// Anything else, for example the `ui` of MCP Apps.
+    /// Sets `_meta`, for example the `ui` of MCP Apps.
     pub fn meta(mut self, meta: Value) -> Self {
         self.wire.meta = Some(raw(&meta));
         self
     }
 
-    /// Runs it where the message was read, without a thread of its own: for tools that never block
-    /// and are done in a millisecond, because the client is not heard meanwhile.
+    /// Runs the tool in the thread that received the message. For tools that never block and take at most a
+    /// millisecond, because no other message is received meanwhile.
     pub fn quick(mut self) -> Self {
         self.quick = true;
         self
     }
 
-    /// `arguments` is the text of a JSON object. `refusing`: what the tool refuses is an error.
+    /// `arguments` is the text of a JSON object. `refusing`: a refusal of the tool is an error.
     pub(super) fn call(
         &self,
         arguments: &str,
@@ -104,7 +104,7 @@ impl Tool {
     ) -> Result<CallToolResult, ErrorObject> {
         let whole;
         let (arguments, done) = match (self.handler)(arguments, context) {
-            // Nothing has been done with what could not be read.
+            // The tool has not run if its arguments could not be read.
             Err(error) => match whole_numbers(arguments) {
                 Some(numbers) => {
                     whole = numbers;
@@ -129,8 +129,8 @@ impl Tool {
         }
     }
 
-    /// What is wrong with arguments that cannot be read: by the schema, which knows their names, where it
-    /// sees that.
+    /// The error for invalid arguments: derived from the schema, which knows their names, if it shows a
+    /// mismatch.
     fn argument_error(&self, arguments: &str, error: &serde_json::Error) -> String {
         let schema: Value = crate::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> = crate::json::from_str(arguments).unwrap_or_default();
@@ -142,8 +142,8 @@ impl Tool {
     }
 }
 
-/// The arguments with `3` where they have `3.0`, if they do: JSON Schema takes both for an integer, and some
-/// models and clients write nothing else.
+/// The arguments with `3` in place of `3.0`; `None` if there are no such numbers. JSON Schema accepts both as
+/// an integer, and some models and clients write only the latter.
 fn whole_numbers(arguments: &str) -> Option<String> {
     fn mend(value: &mut Value) -> bool {
         match value {
@@ -164,7 +164,7 @@ fn whole_numbers(arguments: &str) -> Option<String> {
 }
 
 impl CallToolResult {
-    /// A result of one text.
+    /// A result with one text.
     pub fn text(text: impl AsRef<str>) -> Self {
         CallToolResult {
             content: vec![Content::text(text.as_ref())],
@@ -172,10 +172,10 @@ impl CallToolResult {
         }
     }
 
-    /// A result as data, and as the same JSON in a text for clients that know no data.
+    /// A result as data, and as the same JSON in a text for clients without structured content.
     ///
     /// # Errors
-    /// When `data` does not become a JSON object, the only shape that MCP allows here.
+    /// `data` is not written as a JSON object, the only shape that MCP allows here.
     pub fn structured(data: &impl Serialize) -> Result<Self, ToolError> {
         let json = raw(data);
         if !json.get().starts_with('{') {
@@ -189,7 +189,7 @@ impl CallToolResult {
         })
     }
 
-    /// The same, marked as what became of a failure.
+    /// Marks the result as failed.
     pub fn failed(mut self) -> Self {
         self.is_error = Some(true);
         self

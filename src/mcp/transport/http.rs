@@ -1,33 +1,29 @@
-//! Streamable HTTP: every message of the client is a POST, and the server answers with JSON or
-//! with a stream of events. MCP 2025-11-25, basic/transports; older versions speak the same.
+//! The Streamable HTTP transport: every message of the client is a POST, and the server answers with JSON or
+//! an event stream. MCP 2025-11-25, basic/transports; earlier versions of Streamable HTTP are compatible.
 //!
-//! Each request has a thread of its own, and so its own connection; whoever no longer waits
-//! [`abandon`](Transport::abandon)s it, which shuts down that connection and no other. What needs no
-//! answer (notifications, and responses to the server) goes out one after the other from one
-//! thread that lives while there is something to send. Across these the order is kept where it
-//! matters:
-//! - what needs no answer is sent after all earlier requests have been written, so that a
-//!   `notifications/cancelled` finds the request that it cancels;
-//! - requests wait until the server has accepted `notifications/initialized` and then answered the GET for
-//!   its own stream, if that takes no longer than two seconds: what a tool asks for is broken_stream with many servers
-//!   if it comes before that stream. So they do when that stream broke, where nothing says how long to stay
-//!   away: the next request brings it back first.
+//! Each request has its own thread and connection; [`abandon`](Transport::abandon) shuts down only that
+//! connection. One-way messages (notifications, and responses to the server) are sent one after the other by
+//! one thread, which exists while there are any. The order is kept where it matters:
+//! - A one-way message is sent after all earlier requests have been written, so that a
+//!   `notifications/cancelled` finds its request.
+//! - Requests wait until the server has accepted `notifications/initialized` and answered the GET for its
+//!   standalone stream, but for two seconds at most: many servers drop a tool's requests to the client if
+//!   that stream is not open yet. Requests wait in the same way when that stream broke and the server has not
+//!   asked for a delay: the next request reopens the stream first.
 //!
-//! An event stream that ends before the answer came is resumed where it ended, as long as the server
-//! gives its events ids. An answer counts on whichever stream it comes.
+//! An event stream that ends before the answer is resumed where it ended, if the server gives its events ids.
+//! An answer is accepted on any stream.
 //!
-//! Redirects are followed on the server itself only, and not where a POST would become a GET: headers
-//! would take secrets to another. Whether a failed request is sent again is up to whoever asked; the kinds
-//! of [`TransportError`] say what became of it. That a server lets nobody in is said in the log where nobody
-//! waits to be told.
+//! Redirects are followed within the server only, and not where a POST would become a GET, because headers
+//! may contain secrets. The caller decides whether to retry a failed request; the kinds of [`TransportError`]
+//! say whether the server may have run it. A refusal (401, 403) that no caller waits for is logged.
 //!
-//! A request has no deadline of its own but those for connecting and writing: how long to wait for
-//! an answer is up to the client. What needs no answer is given up after ten seconds, silently: if
-//! it mattered, the requests that follow say so.
+//! A request has deadlines for connecting and writing only; the client decides how long to wait for the
+//! answer. A one-way message is dropped after ten seconds without an error: if the server is gone, the next
+//! request reports it.
 //!
-//! Proxies are taken from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`),
-//! except for loopback addresses, and so are the authorities that certify servers (`SSL_CERT_FILE`, instead
-//! of those of the web).
+//! Proxies come from the environment (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`), except for
+//! loopback addresses, and so do TLS root certificates (`SSL_CERT_FILE`, instead of the bundled ones).
 
 pub mod auth_challenge;
 mod event_stream;
@@ -48,48 +44,48 @@ use std::time::{Duration, Instant};
 use ureq::http::Method;
 use ureq::http::header::HeaderValue;
 
-/// How many lines are kept for reuse.
+/// The most idle connections that are kept.
 const MAX_IDLE_CONNECTIONS: usize = 4;
-/// How many messages that need no answer may wait.
+/// The most one-way messages that may wait.
 const MAX_ONE_WAY_QUEUE: usize = 1024;
-/// How long sending one of them may take.
+/// The time limit for sending one of them.
 const ONE_WAY_TIMEOUT: Duration = Duration::from_secs(10);
-/// What they are in the log.
+/// What the log calls them.
 const ONE_WAY_LABEL: &str = "a message that needs no answer";
-/// How long requests wait for the answer to the GET that is_initialized the server's own stream.
+/// How long requests wait for the answer to the GET that opens the standalone stream.
 const STANDALONE_STREAM_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long closing waits for what needs no answer and was sent before: it may say what is cancelled.
+/// How long `close` waits for one-way messages, which may be cancellations.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long the server may take to end the session.
 const END_SESSION_TIMEOUT: Duration = Duration::from_secs(1);
-/// A connection idle for longer is not used again: common servers (Node, uvicorn) close theirs
-/// after five seconds, and a request that meets the closing one may be broken_stream.
+/// An idle connection is not reused after this time: common servers (Node, uvicorn) close theirs after five
+/// seconds, and a request on a closing connection may be lost.
 const MAX_IDLE_TIME: Duration = Duration::from_secs(4);
-/// How long closing may take in all.
+/// The time limit of `close`.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a connection to a Streamable HTTP server needs.
+/// Options of a connection to a Streamable HTTP server.
 ///
-/// There is no `Debug`, because header values are secrets.
+/// Not `Debug`, because header values are secrets.
 #[derive(Clone)]
 pub struct HttpOptions {
-    /// `http` or `https`, with or without a path. User and password do not belong here.
+    /// The address: `http` or `https`, with or without a path, without user and password.
     pub uri: String,
-    /// Sent with every request; variables in the values are already replaced. What the protocol
-    /// itself sends (`Accept`, `Content-Type`, `Mcp-*`, `Last-Event-ID`) wins over these.
+    /// Headers of every request, with expanded variables. Headers of the protocol itself (`Accept`,
+    /// `Content-Type`, `Mcp-*`, `Last-Event-ID`) take precedence.
     pub headers: Vec<(String, String)>,
-    /// Of the extension: names the threads.
+    /// The extension's name, for thread names.
     pub name: String,
-    /// Refuse every host but this one.
+    /// Refuse every host except this machine.
     pub offline: bool,
-    /// How long looking up the host's name may take, and then connecting with TLS and proxies.
+    /// The time limit for looking up the host's name, and again for connecting with TLS and proxies.
     pub connect_timeout: Duration,
-    /// The most bytes in one message of the server.
+    /// The largest message of the server, in bytes.
     pub max_message: usize,
 }
 
 impl HttpOptions {
-    /// Options with the defaults: no headers, online, 10 s to connect, 64 MiB a message.
+    /// The default options: no headers, online, 10 s to connect, 64 MiB per message.
     pub fn new(name: impl Into<String>, uri: impl Into<String>) -> Self {
         HttpOptions {
             uri: uri.into(),
@@ -114,13 +110,13 @@ struct Shared {
     handler: Mutex<Option<Arc<dyn MessageHandler>>>,
     session: Mutex<Session>,
     state: Mutex<State>,
-    /// It was said that a message that needs no answer was refused.
+    /// A refused one-way message was logged.
     refusal_logged: AtomicBool,
-    /// Something that a thread may wait for in `state` is different.
+    /// Notified after a change in `state`.
     changed: Condvar,
 }
 
-/// What the server and the client agreed on.
+/// The session's id and the negotiated protocol version.
 #[derive(Default)]
 struct Session {
     id: Option<HeaderValue>,
@@ -134,46 +130,47 @@ struct State {
     running: Vec<Arc<Exchange>>,
     threads: Vec<JoinHandle<()>>,
     one_way_queue: VecDeque<OneWayMessage>,
-    /// Of the thread that sends them.
+    /// The exchange of the thread that sends one-way messages.
     one_way_sender: Option<Arc<Exchange>>,
     listening: bool,
-    /// The server's own stream broke and is to be initialized_sent again after a pause, which a request may cut short.
+    /// The standalone stream broke and is reopened after a pause, which a request may cut short.
     reopening: bool,
-    /// How far the server's own stream had come when it was given up because the server was not there.
+    /// The position of a standalone stream that was given up because the server could not be reached.
     broken_stream: Option<Decoder>,
-    /// Answers may come on the server's own stream.
+    /// Answers may come on the standalone stream.
     standalone_answers: bool,
     startup: Startup,
 }
 
-/// How far the life cycle's startup has come: MCP basic/lifecycle, initialization.
+/// The progress of the initialization: MCP basic/lifecycle, initialization.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Startup {
-    /// Nothing has to wait: no version is agreed on yet, or the startup is over.
+    /// Requests need not wait: before the negotiation, or after the initialization.
     #[default]
     Ready,
-    /// A version is agreed on: what is sent next says that this client is ready.
+    /// The version is negotiated; the next one-way message is `notifications/initialized`.
     Negotiated,
-    /// That is under way, and requests wait for it.
+    /// `notifications/initialized` is being sent, and requests wait for it.
     SendingInitialized,
-    /// The server knows. Until it has also answered whether it offers a stream of its own, or until this
-    /// time, requests wait: many servers drop what they would have asked or said on it before.
+    /// The server has accepted `notifications/initialized`. Requests wait until it has answered the GET for
+    /// its standalone stream, or until this instant: many servers drop their own requests and notifications
+    /// before that.
     OpeningStream(Instant),
 }
 
-/// A message that needs no answer.
+/// A message that gets no answer.
 struct OneWayMessage {
     message: Vec<u8>,
-    /// The requests that it must not overtake.
+    /// The requests that must be written first.
     after: Vec<Arc<Exchange>>,
     is_initialized: bool,
 }
 
 impl HttpTransport {
-    /// A transport for this server. Nothing is sent yet.
+    /// A transport for this server. Sends nothing yet.
     ///
     /// # Errors
-    /// `Config`, when the URI or a header cannot be used, or when offline rules forbid the host.
+    /// `Config`, if the URI or a header is invalid or offline mode forbids the host.
     pub fn new(options: HttpOptions) -> Result<Self, TransportError> {
         let place = Place {
             uri: &options.uri,
@@ -186,7 +183,7 @@ impl HttpTransport {
         let target = Target::new(&place, Addresses::default()).map_err(TransportError::Config)?;
         let shared = Shared {
             target,
-            // A thread's name may not contain NUL.
+            // A thread's name cannot contain NUL.
             name: options.name.replace('\0', ""),
             limit: options.max_message,
             handler: Mutex::default(),
@@ -200,7 +197,7 @@ impl HttpTransport {
         })
     }
 
-    /// Scheme, host and port of the server: what may be shown of its address.
+    /// Scheme, host and port of the server: the part of its address that is not secret.
     pub fn origin(&self) -> &str {
         &self.shared.target.origin
     }
@@ -242,14 +239,13 @@ impl Transport for HttpTransport {
     }
 
     fn negotiated(&self, version: &str) {
-        // A version that no header can carry is none that the client knows.
+        // Every version that the client supports is a valid header value.
         lock(&self.shared.session).version = HeaderValue::from_str(version).ok();
         lock(&self.shared.state).startup = Startup::Negotiated;
     }
 
-    /// Ends what is under way, tells the server, and waits for the threads. Whoever is still
-    /// looking up a name or connecting cannot be interrupted: such a thread is left behind and
-    /// ends with its own deadline.
+    /// Ends running exchanges, ends the session at the server, and waits for the threads. A thread that looks
+    /// up a name or connects cannot be interrupted: it is left running until its own deadline.
     fn close(&self) {
         self.shared.close();
     }
@@ -262,7 +258,7 @@ impl Drop for HttpTransport {
 }
 
 impl Shared {
-    /// Runs `job` in a thread that owns a line to the server while it lasts.
+    /// Runs `job` in a new thread with a connection to the server.
     fn spawn(
         self: &Arc<Self>,
         state: &mut State,
@@ -280,7 +276,7 @@ impl Shared {
                 shared,
                 exchange: running,
             };
-            // Nobody else sets it.
+            // Only this thread sets it.
             let _ = running.exchange.thread.set(thread::current().id());
             job(&running.shared, &running.exchange);
         })
@@ -303,7 +299,7 @@ impl Shared {
         }
     }
 
-    /// Ends the exchange of this request, if there is one, without a word to the handler.
+    /// Ends the exchange of this request without calling the handler.
     fn abandon(&self, request: i64) {
         let exchange = {
             let state = lock(&self.state);
@@ -378,7 +374,7 @@ impl Shared {
         one_way
     }
 
-    /// The server knows that this client is ready, or will not know it.
+    /// Continues the initialization after `notifications/initialized` was answered or failed.
     fn initialized_sent(self: &Arc<Self>, accepted: bool) {
         let mut state = lock(&self.state);
         if accepted {
@@ -393,7 +389,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// The server has answered whether it offers a stream of its own.
+    /// Continues the initialization after the server has answered the GET for its standalone stream.
     fn stream_answered(&self) {
         let mut state = lock(&self.state);
         if let Startup::OpeningStream(_) = state.startup {
@@ -402,7 +398,7 @@ impl Shared {
         }
     }
 
-    /// Opens the server's own stream, or again what was `broken_stream` of it.
+    /// Opens the standalone stream, or resumes the `broken_stream`.
     fn open_stream(self: &Arc<Self>, state: &mut State, broken_stream: Option<Decoder>) {
         if state.closed || state.listening {
             return;
@@ -419,7 +415,7 @@ impl Shared {
         state.standalone_answers = state.listening;
     }
 
-    /// The server answers: if its own stream was broken_stream because it could not be reopen_broken_stream, it can be now.
+    /// Reopens a broken standalone stream, because the server can be reached again.
     fn reopen_broken_stream(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         if let Some(broken_stream) = state.broken_stream.take() {
@@ -448,9 +444,9 @@ impl Shared {
         }
     }
 
-    /// Wakes those who wait on `changed` for something that is not guarded by `state`.
+    /// Wakes the threads that wait on `changed` for something outside of `state`.
     fn wake(&self) {
-        // Whoever looked before the change is waiting once the lock is free.
+        // Once the lock is free, every thread that checked before the change is waiting.
         drop(lock(&self.state));
         self.changed.notify_all();
     }
@@ -486,17 +482,16 @@ impl Shared {
         for thread in threads {
             let is_other = thread.thread().id() != thread::current().id();
             if is_other && (all_ended || thread.is_finished()) {
-                // A panic in it has been reported where it happened.
+                // The panic hook has reported a panic of the thread.
                 let _ = thread.join();
             }
         }
-        // Dropped after the lock is released: it may own this transport.
+        // Dropped after the lock is released, because it may own this transport.
         let _receiver = lock(&self.handler).take();
     }
 
-    /// Lets what needs no answer be sent, for a moment: a server that has no session to end does not know
-    /// otherwise that nobody waits any more. What cannot be sent by then never is. Gives a line to end the
-    /// session with.
+    /// Waits a moment until the one-way messages are sent, and drops the others: a server without sessions
+    /// learns about cancellations only from them. Returns a connection for ending the session.
     fn flush_one_way_queue(&self) -> Option<Line> {
         let (mut state, _) = (self.changed)
             .wait_timeout_while(lock(&self.state), FLUSH_TIMEOUT, |state| {
@@ -509,13 +504,13 @@ impl Shared {
         line
     }
 
-    /// MCP basic/transports, session management.
+    /// Ends the session. MCP basic/transports, session management.
     fn end_session(&self, line: Option<Line>) {
         if lock(&self.session).id.is_none() {
             return;
         }
         let exchange = Exchange::new(None, line.unwrap_or_else(|| self.target.line()));
-        // A server that does not let clients end sessions answers 405; there is nothing to do.
+        // A server that does not let clients end sessions answers 405.
         let ended = self.run(
             &exchange,
             Method::DELETE,
@@ -529,7 +524,7 @@ impl Shared {
         }
     }
 
-    /// Waits for all threads but this one, which may be one of them: a handler may close.
+    /// Waits for all threads except the current one, which a handler may run in.
     fn wait_ended(&self, deadline: Instant) -> bool {
         let this = thread::current().id();
         let mut state = lock(&self.state);
@@ -546,7 +541,7 @@ impl Shared {
     }
 }
 
-/// Takes an exchange off the list however its thread ends.
+/// Removes an exchange from the table when its thread ends.
 struct RunningExchange {
     shared: Arc<Shared>,
     exchange: Arc<Exchange>,

@@ -1,12 +1,11 @@
-//! Both ends of a connection inside one process: for builtin servers, and for tests of the
-//! protocol that need neither a subprocess nor a clock.
+//! A connection inside one process, for builtin servers and for tests of the protocol.
 
 use super::{MessageHandler, Stream, Transport, TransportError};
 use crate::sys::lock;
 use crossbeam_channel::{Receiver as Inbox, Sender, TrySendError, bounded};
 use std::sync::{Arc, Mutex};
 
-/// How many messages may wait for the server.
+/// The most messages that wait for the server.
 const QUEUE: usize = 1024;
 
 /// The client's end.
@@ -21,7 +20,7 @@ pub struct ServerEnd {
     outbox: Outbox,
 }
 
-/// Where the server writes; may be cloned into its workers.
+/// The server's sender; it may be cloned for several threads.
 #[derive(Clone)]
 pub struct Outbox {
     shared: Arc<Shared>,
@@ -73,7 +72,7 @@ impl ServerEnd {
         self.inbox.recv().ok()
     }
 
-    /// Where to write.
+    /// The server's sender.
     pub fn outbox(&self) -> Outbox {
         self.outbox.clone()
     }
@@ -89,7 +88,7 @@ impl Drop for ServerEnd {
 }
 
 impl Outbox {
-    /// Sends one message to the client; lost, as on any connection, when the client has closed it.
+    /// Sends one message to the client; dropped if the client has closed the connection.
     pub fn send(&self, message: &[u8]) {
         let handler = lock(&self.shared.handler).clone();
         if let Some(handler) = handler {

@@ -1,7 +1,7 @@
-//! How messages travel. A transport moves bytes and knows nothing of methods.
+//! Transports: they move messages without knowing their methods.
 //!
-//! The client hands it messages with [`Transport::send`]; what comes back goes to a [`MessageHandler`],
-//! called from whichever thread read it, so that an answer reaches its caller without a hop.
+//! The client passes messages to [`Transport::send`]. The transport passes received messages to a
+//! [`MessageHandler`] in the thread that read them, so that an answer reaches its caller directly.
 
 pub mod http;
 pub mod memory;
@@ -12,126 +12,125 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One end of a connection to an MCP server.
+/// The client's end of a connection to an MCP server.
 pub trait Transport: Send + Sync {
-    /// Begins to receive. Called once, before the first [`send`](Transport::send).
+    /// Starts to receive. Called once, before the first [`send`](Transport::send).
     ///
     /// # Errors
-    /// When the connection is unusable from the start.
+    /// The connection cannot be used.
     fn start(&self, handler: Arc<dyn MessageHandler>) -> Result<(), TransportError>;
 
-    /// Hands over one message (without any framing) and returns without waiting for an answer.
-    /// `request` is its id when it is a request: a transport that carries each exchange on its
-    /// own, such as HTTP, reports a failure of that exchange by it.
+    /// Sends one message (without framing); does not wait for an answer. `request` is the id of a request: a
+    /// transport with one exchange for each request, such as HTTP, reports the failure of that exchange with
+    /// it.
     ///
     /// # Errors
-    /// When the message certainly does not reach the server.
+    /// The message certainly did not reach the server.
     fn send(&self, message: Vec<u8>, request: Option<i64>) -> Result<(), TransportError>;
 
-    /// The caller is about to wait until `done`: a transport may use its thread meanwhile to read
-    /// what the server sends, for a short while. `done` is cheap and may be asked at any time.
+    /// Lends the caller's thread to the transport until `done`: the transport may use it for a short while to
+    /// read messages of the server. `done` is cheap and may be called at any time.
     fn read_while_waiting(&self, _done: &dyn Fn() -> bool) {}
 
-    /// Whether a request that failed because the connection ended may have reached the server. To be
-    /// asked once for each.
+    /// Whether a request that failed because the connection ended may have reached the server. Call it once
+    /// for each request.
     fn may_have_been_sent(&self, _request: i64) -> bool {
         true
     }
 
-    /// The request is no longer waited for: what it alone holds may be freed.
+    /// Frees the resources of a request that no caller waits for.
     fn abandon(&self, _request: i64) {}
 
-    /// `initialize` has been answered: this version from now on. Called before
-    /// `notifications/initialized` is sent.
+    /// The negotiated protocol version. Called before `notifications/initialized` is sent.
     fn negotiated(&self, _version: &str) {}
 
-    /// Ends the connection and all that belongs to it, threads and processes included. Takes a
-    /// bounded time; a second call does nothing.
+    /// Closes the connection and ends its threads and processes. Takes a bounded time; a second call does
+    /// nothing.
     fn close(&self);
 }
 
-/// On what a message came.
+/// The stream on which a message came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// On the only one that there is.
+    /// The only stream of the connection.
     Shared,
-    /// On the one that answers this request of ours.
+    /// The stream that answers this request.
     Request(i64),
-    /// On one that belongs to no request.
+    /// A stream that belongs to no request.
     Standalone,
 }
 
-/// What a transport tells the protocol.
+/// Receives messages and failures. A transport calls it in the thread that read the message.
 pub trait MessageHandler: Send + Sync {
-    /// The bytes of one message or batch, without framing.
+    /// Handles one message or batch, without framing.
     fn message(&self, bytes: &[u8], stream: Stream);
 
-    /// Whether nobody waits for an answer, so that reading may pause for a moment.
+    /// Whether no request waits for an answer, so that reading may pause for a moment.
     fn is_idle(&self) -> bool {
         false
     }
 
-    /// The exchange of this request failed; others may go on.
+    /// Handles the failure of one request's exchange; the connection stays open.
     fn failed(&self, request: i64, error: TransportError);
 
-    /// Nothing will come any more.
+    /// Handles the end of the connection.
     fn closed(&self, error: TransportError);
 }
 
-/// Why a transport could not do its work. One sentence, fit for a person, without secrets.
+/// Why a transport failed: one sentence for users, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransportError {
     /// This end closed the connection.
     Closed,
     /// The server process ended or closed its input or output.
     Exited {
-        /// How, for example `exit status: 3`; empty if it is not known.
+        /// The exit status, for example `exit status: 3`; empty if unknown.
         status: String,
-        /// The end of what it wrote to stderr.
+        /// The end of its stderr.
         stderr: String,
     },
-    /// A message is larger than is allowed.
+    /// A message of the server is too large.
     TooLarge {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The server does not read what it is sent.
+    /// The server does not read its input.
     NotReading {
-        /// How much waits for it, in bytes.
+        /// The number of waiting bytes.
         waiting: usize,
     },
     /// HTTP: the server answered with an unexpected status.
     Status {
         /// For example 404.
         code: u16,
-        /// What the server said about it, shortened.
+        /// The server's explanation, shortened.
         detail: String,
     },
-    /// HTTP: the server had too many requests (429) and did nothing about this one.
+    /// HTTP: the server refused the request because of too many requests (429).
     TooManyRequests {
-        /// How long it wants to be left alone, if it says so.
+        /// The server's `Retry-After`.
         after: Option<Duration>,
-        /// What the server said about it, shortened.
+        /// The server's explanation, shortened.
         detail: String,
     },
-    /// HTTP: the server does not let this client in (401, 403).
+    /// HTTP: the server denied access (401, 403).
     Denied(Box<Denied>),
-    /// HTTP: the server no longer knows the session. It did nothing, and takes the message in a new one.
+    /// HTTP: the server does not know the session any more. It did not run the request.
     SessionExpired {
         /// For example 404.
         code: u16,
-        /// What the server said about it, shortened.
+        /// The server's explanation, shortened.
         detail: String,
     },
-    /// Nobody listens at the address, so the message did not reach the server. It may be back soon.
+    /// The address refuses connections, so the message was not sent. The server may come back soon.
     Refused(String),
-    /// The transport cannot be made from what it was given. Nothing was sent.
+    /// The options are invalid. Nothing was sent.
     Config(String),
     /// The message certainly did not reach the server, so it may be sent again.
     Unreachable(String),
-    /// HTTP: the request reached the server, and no answer came back. Other requests may go on.
+    /// HTTP: the request reached the server, but its answer was lost. The connection stays open.
     ResponseLost(String),
-    /// Anything else that went wrong between the two ends.
+    /// Any other failure.
     Io(String),
 }
 

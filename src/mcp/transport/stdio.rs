@@ -1,10 +1,9 @@
-//! An MCP server as a child process: one message a line on its stdin and stdout.
+//! The stdio transport: an MCP server as a child process, one message per line on its stdin and stdout.
 //!
-//! A message is written by the thread that sends it, with one system call that never blocks. Only
-//! when the server does not keep up does a writer thread come to life, for as long as something
-//! waits. One thread reads stdout, one stderr; a caller that is answered at once reads for itself.
-//! So a call wakes nobody but the server and the caller.
-//! MCP 2025-11-25, basic/transports, stdio; CORE §8.1; SERVER §4.2.
+//! The sending thread writes a message with one system call that never blocks. A writer thread exists only
+//! while messages wait for a server that is slow to read. One thread reads stdout, one reads stderr; a caller
+//! that waits for an answer reads stdout itself for a short while. So a call usually wakes only the server
+//! and the caller. MCP 2025-11-25, basic/transports, stdio; CORE §8.1; SERVER §4.2.
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
@@ -28,28 +27,28 @@ use stderr_reader::StderrReader;
 use stdin_writer::StdinWriter;
 use stdout_reader::{EndOfInput, StdoutReader};
 
-/// The largest line that a server may send, in bytes, unless told otherwise.
+/// The default of the longest line that a server may send, in bytes.
 pub const MAX_LINE: usize = 64 << 20;
-/// How long stderr may take to end after stdout has.
+/// How long stderr may stay open after stdout has ended.
 const STDERR_END_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How to run one server.
+/// Options of one server process.
 pub struct StdioOptions {
-    /// What it is called in logs and thread names.
+    /// The server's name in logs and thread names.
     pub name: String,
-    /// The largest line that it may send, in bytes.
+    /// The longest line that it may send, in bytes.
     pub max_line: usize,
-    /// How long its program may take to run at all, as on a file system that does not answer.
+    /// The time limit for starting the program, for file systems that do not respond.
     pub start: Duration,
-    /// Text that must never be shown, should the server print it.
+    /// Texts to redact in everything that the server prints.
     pub secrets: Vec<String>,
 }
 
-/// The transport over a child's pipes.
+/// A transport over the pipes of a child process.
 pub struct StdioTransport {
     process: Arc<Process>,
     stdin_writer: Arc<StdinWriter>,
-    /// From the start to the end: it holds the handler, which holds this.
+    /// `None` before the start and after the end: the reader holds the handler, which holds this transport.
     stdout_reader: Mutex<Option<Arc<StdoutReader>>>,
     stdout: PipeReader,
     stderr: PipeReader,
@@ -60,10 +59,10 @@ pub struct StdioTransport {
 }
 
 impl StdioTransport {
-    /// Starts the server's process and waits until its program runs.
+    /// Starts the process of the server and waits until its program runs.
     ///
     /// # Errors
-    /// Whatever kept the program from starting, see [`Process::spawn`].
+    /// Why the program could not be started, see [`Process::spawn`].
     pub fn spawn(command: Command, options: StdioOptions, cancel: &Cancel) -> io::Result<Self> {
         let (process, pipes) = Process::spawn(command, Some(options.start), cancel)?;
         let process = Arc::new(process);
@@ -77,7 +76,7 @@ impl StdioTransport {
             options: Arc::new(options),
             tail: Arc::default(),
             threads: Mutex::default(),
-            // Until the server has answered, there is nothing to be polite about.
+            // A server that has not answered yet needs no time to shut down.
             grace: Mutex::new(Grace::SHORT),
         })
     }
@@ -155,7 +154,7 @@ impl Transport for StdioTransport {
         let certain =
             stdout_reader.is_none_or(|stdout_reader| stdout_reader.end()) & self.stderr.stop();
         for thread in std::mem::take(&mut *lock(&self.threads)) {
-            // The last reference may be dropped by the reader itself.
+            // The reader thread may drop the last reference itself.
             let own = thread.thread().id() == thread::current().id();
             if !own && (certain || thread.is_finished()) {
                 let _ = thread.join();
@@ -170,7 +169,7 @@ impl Drop for StdioTransport {
     }
 }
 
-/// What the reader thread does once there is nothing more to read.
+/// What the reader thread needs to explain the end of the connection.
 struct ExitReport {
     process: Arc<Process>,
     stdin_writer: Arc<StdinWriter>,
@@ -180,8 +179,8 @@ struct ExitReport {
 }
 
 impl ExitReport {
-    /// A server without output is of no use: it is ended, should it still run, and its last words
-    /// are gathered. One that was told to end has nothing to explain.
+    /// Ends the server, which is useless without output, and explains its end with its exit status and
+    /// stderr.
     fn explain(&self, over: EndOfInput) -> TransportError {
         if !self.stdin_writer.closed_by_server() {
             return TransportError::Closed;

@@ -1,38 +1,37 @@
-//! What a server says about signing in when it lets nobody in: `WWW-Authenticate`. RFC 9110 §11.6.1,
+//! Authentication challenges: the `WWW-Authenticate` header of a server that denies access. RFC 9110 §11.6.1,
 //! RFC 6750 §3, RFC 9728 §5.1; MCP 2025-11-25, basic/authorization.
 
 use crate::text::printable;
 use std::fmt;
 
-/// How many challenges are read, and how many parameters of each.
+/// The most challenges that are read, and the most parameters of each.
 pub(super) const MAX_CHALLENGES: usize = 8;
 const PARAMETERS: usize = 16;
-/// How many characters of one value are kept, and how many are shown where it is not an address.
+/// The most characters of one value that are kept, and that are shown unless it is an address.
 const VALUE: usize = 2_000;
 const SHOWN: usize = 200;
 
-/// One way to sign in that a server names. Nothing in it can be trusted but that the server said it;
-/// what it repeated of this client's own secrets is redacted.
+/// One challenge: a way to sign in. Its content is untrusted; secrets of this client are redacted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Challenge {
-    /// As it was written, for example `Bearer`.
+    /// The scheme as sent, for example `Bearer`.
     pub scheme: String,
     /// Names in lower case, values without quotes; the first of each name.
     pub parameters: Vec<(String, String)>,
 }
 
-/// Why a server did not let this client in (HTTP 401 and 403), as far as it said.
+/// Why a server denied access (HTTP 401 and 403).
 ///
-/// This is what a sign-in can begin with: the `resource_metadata` of a challenge says where.
+/// A sign-in can start from it: the `resource_metadata` of a challenge says where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
     /// 401 or 403.
     pub code: u16,
-    /// The ways in that it names.
+    /// The challenges.
     pub challenges: Vec<Challenge>,
     /// The request carried an `Authorization` header.
     pub authorized: bool,
-    /// What else the server said about it, shortened.
+    /// The server's explanation, shortened.
     pub detail: String,
 }
 
@@ -43,7 +42,7 @@ impl Challenge {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Where the server describes how to sign in, if it is an address on the web (RFC 9728).
+    /// The address of the server's metadata for signing in, if it is an http(s) address (RFC 9728).
     pub fn resource_metadata(&self) -> Option<&str> {
         let url = self.parameter("resource_metadata")?;
         let web = |scheme: &str| {
@@ -53,7 +52,7 @@ impl Challenge {
     }
 }
 
-/// The challenges in one header. What does not fit the grammar is passed over.
+/// Parses the challenges of one header. Invalid parts are skipped.
 pub fn challenges(header: &str) -> Vec<Challenge> {
     let mut rest = Rest(header);
     let mut all: Vec<Challenge> = Vec::new();
@@ -61,7 +60,7 @@ pub fn challenges(header: &str) -> Vec<Challenge> {
         rest.skip(|c| c == ',' || is_space(c));
         let word = rest.take(is_token);
         if word.is_empty() {
-            // Something that can be neither a scheme nor a name.
+            // Neither a scheme nor a name.
             if rest.0.is_empty() {
                 return all;
             }
@@ -92,7 +91,7 @@ pub fn challenges(header: &str) -> Vec<Challenge> {
     }
 }
 
-/// What is left of a header.
+/// The rest of a header.
 struct Rest<'a>(&'a str);
 
 impl<'a> Rest<'a> {
@@ -107,7 +106,7 @@ impl<'a> Rest<'a> {
         taken
     }
 
-    /// A value: in quotes, or up to the next comma or space, as some servers write addresses.
+    /// A value: quoted, or up to the next comma or space, as some servers write addresses.
     fn value(&mut self) -> String {
         let Some(quoted) = self.0.strip_prefix('"') else {
             let plain = self.take(|c| c != ',' && !is_space(c));
@@ -135,7 +134,7 @@ impl<'a> Rest<'a> {
         value
     }
 
-    /// Credentials in place of parameters, as `Negotiate` has them. They are of no use to a reader.
+    /// Skips credentials in place of parameters, as in `Negotiate`.
     fn skip_token68(&mut self) {
         let mut ahead = Rest(self.0.trim_start_matches(is_space));
         let is_68 = |c: char| c.is_ascii_alphanumeric() || "-._~+/".contains(c);
@@ -147,7 +146,7 @@ impl<'a> Rest<'a> {
         }
     }
 
-    /// To the next comma that is not in quotes.
+    /// Skips to the next comma that is not quoted.
     fn skip_element(&mut self) {
         while let Some(c) = self.0.chars().next() {
             match c {
@@ -169,7 +168,7 @@ fn is_token(c: char) -> bool {
 }
 
 impl Denied {
-    /// The challenge that says most: one that tells where to sign in, else a bearer's, else the first.
+    /// The most useful challenge: one with metadata, else a bearer's, else the first.
     pub fn challenge(&self) -> Option<&Challenge> {
         let all = &self.challenges;
         let bearer = |c: &&Challenge| c.scheme.eq_ignore_ascii_case("bearer");
@@ -178,7 +177,7 @@ impl Denied {
             .or_else(|| all.first())
     }
 
-    /// What a token would have to allow, where the server says that this is what is missing.
+    /// The scope that the token lacks, if the server says so.
     pub fn missing_scope(&self) -> Option<&str> {
         let lacks = |c: &&Challenge| c.parameter("error") == Some("insufficient_scope");
         let challenge = self.challenges.iter().find(lacks)?;

@@ -1,6 +1,6 @@
-//! Event streams that outlive their connections: that of what the server says on its own account, a
-//! GET that stays open, and that of a request's answer. Both are resumed with a GET that names the
-//! last event. MCP 2025-11-25, basic/transports, resumability and redelivery.
+//! Event streams that may span several connections: the standalone stream (a GET that stays open) and the
+//! stream that answers a request. Both are resumed with a GET that names the last event. MCP 2025-11-25,
+//! basic/transports, resumability and redelivery.
 
 use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
 use super::status::{is_conflict, is_failure, is_temporary};
@@ -15,32 +15,32 @@ use ureq::Body;
 use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, Response, StatusCode};
 
-/// After so many attempts in a row that failed, or connections of the server's own stream that brought
-/// nothing and ended soon, the stream is given up.
+/// The stream is given up after so many consecutive failures, or after so many consecutive connections of the
+/// standalone stream that brought nothing and ended soon.
 const MAX_FAILURES: u32 = 5;
-/// After so many such connections in a row an answer is given up. It is more, because a server that
-/// ends them while it works, so as not to hold them open, means the client to come back.
+/// The stream of an answer is given up after so many consecutive connections that brought nothing and ended
+/// soon. There are more, because some servers close idle streams while they work and expect the client to
+/// come back.
 const MAX_EMPTY: u32 = 20;
-/// A stream that stayed open for so long was not in vain: whoever is reopening ends idle ones.
+/// A stream that stayed open for so long counts as useful: proxies end idle streams.
 const USEFUL_DURATION: Duration = Duration::from_secs(5);
-/// How long an answer may take on the server's own stream once the one that it was to come on has ended.
-/// It is not the call's own time: most servers whose stream ends so have failed.
+/// How long an answer may take on the standalone stream after its own stream has ended. It is shorter than
+/// the call's time limit, because most servers whose stream ends so have failed.
 const STANDALONE_ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
-/// The first wait, if the server names none; it doubles with each failure in a row.
+/// The first delay, if the server sets none; it doubles with each consecutive failure.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-/// Doubled waits end here.
+/// The longest doubled delay.
 const MAX_DELAY: Duration = Duration::from_secs(60);
-/// A server may ask for less or more than this, but does not get it.
+/// Limits of the delay that a server sets.
 const MIN_REQUESTED_DELAY: Duration = Duration::from_millis(100);
 const MAX_REQUESTED_DELAY: Duration = Duration::from_secs(3600);
 
 impl Shared {
-    /// Listens until the server does not offer the stream (any more) or the transport closes. A server
-    /// need not offer it, and what the client waits for comes elsewhere: only that it lets nobody in is
-    /// said, in the log.
+    /// Reads the standalone stream until the server does not offer it any more or the transport closes. A
+    /// server need not offer the stream, so that failures are not reported; denied access is logged.
     ///
-    /// `broken` is what an earlier call gave back: how far the stream had come when the server could not
-    /// be reached any more. It comes back if that is so again.
+    /// `broken` is the result of an earlier call: the position of a stream that could not be reopened.
+    /// Returns the position if the stream cannot be reopened now.
     pub(super) fn follow_standalone_stream(
         &self,
         exchange: &Exchange,
@@ -75,8 +75,8 @@ impl Shared {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
                     self.log_refusal(exchange, "the server's own event stream", response);
-                    // Servers that know of no such stream say all sorts of things at first, and some say 400
-                    // where others say 409.
+                    // Servers without such a stream answer with various statuses at first, and some send 400
+                    // in place of 409.
                     let refused_anew = is_failure(status) || status == StatusCode::BAD_REQUEST;
                     if !(is_temporary(status) || is_conflict(status) || offered && refused_anew) {
                         return None;
@@ -88,9 +88,10 @@ impl Shared {
             if failed >= MAX_FAILURES {
                 break;
             }
-            // What it was to bring comes once it is resumed, if it can be.
+            // Lost messages come after the stream is resumed, if it can be resumed.
             self.expect_standalone_answers(failed == 0 && last_id(&decoder).is_some());
-            // A server that ends the stream again and again does not mean to be asked for it each time.
+            // A server that ends the stream again and again does not expect it to be reopened before every
+            // request.
             let was_of_use = empty == 0;
             let loses = match failed {
                 0 => was_of_use && last_id(&decoder).is_none(),
@@ -106,14 +107,14 @@ impl Shared {
         (offered && failed >= MAX_FAILURES).then_some(decoder)
     }
 
-    /// Whether answers may come on the server's own stream, apart from those that have their own.
+    /// Sets whether answers may come on the standalone stream.
     pub(super) fn expect_standalone_answers(&self, expected: bool) {
         lock(&self.state).standalone_answers = expected;
         self.changed.notify_all();
     }
 
-    /// Waits a while for an answer that will not come on its own stream any more, if there is another on
-    /// which it could. When it comes the exchange is aborted.
+    /// Waits a while for an answer that will not come on its own stream any more, if it may come on the
+    /// standalone stream. The exchange is aborted when it comes.
     pub(super) fn wait_standalone_answer(&self, exchange: &Exchange) {
         let until = Instant::now() + STANDALONE_ANSWER_TIMEOUT;
         let mut state = lock(&self.state);
@@ -128,8 +129,8 @@ impl Shared {
         }
     }
 
-    /// Delivers what the stream brings, the answer to this request included, over as many
-    /// connections as it takes. How long it may take is up to whoever waits for the answer.
+    /// Delivers the messages of a request's stream, including the answer, over as many connections as needed.
+    /// The caller decides how long to wait.
     pub(super) fn follow_answer_stream(
         &self,
         exchange: &Exchange,
@@ -193,7 +194,8 @@ impl Shared {
         }
     }
 
-    /// It is never told as a status or as unreachable: the request itself did reach the server.
+    /// The error for a stream without an answer: never a status or `Unreachable`, because the request reached
+    /// the server.
     fn no_answer(&self, more: &str) -> TransportError {
         let origin = &self.target.origin;
         TransportError::ResponseLost(format!(
@@ -230,13 +232,13 @@ impl Shared {
         self.run(exchange, Method::GET, &headers, (), None, || true)
     }
 
-    /// Waits, or until the exchange is aborted.
+    /// Waits, unless the exchange is aborted.
     fn pause(&self, exchange: &Exchange, wait: Duration) {
         drop(self.pause_while(exchange, wait, |_| true));
     }
 
-    /// Waits before the server's own stream is initialized_sent again. If it is `awaited`, because it may bring what
-    /// is broken without it, a request ends the pause, and those that are sent wait for it a while.
+    /// Waits before the standalone stream is reopened. With `awaited`, because messages may be lost without
+    /// the stream, a new request ends the wait, and requests wait for the stream.
     fn pause_before_reopening(&self, exchange: &Exchange, wait: Duration, awaited: bool) {
         lock(&self.state).reopening = awaited;
         let mut state = self.pause_while(exchange, wait, |state| state.reopening || !awaited);
@@ -245,7 +247,7 @@ impl Shared {
         }
     }
 
-    /// Waits as long as that holds, or until the exchange is aborted.
+    /// Waits while `waits` is true and the exchange is not aborted.
     fn pause_while(
         &self,
         exchange: &Exchange,
@@ -260,7 +262,7 @@ impl Shared {
     }
 }
 
-/// How far a stream had come when a connection began.
+/// The position of a stream when a connection began.
 struct StreamPosition {
     begin: Instant,
     delivered: u64,
@@ -276,7 +278,7 @@ impl StreamPosition {
         }
     }
 
-    /// Whether the connection was of use. A priming event, which has no data, brings a stream on too.
+    /// Whether the connection was useful. A priming event without data advances the stream, too.
     fn advanced(&self, decoder: &Decoder) -> bool {
         self.begin.elapsed() >= USEFUL_DURATION
             || self.delivered != decoder.delivered()
@@ -284,13 +286,13 @@ impl StreamPosition {
     }
 }
 
-/// Where to resume; none if that cannot be said in a header.
+/// The id of the last event; `None` if it cannot be sent in a header.
 fn last_id(decoder: &Decoder) -> Option<HeaderValue> {
     HeaderValue::from_bytes(decoder.last_id()?.as_bytes()).ok()
 }
 
-/// How long to wait before the next connection: what the stream asks for, longer and longer while
-/// connections fail, and not less than the last answer `asked` for.
+/// The delay before the next connection: the one that the stream sets, longer with consecutive failures, and
+/// not shorter than the `Retry-After` of the last answer.
 fn reconnect_delay(retry: Option<Duration>, failed: u32, asked: Option<Duration>) -> Duration {
     let first = retry
         .unwrap_or(FIRST_DELAY)

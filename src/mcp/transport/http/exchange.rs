@@ -1,4 +1,4 @@
-//! One request to the server and what comes back, read where it comes in.
+//! One request to the server and its response, in the thread of the exchange.
 
 use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
@@ -20,25 +20,25 @@ use ureq::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use ureq::http::{Method, Request, Response, StatusCode, response::Parts};
 use ureq::{AsSendBody, Body, Error};
 
-/// How long a server may take to end an answer whose content is not waited for any more. A
-/// connection that is read to its end can be used again.
+/// How long a server may take to end a response whose content is not needed. A connection that is read to its
+/// end can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// The most that is read of a body nobody asked for, or that explains an error.
+/// The most that is read of a body that explains an error or is not needed, in bytes.
 const MAX_SHORT_BODY: u64 = 64 * 1024;
 const CHUNK: usize = 16 * 1024;
-/// The most that may come before a body: any number of interim answers, and a head.
+/// The most that may come before a body, in bytes: any number of interim responses, and a head.
 const MAX_HEAD: usize = 256 * 1024;
 const MAX_SESSION_ID: usize = 4096;
-/// So many redirects one after the other are followed.
+/// The most consecutive redirects.
 const MAX_REDIRECTS: usize = 5;
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What a thread is busy with, seen from outside.
+/// The exchange of one thread, shared with threads that may abort it.
 pub(super) struct Exchange {
-    /// The request's id; none for notifications and the event stream.
+    /// The request's id; `None` for one-way messages and the standalone stream.
     pub(super) request: Option<i64>,
     pub(super) line: Line,
     pub(super) thread: OnceLock<ThreadId>,
@@ -56,15 +56,15 @@ impl Exchange {
         }
     }
 
-    /// Ends it, wherever it is. A look-up of a name or a TCP connect goes on until its deadline.
+    /// Ends the exchange. A name lookup or a TCP connect continues until its deadline.
     pub(super) fn abort(&self) {
         self.aborted.store(true, Ordering::SeqCst);
         self.line.wire.end();
         self.line.agent.clone().shutdown();
     }
 
-    /// To be asked after every read: the end of a body that lasts until the connection closes
-    /// looks the same when it was shut down here.
+    /// Check this after every read: a body that lasts until the connection closes ends in the same way when
+    /// the connection is shut down here.
     pub(super) fn is_aborted(&self) -> bool {
         self.aborted.load(Ordering::SeqCst)
     }
@@ -73,12 +73,12 @@ impl Exchange {
 enum Content {
     Json,
     Events,
-    /// The request was taken, and that is all.
+    /// The server accepted the request without an answer.
     Nothing,
 }
 
 impl Shared {
-    /// Sends a request and delivers everything up to its answer.
+    /// Posts a request and delivers all messages up to its answer.
     pub(super) fn post_request(
         &self,
         exchange: &Exchange,
@@ -105,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// Sends a message; `deadline` bounds everything until the answer is read.
+    /// Posts a message; `deadline` limits the time until the response is read.
     pub(super) fn post(
         &self,
         exchange: &Exchange,
@@ -133,8 +133,8 @@ impl Shared {
         )
     }
 
-    /// Sends one request, and again to wherever on this server it is redirected. What comes back is a
-    /// redirect only if it may not be followed.
+    /// Sends one request and follows redirects within the server. The response is a redirect only if it may
+    /// not be followed.
     pub(super) fn run<B: AsSendBody + Copy>(
         &self,
         exchange: &Exchange,
@@ -158,7 +158,7 @@ impl Shared {
             let Some(next) = self.target.redirected(&uri, response.headers()) else {
                 return Ok(response);
             };
-            // Read to its end, so that the connection can be used again.
+            // Read to the end, so that the connection can be reused.
             read_short_body(exchange, response.into_body());
             uri = next;
         }
@@ -169,9 +169,8 @@ impl Shared {
         )))
     }
 
-    /// Sends one request. A connection that the server closed for its age, just as it was to be
-    /// used again, is replaced once: when the request was not written whole, so that the server
-    /// cannot have acted on it, or when acting on it twice does no harm.
+    /// Sends one request. If the server closed an idle connection just before it was reused, the request is
+    /// repeated once on a new one, provided it was not written completely or is repeatable.
     fn run_once<B: AsSendBody>(
         &self,
         exchange: &Exchange,
@@ -217,7 +216,7 @@ impl Shared {
         id.into_iter().chain(version)
     }
 
-    /// Takes the session's id from the answer to `initialize`, that is before a version is agreed.
+    /// Stores the session id in the response to `initialize`, that is before the version is negotiated.
     fn learn_session(&self, headers: &HeaderMap) -> Result<(), TransportError> {
         let Some(id) = headers.get(SESSION_ID) else {
             return Ok(());
@@ -280,7 +279,7 @@ impl Shared {
             TransportError::Io(format!("{origin} answered with {what}: {words}"))
         };
         match answered_ids(&bytes) {
-            // Where nothing says how long it is, this is what a connection that broke looks like.
+            // A response without a length that breaks off ends like this.
             None if is_truncated_json(&bytes) => Err(TransportError::ResponseLost(format!(
                 "{} ended its answer in the middle",
                 self.target.origin
@@ -293,8 +292,8 @@ impl Shared {
         }
     }
 
-    /// Delivers the events of a stream until it ends, and says whether the answer to `awaited` was
-    /// among them. Once it was, the rest is read for a short while only.
+    /// Delivers the events of a stream until it ends; true if the answer to `awaited` was among them. After
+    /// the answer the rest is read for a short while only.
     pub(super) fn read_events(
         &self,
         exchange: &Exchange,
@@ -317,7 +316,7 @@ impl Shared {
                 if exchange.is_aborted() {
                     return;
                 }
-                // What is no message is the handler's to judge, too.
+                // The handler also counts events that are not messages.
                 answered |= self.deliver(data, awaited, &answered_ids(data).unwrap_or_default());
             });
             match fits {
@@ -334,7 +333,7 @@ impl Shared {
         }
     }
 
-    /// Makes an error of an unexpected status, unless its body is the request's answer.
+    /// Turns an unexpected status into an error, unless the body is the answer to the request.
     fn refused(
         &self,
         exchange: &Exchange,
@@ -356,7 +355,7 @@ impl Shared {
             };
         let refuses = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         let challenges = self.challenges(&head.headers);
-        // A server that names ways to sign in says more than the error that comes with them.
+        // Challenges say more than the JSON-RPC error that comes with them.
         let busy = status == StatusCode::TOO_MANY_REQUESTS;
         let may_answer = !status.is_redirection() && !busy && (!refuses || challenges.is_empty());
         if may_answer
@@ -411,8 +410,7 @@ impl Shared {
         }))
     }
 
-    /// Ends an exchange that nobody waits for. That the server does not let this client in is said in
-    /// the log, of messages that need no answer only once.
+    /// Ends an exchange that no caller waits for. Denied access is logged, for one-way messages only once.
     pub(super) fn log_refusal(&self, exchange: &Exchange, what: &str, response: Response<Body>) {
         let (head, body) = response.into_parts();
         let body = read_short_body(exchange, body);
@@ -430,7 +428,7 @@ impl Shared {
         }
     }
 
-    /// The ways to sign in that an answer names, without what it repeats of our headers.
+    /// The challenges of a response, with this client's secrets redacted.
     fn challenges(&self, headers: &HeaderMap) -> Vec<Challenge> {
         let mut all = Vec::new();
         for value in headers
@@ -450,7 +448,7 @@ impl Shared {
         all
     }
 
-    /// One sentence for what ureq reports.
+    /// The error for a failure of ureq.
     fn describe(&self, error: &Error, written: bool) -> TransportError {
         let (origin, way) = (&self.target.origin, &self.target.way);
         let cause = shown(&self.target.redact(&cause(error)));
@@ -466,7 +464,7 @@ impl Shared {
         }
     }
 
-    /// What the server says in a body, without what it may have repeated of our headers.
+    /// An excerpt of a body, with this client's secrets redacted.
     pub(super) fn excerpt(&self, body: &[u8]) -> String {
         words(
             self.target
@@ -475,9 +473,8 @@ impl Shared {
         )
     }
 
-    /// Hands over what came on the stream of this request, or on none, and says whether it is among
-    /// those that are answered by it. An answer to another, which may come on any stream, ends that
-    /// one's exchange: it has nothing more to bring.
+    /// Passes on a message of this request's stream, or of the standalone stream; true if it answers this
+    /// request. An answer to another request, which may come on any stream, ends that request's exchange.
     fn deliver(&self, message: &[u8], request: Option<i64>, answered: &[i64]) -> bool {
         if let Some(handler) = self.handler() {
             handler.message(message, request.map_or(Stream::Standalone, Stream::Request));
@@ -489,14 +486,14 @@ impl Shared {
     }
 }
 
-/// Reads what explains an error, or what nobody asked for, up to bounds of size and time.
+/// Reads a body that explains an error or is not needed, within limits of size and time.
 pub(super) fn read_short_body(exchange: &Exchange, body: Body) -> Vec<u8> {
     exchange
         .line
         .wire
         .read_until(Instant::now() + DRAIN_TIMEOUT);
     let mut bytes = Vec::new();
-    // What came before a failure is all there is to show.
+    // The part before a failure is still shown.
     let _ = (body.into_reader().take(MAX_SHORT_BODY)).read_to_end(&mut bytes);
     bytes
 }
@@ -506,13 +503,12 @@ pub(super) fn is_compressed(headers: &HeaderMap) -> bool {
     all.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-/// Whether this is the beginning of JSON, and no more.
+/// Whether this is the incomplete beginning of JSON.
 fn is_truncated_json(bytes: &[u8]) -> bool {
     crate::json::from_slice::<IgnoredAny>(bytes).is_err_and(|error| error.is_eof())
 }
 
-/// Calling a tool twice may do its work twice; every other message of a client only asks, or says
-/// what it said before.
+/// A repeated tool call may have its effect twice; every other message of a client may be repeated.
 fn is_repeatable(message: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Call<'a> {
@@ -523,7 +519,7 @@ fn is_repeatable(message: &[u8]) -> bool {
         .is_ok_and(|call: Call| call.method.is_none_or(|method| method != "tools/call"))
 }
 
-/// The requests that a message or batch answers; none if it is not JSON-RPC.
+/// The requests that a message or batch answers; `None` if it is not JSON-RPC.
 fn answered_ids(bytes: &[u8]) -> Option<Vec<i64>> {
     #[derive(Deserialize)]
     struct Head<'a> {

@@ -1,13 +1,13 @@
-//! What the statuses of HTTP mean for a message of MCP, and what can be done about them. Pure.
-//! MCP 2025-11-25, basic/transports; RFC 9110 §15.
+//! HTTP statuses: their meaning for MCP, and advice for users. Pure. MCP 2025-11-25, basic/transports; RFC
+//! 9110 §15.
 
 use std::time::Duration;
 use ureq::http::StatusCode;
 
-/// A server cannot ask to be left alone for longer.
+/// The longest accepted `Retry-After`.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// What a status that is no success says to the user; nothing if the number says all that is known.
+/// Advice about an error status; empty if the number says everything.
 pub(super) fn advice(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => {
@@ -42,24 +42,24 @@ pub(super) fn advice(status: StatusCode) -> &'static str {
     }
 }
 
-/// Whether the request may have failed on the way, so that another try may find it well.
+/// Whether a retry may succeed.
 pub(super) fn is_temporary(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 
-/// Whether the server still takes the connection before this one for open: common ones give a stream to one
-/// connection at a time, and may learn late that the other broke.
+/// Whether the server still considers the previous connection of the stream open: common servers accept one
+/// at a time, and may notice late that the other broke.
 pub(super) fn is_conflict(status: StatusCode) -> bool {
     status == StatusCode::CONFLICT
 }
 
-/// Whether the server, or what stands before it, failed for now.
+/// Whether the server, or a proxy in front of it, failed.
 pub(super) fn is_failure(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
 }
 
-/// Whether a redirect may be followed with this message: RFC 9110 §15.4. Clients make a GET of what else
-/// was redirected by the older ones.
+/// Whether a redirect may be followed with this method: RFC 9110 §15.4. Clients follow the older ones with a
+/// GET.
 pub(super) fn may_follow(status: StatusCode, is_get: bool) -> bool {
     match status.as_u16() {
         307 | 308 => true,
@@ -68,13 +68,13 @@ pub(super) fn may_follow(status: StatusCode, is_get: bool) -> bool {
     }
 }
 
-/// The wait that a server asks for, as far as it counts.
+/// The server's `Retry-After`, limited.
 pub(super) fn clamp_retry_after(after: Option<Duration>) -> Option<Duration> {
     after.map(|after| after.min(MAX_RETRY_AFTER))
 }
 
-/// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of
-/// with 404, above all those that were started again.
+/// Whether the text of a 400 says that the session is unknown: servers of some SDKs answer so instead of with
+/// 404, especially after a restart.
 pub(super) fn reports_unknown_session(body: &[u8]) -> bool {
     const UNKNOWN: [&str; 8] = [
         "not found",

@@ -1,4 +1,4 @@
-//! The lines of a server's output, for the fuzzer.
+//! The fuzz target of the line splitter.
 
 use super::line_splitter::LineSplitter;
 use std::collections::VecDeque;
@@ -18,13 +18,13 @@ impl Read for Pieces<'_> {
     }
 }
 
-/// The complete lines in these pieces that are no longer than `limit`, and whether one was longer.
+/// The complete lines of these pieces that are not longer than `limit`, and whether one was longer.
 pub(crate) fn lines(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, bool) {
     let pieces = pieces.iter().copied().filter(|piece| !piece.is_empty());
     let (mut from, mut lines) = (Pieces(pieces.collect()), Vec::new());
     let mut reader = LineSplitter::new(limit);
     loop {
-        // How much of a long line is held when it is refused depends on the pieces.
+        // How much of a too long line is buffered depends on the pieces.
         let taken = reader.read(&mut from, |line| {
             if line.len() <= limit {
                 lines.push(line.to_vec());

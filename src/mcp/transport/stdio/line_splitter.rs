@@ -1,19 +1,19 @@
-//! Bytes into lines.
+//! Splits bytes into lines.
 
 use crate::mcp::transport::TransportError;
 use std::io::{self, Read};
 
-/// What the buffer holds when nothing is in it, in bytes.
+/// The size of an empty buffer, in bytes.
 const SMALL_BUFFER: usize = 4 << 10;
-/// What one read may bring, in bytes: a full pipe.
+/// The most that one read returns, in bytes: a full pipe.
 const LARGE_READ: usize = 64 << 10;
-/// A buffer that has grown beyond this is given back once it is empty.
+/// A larger buffer is freed once it is empty.
 const LARGE_BUFFER: usize = 256 << 10;
 
-/// Splits what is read into lines, in one buffer that is only as large as the longest of them.
+/// Splits input into lines, with one buffer that grows to the longest line.
 pub(super) struct LineSplitter {
     buffer: Vec<u8>,
-    /// How much of the buffer is known to hold no line end.
+    /// How much of the buffer is known to contain no line end.
     searched: usize,
     limit: usize,
 }
@@ -27,14 +27,15 @@ impl LineSplitter {
         }
     }
 
-    /// Reads once and hands over the lines that are complete by then. False at the end.
+    /// Reads once and passes on the lines that are complete. False at the end of the input.
     pub(super) fn read(
         &mut self,
         from: &mut impl Read,
         mut line: impl FnMut(&[u8]),
     ) -> Result<bool, TransportError> {
         let filled = self.buffer.len();
-        // What is added is cleared first: were it in proportion, small writes would make it quadratic.
+        // The added room is cleared first: if it grew with the buffer, small writes would take quadratic
+        // time.
         let room = filled.clamp(SMALL_BUFFER, LARGE_READ);
         self.buffer.resize(filled + room, 0);
         let n = loop {
@@ -109,7 +110,7 @@ mod tests {
         for cut in 0..text.len() {
             let (lines, end) = lines_of(&[&text[..cut], &text[cut..]], 1 << 20);
             let expected = ["{\"a\":1}", "second"];
-            // An empty read is the end.
+            // An empty read would be the end.
             if cut > 0 {
                 assert_eq!(lines, expected, "cut at {cut}");
             }
@@ -133,7 +134,7 @@ mod tests {
         struct Pieces<'a>(VecDeque<&'a [u8]>);
         impl Read for Pieces<'_> {
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                // An empty read is the end.
+                // An empty read would be the end.
                 while self.0.front().is_some_and(|piece| piece.is_empty()) {
                     self.0.pop_front();
                 }

@@ -1,4 +1,4 @@
-//! What a server complains about: the end is kept for errors, the first lines are logged.
+//! Reads a server's stderr: logs the first lines and keeps the end for errors.
 
 use super::StdioOptions;
 use super::stdout_reader::StdoutReader;
@@ -11,20 +11,20 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 
-/// How much is kept, in bytes.
+/// The most that is kept of the end, in bytes.
 const MAX_TAIL: usize = 8 << 10;
-/// How much of a line is kept until its end comes, in bytes.
+/// The most that is kept of an unfinished line, in bytes.
 const MAX_LINE_KEPT: usize = 8 << 10;
-/// How much of it goes into an error, in characters.
+/// The longest excerpt in an error, in characters.
 const MAX_EXCERPT: usize = 2_000;
-/// How many lines are logged; the rest is only kept.
+/// How many lines are logged.
 const MAX_LOGGED_LINES: usize = 5;
 
-/// The end of what a server wrote.
+/// The end of a server's stderr.
 pub(super) type Tail = Mutex<VecDeque<u8>>;
 
-/// The stderr thread: reads as fast as the server writes. It also has the time to see the server
-/// exit, which stdout does not show while a descendant of the server holds it open.
+/// The stderr thread. It also waits for the exit of the server, which stdout does not show while a descendant
+/// process holds it open.
 pub(super) struct StderrReader {
     pub(super) stderr: PipeReader,
     pub(super) exit: ExitWatch,
@@ -34,8 +34,8 @@ pub(super) struct StderrReader {
 }
 
 impl StderrReader {
-    /// Reads to the end of stderr, then drops `ended`, and stays until the server has exited, unless
-    /// it was told to stop.
+    /// Reads to the end of stderr, then drops `ended`, and waits until the server has exited, unless it was
+    /// told to stop.
     pub(super) fn run(self, ended: Sender<()>) {
         let mut buffer = [0; 4 << 10];
         let (mut first, mut exited) = (FirstLines::default(), false);
@@ -73,15 +73,15 @@ impl StderrReader {
     }
 }
 
-/// The first lines, each in whole however many writes it came in, so that a secret is found in it. Of
-/// a long one only the beginning.
+/// The first lines, each complete however it was written, so that secrets are found in it. Only the beginning
+/// of a long line is kept.
 #[derive(Default)]
 struct FirstLines {
-    /// How many there were.
+    /// The number of lines so far.
     count: usize,
-    /// The one under way.
+    /// The unfinished line.
     line: Vec<u8>,
-    /// The rest of this line is passed over.
+    /// The rest of the current line is skipped.
     skips: bool,
 }
 
@@ -103,7 +103,7 @@ impl FirstLines {
         }
     }
 
-    /// There is no more: what has no line end is a line.
+    /// Logs the last line if it has no line end.
     fn end(&mut self, mut log: impl FnMut(&[u8], Cut)) {
         self.log(true, &mut log);
     }
@@ -118,7 +118,7 @@ impl FirstLines {
     }
 }
 
-/// The end of stderr, fit for an error.
+/// The excerpt of stderr for an error.
 pub(super) fn stderr_excerpt(tail: &Tail, secrets: &[String]) -> String {
     let bytes: Vec<u8> = lock(tail).iter().copied().collect();
     let cut = Cut {
@@ -145,7 +145,7 @@ mod tests {
         );
     }
 
-    /// The lines that are logged of these writes, with `~` where one goes on.
+    /// The lines that are logged for these writes; `~` marks a cut line.
     fn logged(writes: &[&[u8]]) -> Vec<String> {
         let (mut first, mut lines) = (FirstLines::default(), Vec::new());
         let mut log = |line: &[u8], cut: Cut| {

@@ -1,5 +1,5 @@
-//! What is written to a server: at once by whoever sends it, later by a thread of its own if the
-//! server does not keep up.
+//! Writes to a server's stdin: at once in the sending thread, or in a writer thread if the server is slow to
+//! read.
 
 use crate::mcp::transport::TransportError;
 use crate::sys;
@@ -10,14 +10,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How much may wait for a server that does not read, in bytes.
+/// The most bytes that may wait for a server that does not read.
 const MAX_BACKLOG: usize = 64 << 20;
-/// How long the writer thread holds on to a pipe before it looks whether it is still wanted.
+/// How often the writer thread checks whether the pipe was closed.
 const WRITER_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// What an empty backlog keeps, in bytes.
+/// The capacity that an empty backlog keeps, in bytes.
 const MIN_BACKLOG_CAPACITY: usize = 4 << 10;
 
-/// What waits to be written, and the pipe.
+/// The pipe to the server, and the bytes that wait for it.
 pub(super) struct StdinWriter {
     process: Arc<Process>,
     state: Mutex<State>,
@@ -26,20 +26,20 @@ pub(super) struct StdinWriter {
 struct State {
     pipe: Pipe,
     backlog: VecDeque<u8>,
-    /// A writer thread is at work on the backlog.
+    /// A writer thread is writing the backlog.
     writer_running: bool,
-    /// How many bytes were handed over, and how many of them written.
+    /// The number of bytes accepted so far, and of those written.
     accepted: u64,
     written: u64,
-    /// Requests of which no byte was written, and where they begin.
+    /// Requests of which no byte was written, and their positions.
     unsent: VecDeque<(i64, u64)>,
 }
 
 enum Pipe {
     Open(PipeWriter),
-    /// The server does not listen any more. The reader of its output tells everybody who waits.
+    /// The server has closed its input. The stdout reader reports the end to the waiting requests.
     ServerClosed,
-    /// This end closed it.
+    /// This side has closed it.
     Closed,
 }
 
@@ -70,7 +70,7 @@ impl StdinWriter {
         if waiting > 0 && waiting + line.len() > MAX_BACKLOG {
             return Err(TransportError::NotReading { waiting });
         }
-        // What is wrong with a pipe that takes nothing, the writer thread will see.
+        // The writer thread handles the error of a pipe that accepts nothing.
         let written = match &mut state.pipe {
             Pipe::Open(pipe) if waiting == 0 => pipe.write_some(&line).unwrap_or(0),
             _ => 0,
@@ -97,14 +97,14 @@ impl StdinWriter {
         Ok(())
     }
 
-    /// Whether any of this request may have been written.
+    /// Whether any byte of this request may have been written.
     pub(super) fn may_have_been_sent(&self, request: i64) -> bool {
         let mut state = lock(&self.state);
         let place = state.unsent.iter().position(|(id, _)| *id == request);
         place.and_then(|place| state.unsent.remove(place)).is_none()
     }
 
-    /// The writer thread's work: until nothing waits any more or the pipe is closed.
+    /// The writer thread: writes until the backlog is empty or the pipe is closed.
     fn write_backlog(&self) {
         loop {
             let room = {
@@ -137,15 +137,15 @@ impl StdinWriter {
         }
     }
 
-    /// A server that takes no input is of no use, should it still run. What it has said by then is
-    /// read to its end, and the reader of stdout finds out why.
+    /// Ends a server that does not accept input. Its output is read to the end, and the stdout reader reports
+    /// the reason.
     fn end_server(&self) {
         self.closed_by_server();
         self.process.end(Grace::SHORT);
     }
 
-    /// The server is at its end: what is sent from now on gets no answer, and the reason comes from
-    /// the reader. False if we had closed the pipe, so that its end is no surprise.
+    /// Marks the pipe as closed by the server: later messages are dropped, and the reader reports the reason.
+    /// False if this side had closed the pipe.
     pub(super) fn closed_by_server(&self) -> bool {
         let mut state = lock(&self.state);
         if let Pipe::Closed = state.pipe {
@@ -155,7 +155,7 @@ impl StdinWriter {
         true
     }
 
-    /// Nothing may be sent from now on, and the server sees the end of its input.
+    /// Closes the pipe; later messages are refused.
     pub(super) fn close(&self) {
         lock(&self.state).end(Pipe::Closed);
     }
@@ -168,8 +168,8 @@ impl State {
     }
 }
 
-/// One message as one line. Line breaks inside JSON are white space (a string cannot hold one), so
-/// they may become spaces.
+/// One message as one line. Line breaks in JSON are white space, because strings cannot contain them, so they
+/// become spaces.
 fn frame(mut message: Vec<u8>) -> Vec<u8> {
     for byte in &mut message {
         if matches!(byte, b'\n' | b'\r') {

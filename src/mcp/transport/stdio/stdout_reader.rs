@@ -1,10 +1,10 @@
-//! What is read from a server, and by whom.
+//! Reads a server's stdout, in a reader thread or in the thread of a waiting caller.
 //!
-//! A thread of its own reads, so that notifications and the end are seen whenever they come. But a
-//! call that is answered at once would pay for two wake-ups, of that thread and of the caller, so a
-//! caller may read for itself ([`StdoutReader::read_while_waiting`]): it takes the line splitter, which is the right to
-//! read, for a short while. When it leaves and nobody else waits, the thread holds back for a moment
-//! in case the next call comes soon. Measured with calls one after the other: 30 of 100 µs saved.
+//! The reader thread receives notifications and the end of the output at any time. But an answer that arrives
+//! at once would cost two wake-ups, of the reader thread and of the caller. So a caller may read for itself
+//! for a short while ([`StdoutReader::read_while_waiting`]): it takes the line splitter, which is the right
+//! to read. After it returns and while no other request waits, the reader thread holds back for a moment,
+//! because the next call may come soon. Measured with sequential calls: this saves 30 of 100 µs.
 
 use super::line_splitter::LineSplitter;
 use crate::mcp::transport::{MessageHandler, Stream, TransportError};
@@ -17,19 +17,19 @@ use std::time::{Duration, Instant};
 #[cfg(all(test, model))]
 mod loom_tests;
 
-/// How long a caller reads for itself before it leaves that to the thread.
+/// How long a caller reads for itself.
 const READ_WHILE_WAITING_LIMIT: Duration = Duration::from_millis(20);
-/// How long stdout may go on after the server has exited: a descendant may hold it open.
+/// How long stdout may stay open after the server has exited: a descendant process may hold it.
 const STDOUT_LINGER: Duration = Duration::from_millis(250);
-/// How long the thread holds back after a caller has read. What the server says unasked meanwhile may
-/// be seen up to twice as late.
+/// How long the reader thread holds back after a caller has read. Notifications may be delayed for up to
+/// twice this time.
 const HOLD_BACK: Duration = Duration::from_millis(100);
 
-/// What is read from; see [`PipeReader`], the only one there is outside of models.
+/// The input: a [`PipeReader`], or a model in loom tests.
 pub(super) trait Source {
-    /// Waits until there is something to read, the end included; false when the limit passes first.
+    /// Waits until there is input or the end of input; false if the limit passes first.
     fn wait_readable(&self, limit: Duration) -> bool;
-    /// Makes reading end now; false when that cannot be promised.
+    /// Ends reading now; false if that cannot be guaranteed.
     fn stop(&self) -> bool;
 }
 
@@ -51,17 +51,17 @@ pub(super) struct StdoutReader<S = PipeReader> {
 }
 
 struct ReadState {
-    /// The thread has seen the end.
+    /// The reader thread has seen the end.
     ended: bool,
-    /// With whoever reads; here when nobody does.
+    /// The right to read; `None` while a thread reads.
     splitter: Option<LineSplitter>,
-    /// Until when the thread holds back, if nobody waits.
+    /// Until when the reader thread holds back, if no request waits.
     hold_back_until: Instant,
-    /// How reading ended, for the thread to deal with.
+    /// How reading ended, for the reader thread.
     ended_with: Option<EndOfInput>,
 }
 
-/// How reading ended: an error, or nothing more to read.
+/// How reading ended: with an error, or with the end of the output.
 pub(super) type EndOfInput = Option<TransportError>;
 
 impl<S: Source> StdoutReader<S>
@@ -82,7 +82,7 @@ where
         }
     }
 
-    /// The thread's work: reads to the end.
+    /// The reader thread: reads to the end.
     pub(super) fn read_all(&self) -> EndOfInput {
         loop {
             match self.wait_turn() {
@@ -95,11 +95,11 @@ where
         }
     }
 
-    /// Reads in the caller's thread until `done`, if nobody reads and it does not take long.
+    /// Reads in the caller's thread until `done` or for a short while, unless another thread is reading.
     pub(super) fn read_while_waiting(&self, done: &dyn Fn() -> bool) {
         let splitter = {
             let mut state = lock(&self.state);
-            // Should the thread be reading, it will leave the next answer to the next caller.
+            // If the reader thread is reading, it leaves the next answer to the next caller.
             state.hold_back_until = Clock::now() + HOLD_BACK;
             state.splitter.take()
         };
@@ -116,7 +116,7 @@ where
         self.put_back(splitter, read);
     }
 
-    /// Makes reading end now. False when that cannot be promised: see [`PipeReader::stop`].
+    /// Ends reading now. False if that cannot be guaranteed: see [`PipeReader::stop`].
     pub(super) fn end(&self) -> bool {
         let certain = self.stdout.stop();
         lock(&self.state).hold_back_until = Clock::now();
@@ -124,7 +124,7 @@ where
         certain
     }
 
-    /// The server has exited: makes reading end, should it not do so by itself in a moment.
+    /// Ends reading after the server has exited, unless it ends by itself in a moment.
     pub(super) fn end_soon(&self) {
         let going_on = |state: &mut ReadState| !state.ended;
         let state = lock(&self.state);
@@ -143,7 +143,7 @@ where
         })
     }
 
-    /// Waits until it is the thread's wait_turn to read, or reading is ended_with.
+    /// Waits until the reader thread may read, or reading has ended.
     fn wait_turn(&self) -> Result<LineSplitter, EndOfInput> {
         let mut state = lock(&self.state);
         loop {
@@ -172,7 +172,7 @@ where
             Ok(false) => state.ended_with = Some(None),
             Err(error) => state.ended_with = Some(Some(error)),
         }
-        // Asked under the lock: who comes later finds the splitter, who came before counts.
+        // Checked under the lock: a later caller finds the splitter, an earlier one counts as waiting.
         let wanted = state.ended_with.is_some() || !self.handler.is_idle();
         drop(state);
         if wanted {

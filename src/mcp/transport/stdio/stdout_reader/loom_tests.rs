@@ -1,4 +1,4 @@
-//! The hand-over of the line splitter in every order of the thread and the callers.
+//! Checks the hand-over of the line splitter in every order of the reader thread and the callers.
 
 use super::*;
 use crate::mcp::pending_requests::{Outcome, PendingRequests, RequestTimeouts};
@@ -8,13 +8,13 @@ use loom::thread;
 use serde_json::value::RawValue;
 use std::io;
 
-/// A pipe in which whole lines lie. Clones are the same one.
+/// A pipe that contains whole lines. Clones share it.
 #[derive(Clone, Default)]
 struct Pipe(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// What lies in it, and whether that is all.
+    /// Its bytes, and whether the input has ended.
     state: Mutex<(Vec<u8>, bool)>,
     changed: Condvar,
 }
@@ -27,7 +27,7 @@ impl Pipe {
 }
 
 impl Source for Pipe {
-    /// Time passes at once when there is nothing.
+    /// Returns at once if there is nothing to read, as if the time had passed.
     fn wait_readable(&self, _: Duration) -> bool {
         let state = lock(&self.0.state);
         !state.0.is_empty() || state.1
@@ -79,8 +79,8 @@ const TIMEOUTS: RequestTimeouts = RequestTimeouts {
     total: Duration::from_secs(100),
 };
 
-/// So many callers, each of whom asks once and reads for itself as long as something is there. The
-/// server answers at once, or, if it is `slow`, whenever it likes.
+/// Runs `count` callers, each of which sends one request and reads for itself while there is input. The
+/// server answers at once, or, if `slow`, in its own thread.
 fn callers_get_their_answers(count: usize, slow: bool) {
     let (pipe, callers) = (
         Pipe::default(),
@@ -120,7 +120,7 @@ fn callers_get_their_answers(count: usize, slow: bool) {
         other.join().unwrap();
     }
     stdout_reader.end();
-    // It may hold back, for no longer than that.
+    // Ends the time for which the reader thread may hold back.
     let held = lock(&stdout_reader.state);
     advance(HOLD_BACK);
     drop(held);
