@@ -136,7 +136,7 @@ fn a_server_that_repeats_a_secret_does_not_get_it_shown() {
     assert_eq!(
         client.log.failure(1).to_string(),
         "the server answered HTTP 401: the server needs a sign-in and refused the `Authorization` \
-         header that it got (Bearer, error \"Bearer [secret]\"); set one that it accepts in the \
+         header (Bearer, error \"Bearer [secret]\"); set one that it accepts in the \
          extension's `headers`; signing in by OAuth is not supported yet; it says: bad key Bearer \
          [secret] for /mcp?key=[secret]"
     );

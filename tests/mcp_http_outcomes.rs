@@ -34,7 +34,7 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "403 Forbidden",
             "",
-            "HTTP 403: the server needs a sign-in, or does not let this client in; set a header",
+            "HTTP 403: the server needs a sign-in, or denies access to this client; set a header",
         ),
         (
             "302 Found\r\nLocation: https://other.example:8443/x?token=1",
@@ -74,7 +74,7 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "405 Method Not Allowed",
             "",
-            "HTTP 405: it takes no messages at this path; check the uri",
+            "HTTP 405: it does not accept messages at this path; check the uri",
         ),
         (
             "406 Not Acceptable",
@@ -84,7 +84,7 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "410 Gone",
             "moved",
-            "HTTP 410: the server that was at this path is gone; ask who runs it for its new uri: moved",
+            "HTTP 410: the server at this path is gone; ask its operator for the new uri: moved",
         ),
         (
             "415 Unsupported Media Type",
@@ -114,7 +114,7 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "502 Bad Gateway",
             "<html>",
-            "HTTP 502: the MCP server behind this address gives no proper answer; see whether it is running: <html>",
+            "HTTP 502: the MCP server behind this address sends no proper answer; check that it is running: <html>",
         ),
         (
             "503 Service Unavailable",

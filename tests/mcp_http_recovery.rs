@@ -227,7 +227,7 @@ fn who_is_not_let_in_where_nobody_waits_is_said_once_in_the_log() {
     });
     let server = server();
     let session = server.session([at(&peer).with("timeout", 1)]);
-    server.logs("the server's own event stream was refused");
+    server.logs("the standalone event stream was refused");
     // Each call that takes too long is cancelled with a notification.
     for _ in 0..3 {
         session.call("one__slow", json!({})).is(500);
@@ -240,7 +240,7 @@ fn who_is_not_let_in_where_nobody_waits_is_said_once_in_the_log() {
     server.logs("the end of the session was refused");
     let log = server.log();
     for what in [
-        "own event stream",
+        "standalone event stream",
         "a message that needs no answer",
         "end of the session",
     ] {

@@ -305,7 +305,7 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
         );
         let (error, code) = (error.to_string(), &status[..3]);
         let reason = format!(
-            "ended its event stream without an answer, and it does not let it be resumed \
+            "ended its event stream without an answer, and the stream cannot be resumed \
              (HTTP {code}): gone"
         );
         assert!(error.contains(&reason), "{error}");

@@ -364,9 +364,10 @@ impl Client {
         let resources = self.server().capabilities.resources.as_ref();
         let able = resources.is_some_and(|resources| resources.subscribe == Some(true));
         self.require(able, "resources.subscribe")?;
-        let method = match on {
-            true => "resources/subscribe",
-            false => "resources/unsubscribe",
+        let method = if on {
+            "resources/subscribe"
+        } else {
+            "resources/unsubscribe"
         };
         let _: RawJson = self.request(method, |_| self.params(Own { uri }), cancel)?;
         Ok(())
@@ -391,9 +392,10 @@ impl Client {
     }
 
     fn require(&self, declared: bool, capability: &'static str) -> Result<(), Error> {
-        match declared {
-            true => Ok(()),
-            false => Err(Error::NotDeclared { capability }),
+        if declared {
+            Ok(())
+        } else {
+            Err(Error::NotDeclared { capability })
         }
     }
 
@@ -499,16 +501,17 @@ impl Client {
         method: &'static str,
         result: &RawValue,
     ) -> Result<R, Error> {
-        let reason = match jsonrpc::begins_with(result.get(), '{') {
-            true => match crate::json::from_str(result.get()) {
+        let reason = if jsonrpc::begins_with(result.get(), '{') {
+            match crate::json::from_str(result.get()) {
                 Ok(decoded) => return Ok(decoded),
                 // The error may quote an unexpected value of any length.
                 Err(error) => {
                     let error = redact(&error.to_string(), &self.inner.options.secrets);
                     printable(&error, QUOTED)
                 }
-            },
-            false => "it is not an object".to_owned(),
+            }
+        } else {
+            "it is not an object".to_owned()
         };
         Err(Error::Protocol {
             method,
@@ -535,7 +538,7 @@ impl Inner {
         }
         let reason = match outcome {
             Outcome::TimedOut => "the deadline passed",
-            Outcome::Cancelled => "the caller no longer waits",
+            Outcome::Cancelled => "the caller cancelled the request",
             _ => return,
         };
         self.transport.abandon(id);

@@ -42,9 +42,10 @@ pub fn complete(
             wrong.push(format!("`{}` {reason}", printable(name, QUOTED)));
         }
     }
-    match wrong.is_empty() {
-        true => Ok(answer),
-        false => Err(wrong),
+    if wrong.is_empty() {
+        Ok(answer)
+    } else {
+        Err(wrong)
     }
 }
 
@@ -66,10 +67,13 @@ fn fits(property: &Value, value: &Value) -> Result<(), String> {
             Some(number) if number.fract() == 0.0 => number_fits(property, number),
             _ => Err("is not a whole number".to_owned()),
         },
-        Some("boolean") => match value.is_boolean() {
-            true => Ok(()),
-            false => Err("is neither true nor false".to_owned()),
-        },
+        Some("boolean") => {
+            if value.is_boolean() {
+                Ok(())
+            } else {
+                Err("is neither true nor false".to_owned())
+            }
+        }
         Some("array") => match value.as_array() {
             Some(items) => items_fit(property, items),
             None => Err("is not a list".to_owned()),

@@ -112,19 +112,19 @@ impl fmt::Display for Error {
                 method,
                 elicitations,
             } => {
-                write!(f, "{method} has to wait until the user has been at")?;
+                write!(f, "{method} requires that the user first visits")?;
                 for (n, elicitation) in elicitations.iter().enumerate() {
                     let url = elicitation.url.as_deref().unwrap_or_default();
                     let message = printable(&elicitation.message, QUOTED);
                     let comma = if n > 0 { "," } else { "" };
                     write!(f, "{comma} {} ({message})", printable(url, URL))?;
                 }
-                f.write_str("; then call again")
+                f.write_str("; then repeat the call")
             }
             Error::Protocol { method, reason } => write!(f, "{method}: {reason}"),
             Error::Version { offered, answered } => write!(
                 f,
-                "the server speaks MCP {answered}, which is unknown here ({offered} was offered)"
+                "the server speaks MCP {answered}, which gosling does not support (it offered {offered})"
             ),
             Error::NotDeclared { capability } => {
                 write!(

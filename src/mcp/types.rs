@@ -223,7 +223,7 @@ impl<'de> Deserialize<'de> for Content {
         let raw = RawJson::deserialize(d)?;
         crate::json::from_str::<Shape>(raw.get()).map_err(serde::de::Error::custom)?;
         if !begins_with(raw.get(), '{') {
-            return Err(serde::de::Error::custom("a part of content is an object"));
+            return Err(serde::de::Error::custom("a content part must be an object"));
         }
         Ok(Content(raw))
     }
@@ -505,7 +505,7 @@ impl ElicitParams {
             return Err("`url` is neither http nor https");
         }
         if url.len() > Self::MAX_URL || !url.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err("`url` is too long, or has characters that no URL has");
+            return Err("`url` is too long, or has characters that are not allowed in a URL");
         }
         Ok(())
     }
@@ -546,9 +546,10 @@ pub enum ElicitAction {
 
 fn one_or_many<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Content>, D::Error> {
     let raw = RawJson::deserialize(d)?;
-    let read = match begins_with(raw.get(), '[') {
-        true => crate::json::from_str(raw.get()),
-        false => crate::json::from_str(raw.get()).map(|one| vec![one]),
+    let read = if begins_with(raw.get(), '[') {
+        crate::json::from_str(raw.get())
+    } else {
+        crate::json::from_str(raw.get()).map(|one| vec![one])
     };
     read.map_err(serde::de::Error::custom)
 }

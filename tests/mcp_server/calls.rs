@@ -51,7 +51,7 @@ fn a_tool_that_breaks_off_does_not_take_the_server_with_it() {
             error(
                 1,
                 -32603,
-                "`panic_quick` broke off; this is a fault of the server, which goes on",
+                "`panic_quick` panicked; this is a bug of the server, which keeps running",
             ),
         ),
         (
@@ -59,7 +59,7 @@ fn a_tool_that_breaks_off_does_not_take_the_server_with_it() {
             error(
                 1,
                 -32603,
-                "`panic` broke off; this is a fault of the server, which goes on",
+                "`panic` panicked; this is a bug of the server, which keeps running",
             ),
         ),
         (
@@ -70,7 +70,7 @@ fn a_tool_that_breaks_off_does_not_take_the_server_with_it() {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"array"}}"#,
             failed(
                 1,
-                "The tool made a structured result that is no object; this is a fault of it.",
+                "The tool returned structured content that is not an object; this is a bug of the tool.",
             ),
         ),
     ]);
@@ -108,7 +108,7 @@ fn ping_gets_through_while_a_tool_works_and_its_id_is_taken_until_it_ends() {
     client.send(call);
     started(&at_work);
     client.is_silent();
-    let taken = "A request with the id 5 is still running; draw a new id for each request";
+    let taken = "A request with the id 5 is still running; use a new id for each request";
     assert_eq!(client.ask(call), error(5, -32600, taken));
     assert_eq!(
         client.ask(r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#),
@@ -186,8 +186,7 @@ fn calls_beyond_the_bound_are_refused_with_a_reason() {
         client.send(&call(id, "stubborn"));
     }
     (0..MAX_CALLS).for_each(|_| started(&at_work));
-    let full =
-        "64 calls are running already and no more are taken on; try again when one has ended";
+    let full = "64 calls are running already, which is the limit; try again when one has ended";
     assert_eq!(client.ask(&call(100, "meta")), error(100, -32603, full));
     drop(release);
     for _ in 0..MAX_CALLS {

@@ -32,7 +32,7 @@ fn initialize_declares_what_is_there_and_works_once() {
         "instructions": "Take care."
     });
     assert_eq!(client.ask(INITIALIZE), result(0, expected));
-    let again = "This connection is initialized already; open another one to begin anew";
+    let again = "This connection is initialized already; open another one";
     assert_eq!(client.ask(INITIALIZE), error(0, -32600, again));
     client.table(&[
         (r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#, error(1, -32601, "Method not found: prompts/list")),

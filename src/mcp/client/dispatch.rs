@@ -15,9 +15,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many messages of each invalid kind are logged.
-const LOGGED: u64 = 5;
+const MAX_LOGGED: u64 = 5;
 /// The part of an invalid message that is searched for secrets before it is quoted, in bytes.
-const SEARCHED: usize = 16 << 10;
+const MAX_SEARCHED: usize = 16 << 10;
 
 impl Inner {
     fn dispatch(&self, message: Message, stream: Stream) {
@@ -35,7 +35,7 @@ impl Inner {
                     self.count_and_log(&self.counters.unexpected, || {
                         let id = id.map_or("none".to_owned(), |id| id.to_string());
                         format!(
-                            "skipped an answer nobody waits for id={}",
+                            "skipped a response to an unknown request id={}",
                             printable(&id, 64)
                         )
                     });
@@ -124,7 +124,7 @@ impl Inner {
             (Some((_, Err(error))), _) => error,
             (_, _) => {
                 let method = printable(method, 64);
-                let reason = format!("this client does not answer {method:?}");
+                let reason = format!("this client does not support {method:?}");
                 ErrorObject::new(jsonrpc::METHOD_NOT_FOUND, reason)
             }
         };
@@ -153,7 +153,7 @@ impl Inner {
         let (malformed, unexpected, refused) = (take(malformed), take(unexpected), take(refused));
         if malformed + unexpected + refused > 0 {
             log::info!(
-                "skipped in all extension={:?} malformed={malformed} unexpected={unexpected} \
+                "skipped messages in total extension={:?} malformed={malformed} unexpected={unexpected} \
                  refused={refused} notifications={}",
                 self.options.name,
                 take(notifications)
@@ -164,20 +164,20 @@ impl Inner {
     fn malformed(&self, reason: &Malformed, bytes: &[u8]) {
         let secrets = &self.options.secrets;
         self.count_and_log(&self.counters.malformed, || {
-            let head = &bytes[..bytes.len().min(SEARCHED)];
+            let head = &bytes[..bytes.len().min(MAX_SEARCHED)];
             let cut = Cut {
                 before: false,
                 behind: head.len() < bytes.len(),
             };
             let reason = printable(&redact(&reason.to_string(), secrets), QUOTED);
             let text = printable(&redact_excerpt(head, cut, secrets), QUOTED);
-            format!("skipped what is no message reason={reason:?} text={text:?}")
+            format!("skipped an invalid message reason={reason:?} text={text:?}")
         });
     }
 
     /// Counts an invalid message, and logs the first few.
     fn count_and_log(&self, counter: &AtomicU64, what: impl FnOnce() -> String) {
-        if counter.fetch_add(1, Ordering::Relaxed) < LOGGED {
+        if counter.fetch_add(1, Ordering::Relaxed) < MAX_LOGGED {
             log::warn!("{} extension={:?}", what(), self.options.name);
         }
     }

@@ -121,7 +121,7 @@ impl Client {
                 Err(Error::Rpc { error, .. }) if let Some(cursor) = &cursor => {
                     let (cursor, code) = (printable(cursor, QUOTED), error.code);
                     return Err(wrong(format!(
-                        "the server refuses the cursor {cursor:?} that it gave itself: {} ({code})",
+                        "the server refuses its own cursor {cursor:?}: {} ({code})",
                         error.message
                     )));
                 }

@@ -138,10 +138,10 @@ impl ServerRequest {
 
 /// A client that does not declare `sampling.tools` must refuse tools.
 fn without_tools(params: CreateMessageParams) -> Result<ServerRequest, ErrorObject> {
-    match params.tools.is_some() || params.tool_choice.is_some() {
-        false => Ok(ServerRequest::Sample(params)),
-        true => Err(invalid("this client did not declare `sampling.tools`")),
+    if params.tools.is_some() || params.tool_choice.is_some() {
+        return Err(invalid("this client did not declare `sampling.tools`"));
     }
+    Ok(ServerRequest::Sample(params))
 }
 
 fn parameters<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, ErrorObject> {
@@ -187,7 +187,7 @@ impl Drop for Job {
         requests.ended.notify_all();
         self.inner.pending.resume_deadlines();
         if wanted {
-            let broken = || ErrorObject::new(jsonrpc::INTERNAL_ERROR, "the client failed");
+            let broken = || ErrorObject::new(jsonrpc::INTERNAL_ERROR, "the request handler failed");
             let outcome = self.outcome.take().unwrap_or_else(|| Err(broken()));
             self.inner.respond(&self.id, outcome.as_ref());
         }
@@ -294,16 +294,15 @@ impl ServerRequests {
             let ours = before - threads.len();
             (threads, ours)
         };
-        let still = |table: &mut Table| table.active > ours;
-        let waited = (self.ended).wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, still);
+        let is_running = |table: &mut Table| table.active > ours;
+        let waited = (self.ended).wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, is_running);
         let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         for thread in threads {
-            match all_ended || thread.is_finished() {
+            if all_ended || thread.is_finished() {
                 // The panic hook has reported a panic of the thread.
-                true => drop(thread.join()),
-                false => {
-                    log::warn!("a request of the server is still being answered extension={name:?}")
-                }
+                drop(thread.join());
+            } else {
+                log::warn!("a request of the server is still being answered extension={name:?}");
             }
         }
     }

@@ -87,7 +87,7 @@ impl Calls {
         }
         if state.running.len() >= MAX_CALLS || state.alive >= MAX_ALIVE {
             let text = format!(
-                "{} calls are running already and no more are taken on; try again when one has ended",
+                "{} calls are running already, which is the limit; try again when one has ended",
                 state.running.len().max(MAX_CALLS)
             );
             return Err(ErrorObject::new(INTERNAL_ERROR, text));
@@ -201,7 +201,7 @@ impl State {
         let found = self
             .early_cancellations
             .iter()
-            .position(|(early_cancellations, _)| early_cancellations == id);
+            .position(|(early, _)| early == id);
         found.is_some_and(|at| self.early_cancellations.remove(at).is_some())
     }
 }
@@ -232,7 +232,7 @@ impl Drop for CallGuard {
 /// The error for a request whose id is in use.
 pub(super) fn id_in_use(id: &Id) -> ErrorObject {
     let text =
-        format!("A request with the id {id} is still running; draw a new id for each request");
+        format!("A request with the id {id} is still running; use a new id for each request");
     ErrorObject::new(INVALID_REQUEST, text)
 }
 
@@ -262,15 +262,15 @@ mod tests {
     #[test]
     fn a_cancellation_that_has_overtaken_its_call_counts_and_one_that_is_late_does_not() {
         let calls = calls();
-        let [early_cancellations, late] = [1, 2].map(Id::Number);
+        let [early, late] = [1, 2].map(Id::Number);
         let ordered = Id::Number(3);
         calls.cancel(&ordered, false);
         assert!(calls.begin(&ordered).unwrap().is_some());
-        calls.cancel(&early_cancellations, true);
-        assert!(calls.begin(&early_cancellations).unwrap().is_none());
-        assert!(!calls.is_busy() && !calls.is_running(&early_cancellations));
+        calls.cancel(&early, true);
+        assert!(calls.begin(&early).unwrap().is_none());
+        assert!(!calls.is_busy() && !calls.is_running(&early));
         // A cancellation counts once.
-        assert!(calls.begin(&early_cancellations).unwrap().is_some());
+        assert!(calls.begin(&early).unwrap().is_some());
         drop(calls.begin(&late).unwrap());
         calls.cancel(&late, true);
         assert!(calls.begin(&late).unwrap().is_some());

@@ -226,7 +226,7 @@ impl Connection {
         let asked: Initialize = read(name, params)?;
         let mut version = lock(&self.version);
         if version.is_some() {
-            let text = "This connection is initialized already; open another one to begin anew";
+            let text = "This connection is initialized already; open another one";
             return Err(ErrorObject::new(INVALID_REQUEST, text));
         }
         let known = VERSIONS
@@ -524,15 +524,16 @@ fn argument_error(
     params: Option<&RawValue>,
     error: &serde_json::Error,
 ) -> ErrorObject {
-    let what = match params.is_none_or(|params| begins_with(params.get(), '{')) {
-        true => reason(error),
-        false => "not an object".to_owned(),
+    let what = if params.is_none_or(|params| begins_with(params.get(), '{')) {
+        reason(error)
+    } else {
+        "not an object".to_owned()
     };
     let text = format!("Invalid `params` of `{method}`: {what}");
     ErrorObject::new(INVALID_PARAMS, text)
 }
 
 fn handler_panicked(label: &str) -> ErrorObject {
-    let text = format!("`{label}` broke off; this is a fault of the server, which goes on");
+    let text = format!("`{label}` panicked; this is a bug of the server, which keeps running");
     ErrorObject::new(INTERNAL_ERROR, text)
 }

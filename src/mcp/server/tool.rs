@@ -135,9 +135,10 @@ impl Tool {
         let schema: Value = crate::json::from_str(self.wire.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> = crate::json::from_str(arguments).unwrap_or_default();
         let wrong = schema::mismatches(&schema, &arguments);
-        match wrong.is_empty() {
-            true => reason(error),
-            false => wrong.join("; "),
+        if wrong.is_empty() {
+            reason(error)
+        } else {
+            wrong.join("; ")
         }
     }
 }
@@ -179,8 +180,7 @@ impl CallToolResult {
     pub fn structured(data: &impl Serialize) -> Result<Self, ToolError> {
         let json = raw(data);
         if !json.get().starts_with('{') {
-            let text =
-                "The tool made a structured result that is no object; this is a fault of it.";
+            let text = "The tool returned structured content that is not an object; this is a bug of the tool.";
             return Err(ToolError::Failed(text.to_owned()));
         }
         Ok(CallToolResult {

@@ -280,7 +280,9 @@ impl Shared {
             let _ = running.exchange.thread.set(thread::current().id());
             job(&running.shared, &running.exchange);
         })
-        .map_err(|e| TransportError::Unreachable(format!("no thread for the message: {e}")))?;
+        .map_err(|e| {
+            TransportError::Unreachable(format!("no thread could be started for the message: {e}"))
+        })?;
         state.running.push(exchange.clone());
         state.threads.push(thread);
         Ok(exchange)
@@ -381,9 +383,10 @@ impl Shared {
             self.open_stream(&mut state, None);
         }
         if state.startup == Startup::SendingInitialized {
-            state.startup = match accepted && state.listening {
-                true => Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT),
-                false => Startup::Ready,
+            state.startup = if accepted && state.listening {
+                Startup::OpeningStream(Instant::now() + STANDALONE_STREAM_TIMEOUT)
+            } else {
+                Startup::Ready
             };
         }
         self.changed.notify_all();

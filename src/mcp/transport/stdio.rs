@@ -92,8 +92,11 @@ impl StdioTransport {
         work: impl FnOnce() + Send + 'static,
     ) -> Result<(), TransportError> {
         let name = format!("mcp {} {what}", self.options.name);
-        let handle = sys::spawn(name, Some(SMALL_STACK), work)
-            .map_err(|e| TransportError::Io(format!("no thread to read the server with: {e}")))?;
+        let handle = sys::spawn(name, Some(SMALL_STACK), work).map_err(|e| {
+            TransportError::Io(format!(
+                "no thread could be started to read the server's output: {e}"
+            ))
+        })?;
         lock(&self.threads).push(handle);
         Ok(())
     }

@@ -190,7 +190,7 @@ impl Denied {
         match (self.missing_scope(), self.authorized) {
             (Some(""), _) => (
                 "the sign-in does not allow this request".to_owned(),
-                "use a token that does in the extension's `headers`",
+                "use a token that allows it in the extension's `headers`",
             ),
             (Some(scope), _) => (
                 format!(
@@ -200,17 +200,16 @@ impl Denied {
                 "use a token with this scope in the extension's `headers`",
             ),
             (None, true) if self.code == 401 => (
-                "the server needs a sign-in and refused the `Authorization` header that it got"
-                    .to_owned(),
+                "the server needs a sign-in and refused the `Authorization` header".to_owned(),
                 other,
             ),
             (None, true) => (
-                "the server does not let in who the `Authorization` header names".to_owned(),
+                "the server denies access to the user of the `Authorization` header".to_owned(),
                 other,
             ),
             (None, false) if self.code == 401 => ("the server needs a sign-in".to_owned(), set),
             (None, false) => (
-                "the server needs a sign-in, or does not let this client in".to_owned(),
+                "the server needs a sign-in, or denies access to this client".to_owned(),
                 set,
             ),
         }

@@ -66,15 +66,16 @@ impl Shared {
                         return None;
                     }
                     decoder.reconnected();
-                    empty = match before.advanced(&decoder) {
-                        true => 0,
-                        false => empty + 1,
+                    empty = if before.advanced(&decoder) {
+                        0
+                    } else {
+                        empty + 1
                     };
                 }
                 Ok(response) => {
                     let status = response.status();
                     asked = retry_after(response.headers(), SystemTime::now());
-                    self.log_refusal(exchange, "the server's own event stream", response);
+                    self.log_refusal(exchange, "the standalone event stream", response);
                     // Servers without such a stream answer with various statuses at first, and some send 400
                     // in place of 409.
                     let refused_anew = is_failure(status) || status == StatusCode::BAD_REQUEST;
@@ -92,9 +93,9 @@ impl Shared {
             self.expect_standalone_answers(failed == 0 && last_id(&decoder).is_some());
             // A server that ends the stream again and again does not expect it to be reopened before every
             // request.
-            let was_of_use = empty == 0;
+            let was_useful = empty == 0;
             let loses = match failed {
-                0 => was_of_use && last_id(&decoder).is_none(),
+                0 => was_useful && last_id(&decoder).is_none(),
                 _ => offered,
             };
             let awaited = loses && asked.is_none() && decoder.retry().is_none();
@@ -153,9 +154,10 @@ impl Shared {
                     };
                     decoder.reconnected();
                     failed = 0;
-                    empty = match before.advanced(&decoder) {
-                        true => 0,
-                        false => empty + 1,
+                    empty = if before.advanced(&decoder) {
+                        0
+                    } else {
+                        empty + 1
                     };
                     ended
                 }
@@ -206,12 +208,13 @@ impl Shared {
     fn not_resumed(&self, exchange: &Exchange, response: Response<Body>) -> TransportError {
         let status = response.status();
         let kind = media_type(response.headers());
-        let answer = match status.is_success() && !kind.is_empty() {
-            true => shown(&kind),
-            false => format!("HTTP {}", status.as_u16()),
+        let answer = if status.is_success() && !kind.is_empty() {
+            shown(&kind)
+        } else {
+            format!("HTTP {}", status.as_u16())
         };
         let body = read_short_body(exchange, response.into_body());
-        let mut reason = format!(", and it does not let it be resumed ({answer})");
+        let mut reason = format!(", and the stream cannot be resumed ({answer})");
         let words = self.excerpt(&body);
         if !words.is_empty() {
             reason = format!("{reason}: {}", shown(&words));

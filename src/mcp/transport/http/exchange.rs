@@ -97,7 +97,7 @@ impl Shared {
                 read_short_body(exchange, body);
                 self.wait_standalone_answer(exchange);
                 Err(TransportError::Io(format!(
-                    "{} took the request (HTTP {}) and gave no answer to it",
+                    "{} accepted the request (HTTP {}) and sent no answer",
                     self.target.origin,
                     head.status.as_u16()
                 )))
@@ -163,8 +163,8 @@ impl Shared {
             uri = next;
         }
         Err(TransportError::Io(format!(
-            "{} redirects from one path to another, {MAX_REDIRECTS} times in a row; set the uri to where \
-             the server is",
+            "{} redirects from one path to another, {MAX_REDIRECTS} times in a row; set the uri to the \
+             server's final address",
             self.target.origin
         )))
     }
@@ -243,8 +243,8 @@ impl Shared {
         let wrong = |what: String| Err(TransportError::Io(what));
         if is_compressed(&head.headers) {
             return wrong(format!(
-                "{origin} compressed its answer, which was not asked for; see to it that neither the \
-                 server nor a proxy before it does so"
+                "{origin} compressed its answer without being asked; turn compression off at the \
+                 server and at proxies in front of it"
             ));
         }
         match media_type(&head.headers).as_str() {
@@ -285,10 +285,8 @@ impl Shared {
                 self.target.origin
             ))),
             None => Err(wrong("something that is not JSON-RPC")),
-            Some(answered) => match self.deliver(&bytes, Some(id), &answered) {
-                true => Ok(()),
-                false => Err(wrong("a message that is no answer to the request")),
-            },
+            Some(answered) if self.deliver(&bytes, Some(id), &answered) => Ok(()),
+            Some(_) => Err(wrong("a message that does not answer the request")),
         }
     }
 
@@ -342,9 +340,10 @@ impl Shared {
         body: Body,
     ) -> Result<(), TransportError> {
         let status = head.status;
-        let body = match is_compressed(&head.headers) {
-            true => Vec::new(),
-            false => read_short_body(exchange, body),
+        let body = if is_compressed(&head.headers) {
+            Vec::new()
+        } else {
+            read_short_body(exchange, body)
         };
         let has_session = lock(&self.session).id.is_some();
         let expired = has_session
@@ -378,7 +377,7 @@ impl Shared {
         let hint = match status {
             _ if expired => "the server forgot the session".to_owned(),
             _ if status.is_redirection() => format!(
-                "it redirects to {}, which is not followed; set the uri to where the server is",
+                "it redirects to {}, which is not followed; set the uri to the server's final address",
                 self.target.redirect(&head.headers)
             ),
             _ => advice(status).to_owned(),
@@ -390,9 +389,10 @@ impl Shared {
             _ => format!("{hint}: {words}"),
         };
         let (code, detail) = (status.as_u16(), shown(&detail));
-        Err(match expired {
-            true => TransportError::SessionExpired { code, detail },
-            false => TransportError::Status { code, detail },
+        Err(if expired {
+            TransportError::SessionExpired { code, detail }
+        } else {
+            TransportError::Status { code, detail }
         })
     }
 
@@ -424,7 +424,7 @@ impl Shared {
                 log::warn!("{what} was refused extension={name:?} reason={error}");
             }
             status if status.is_success() => {}
-            status => log::debug!("{what} was answered extension={name:?} status={status}"),
+            status => log::debug!("{what} got an error status extension={name:?} status={status}"),
         }
     }
 
@@ -454,13 +454,14 @@ impl Shared {
         let cause = shown(&self.target.redact(&cause(error)));
         let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
         let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
-        match written {
-            _ if refused => TransportError::Refused(format!("cannot reach {origin}{way}: {cause}")),
-            true if lost => TransportError::ResponseLost(format!(
-                "the answer of {origin}{way} was lost: {cause}"
-            )),
-            true => TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}")),
-            false => TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}")),
+        if refused {
+            TransportError::Refused(format!("cannot reach {origin}{way}: {cause}"))
+        } else if !written {
+            TransportError::Unreachable(format!("cannot reach {origin}{way}: {cause}"))
+        } else if lost {
+            TransportError::ResponseLost(format!("the answer of {origin}{way} was lost: {cause}"))
+        } else {
+            TransportError::Io(format!("the exchange with {origin}{way} failed: {cause}"))
         }
     }
 

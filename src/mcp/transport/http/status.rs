@@ -14,27 +14,27 @@ pub(super) fn advice(status: StatusCode) -> &'static str {
             "it does not understand the request; check that the uri is that of an MCP server that \
              speaks Streamable HTTP"
         }
-        402 => "it wants to be paid; see to the account that the headers belong to",
+        402 => "it requires a payment; check the account that the headers belong to",
         404 => "no MCP server is at this path; check the uri",
         405 => {
-            "it takes no messages at this path; check the uri, and that the server speaks Streamable \
+            "it does not accept messages at this path; check the uri, and that the server speaks Streamable \
              HTTP, not the older HTTP+SSE"
         }
         406 => "it can answer neither in JSON nor with an event stream; check the uri",
-        407 => "a proxy wants a user name and a password; set them in its address",
-        408 => "it did not get the request in time; try again",
-        410 => "the server that was at this path is gone; ask who runs it for its new uri",
-        411 | 417 | 426 => "it speaks another HTTP than 1.1; check the uri",
-        413 => "the message is larger than it takes; send less at once",
-        415 => "it does not take JSON; check that the uri is that of an MCP server",
+        407 => "a proxy requires a user name and a password; set them in its address",
+        408 => "it did not receive the request in time; try again",
+        410 => "the server at this path is gone; ask its operator for the new uri",
+        411 | 417 | 426 => "it does not speak HTTP 1.1; check the uri",
+        413 => "the message is too large for it; send less at once",
+        415 => "it does not accept JSON; check that the uri is that of an MCP server",
         421 => "it does not serve this host; check the uri",
-        431 => "the extension's `headers` are larger than it takes; shorten them",
+        431 => "the extension's `headers` are too large for it; shorten them",
         429 => "it has had too many requests; try again later",
         451 => "it may not serve this for legal reasons",
         500 => "it failed; its own log says why",
         501 => "it does not know this kind of request; check the uri",
         502 => {
-            "the MCP server behind this address gives no proper answer; see whether it is running"
+            "the MCP server behind this address sends no proper answer; check that it is running"
         }
         503 => "it is not available at the moment; try again later",
         504 => "the MCP server behind this address did not answer in time; try again later",

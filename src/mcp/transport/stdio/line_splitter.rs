@@ -41,7 +41,11 @@ impl LineSplitter {
         let n = loop {
             match from.read(&mut self.buffer[filled..]) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(TransportError::Io(format!("the server's output: {e}"))),
+                Err(e) => {
+                    return Err(TransportError::Io(format!(
+                        "reading the server's output failed: {e}"
+                    )));
+                }
                 Ok(n) => break n,
             }
         };

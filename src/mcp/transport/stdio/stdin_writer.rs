@@ -90,8 +90,11 @@ impl StdinWriter {
         if !state.backlog.is_empty() && !state.writer_running {
             let drained = this.clone();
             let name = format!("mcp {name} writer");
-            sys::spawn(name, Some(SMALL_STACK), move || drained.write_backlog())
-                .map_err(|e| TransportError::Io(format!("no thread to write with: {e}")))?;
+            sys::spawn(name, Some(SMALL_STACK), move || drained.write_backlog()).map_err(|e| {
+                TransportError::Io(format!(
+                    "no thread could be started to write to the server: {e}"
+                ))
+            })?;
             state.writer_running = true;
         }
         Ok(())

@@ -99,12 +99,11 @@ fn callers_get_their_answers(count: usize, slow: bool) {
                 let pipe = pipe.clone();
                 move || pipe.write(&format!("{id}\n"))
             };
-            let server = match slow {
-                true => Some(thread::spawn(server)),
-                false => {
-                    server();
-                    None
-                }
+            let server = if slow {
+                Some(thread::spawn(server))
+            } else {
+                server();
+                None
             };
             stdout_reader.read_while_waiting(&|| slot.is_finished());
             let outcome = callers.0.wait(id, &slot, &Cancel::new());
