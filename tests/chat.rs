@@ -376,7 +376,7 @@ fn a_server_that_asks_the_user_hears_no_where_there_is_no_terminal() {
     let form = json!({"message": "Name?", "requestedSchema": {"type": "object", "properties": {}}});
     let asks = [
         Action::AskWith("elicitation/create".to_owned(), form),
-        Action::Told,
+        Action::LastClientAnswer,
     ];
     let script = Script::new().tool("ask", asks);
     let home = Home::new(json!({"turns": [

@@ -1,4 +1,4 @@
-//! The extensions of a session as a turn uses them: through the library, with scripted servers.
+//! The extensions of a session, used through the library with scripted servers.
 
 mod support;
 
@@ -22,11 +22,11 @@ use support::scripted::{Action, Script};
 use support::server::{Record, as_argument, scripted_mcp};
 use support::until;
 
-/// Declines everything and notes where it came from.
+/// Declines every request and records its origin.
 #[derive(Default)]
-struct Desk(Mutex<Vec<String>>);
+struct DecliningHandler(Mutex<Vec<String>>);
 
-impl Desk {
+impl DecliningHandler {
     fn note(&self, from: Origin<'_>, what: &str) {
         let caller = from.caller.unwrap_or("nobody");
         let note = format!("{}/{caller}: {what}", from.extension);
@@ -34,7 +34,7 @@ impl Desk {
     }
 }
 
-impl ServerRequestHandler for Desk {
+impl ServerRequestHandler for DecliningHandler {
     fn sample(
         &self,
         from: Origin<'_>,
@@ -98,9 +98,9 @@ fn text(result: &CallToolResult) -> String {
 fn what_a_server_asks_comes_with_its_extension_and_the_call() {
     let form = json!({"message": "name?", "requestedSchema": {"type": "object"}});
     let ask = Action::AskWith("elicitation/create".into(), form);
-    let script = Script::new().tool("ask", [ask, Action::Told]);
-    let desk = Arc::new(Desk::default());
-    let manager = manager(Some(desk.clone()));
+    let script = Script::new().tool("ask", [ask, Action::LastClientAnswer]);
+    let handler = Arc::new(DecliningHandler::default());
+    let manager = manager(Some(handler.clone()));
     add(&manager, scripted("My Forms", &script));
     let call = CallOptions {
         label: Some("call-1"),
@@ -109,7 +109,7 @@ fn what_a_server_asks_comes_with_its_extension_and_the_call() {
     let result = manager.call("myforms__ask", &raw(json!({})), call, &Cancel::new());
     let told: Value = serde_json::from_str(&text(&result.unwrap())).unwrap();
     assert_eq!(told["result"], json!({"action": "decline"}));
-    assert_eq!(*desk.0.lock().unwrap(), ["myforms/call-1: name?"]);
+    assert_eq!(*handler.0.lock().unwrap(), ["myforms/call-1: name?"]);
 }
 
 #[test]

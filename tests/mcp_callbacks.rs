@@ -1,4 +1,5 @@
-//! What a server says and asks while a call runs: observers, sampling, elicitation, over every transport.
+//! Notifications and requests of a server during a call: observers, sampling, elicitation, over every
+//! transport.
 
 #[path = "support/http_peer.rs"]
 #[allow(dead_code)] // Some of it is for the transport's own tests.
@@ -34,20 +35,20 @@ use support::scripted::{Action, Script};
 use support::server::{as_argument, scripted_mcp};
 use support::until;
 
-/// Answers at once, and notes who asked; what is called `wait` is answered when it is cancelled.
+/// Answers at once and records the caller; a request with the text `wait` is answered when it is cancelled.
 #[derive(Default)]
-struct Host {
+struct RecordingHandler {
     asked: Mutex<Vec<(Option<String>, String)>>,
     cancelled: AtomicUsize,
     completed: Mutex<Vec<String>>,
     slow: Duration,
 }
 
-impl Host {
+impl RecordingHandler {
     fn slow(slow: Duration) -> Self {
-        Host {
+        RecordingHandler {
             slow,
-            ..Host::default()
+            ..RecordingHandler::default()
         }
     }
 
@@ -69,7 +70,7 @@ impl Host {
     }
 }
 
-impl RequestHandler for Host {
+impl RequestHandler for RecordingHandler {
     fn sample(
         &self,
         caller: Option<&str>,
@@ -117,8 +118,8 @@ fn sampling(text: &str) -> Value {
     json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 9})
 }
 
-/// A server in this process that answers `initialize`, leaves at a `ping`, and hands everything else to
-/// the test.
+/// A server in this process that answers `initialize`, closes the connection on `ping`, and passes everything
+/// else to the test.
 struct Server {
     outbox: Outbox,
     heard: Receiver<Value>,
@@ -199,9 +200,9 @@ fn connect(options: Options, listener: Arc<dyn NotificationHandler>) -> (Client,
     (client, server)
 }
 
-fn with(host: &Arc<Host>) -> Options {
+fn with(handler: &Arc<RecordingHandler>) -> Options {
     let mut options = Options::new("peer");
-    options.request_handler = Some(host.clone());
+    options.request_handler = Some(handler.clone());
     options
 }
 
@@ -223,11 +224,11 @@ fn said(result: Result<CallToolResult, Error>) -> String {
     part["text"].as_str().unwrap().to_owned()
 }
 
-type Heard = Arc<Mutex<Vec<String>>>;
+type ObservedNotifications = Arc<Mutex<Vec<String>>>;
 
-/// Notes the method and what was said, both in one word.
-fn observer() -> (CallObserver, Heard) {
-    let heard = Heard::default();
+/// Records the method and the text of each notification as one word.
+fn observer() -> (CallObserver, ObservedNotifications) {
+    let heard = ObservedNotifications::default();
     let notes = heard.clone();
     let observe = move |method: &str, params: Option<&RawValue>| {
         let params: Value = serde_json::from_str(params.unwrap().get()).unwrap();
@@ -246,7 +247,7 @@ fn observed(observer: &CallObserver) -> CallOptions<'static> {
     }
 }
 
-impl NotificationHandler for Host {
+impl NotificationHandler for RecordingHandler {
     fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
         self.completed.lock().unwrap().push(method.to_owned());
     }
@@ -254,8 +255,8 @@ impl NotificationHandler for Host {
 
 #[test]
 fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
-    let host = Arc::new(Host::default());
-    let (client, server) = connect(Options::new("peer"), host.clone());
+    let handler = Arc::new(RecordingHandler::default());
+    let (client, server) = connect(Options::new("peer"), handler.clone());
     let (first, first_heard) = observer();
     let (second, second_heard) = observer();
     let log = |data| {
@@ -268,7 +269,7 @@ fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
         let params = json!({"progressToken": id, "progress": n});
         server.notify("notifications/progress", params);
     };
-    let heard = |heard: &Heard| heard.lock().unwrap().clone();
+    let heard = |heard: &ObservedNotifications| heard.lock().unwrap().clone();
     thread::scope(|scope| {
         let one = scope.spawn(|| call(&client, observed(&first), &Cancel::new()));
         let id_one = server.call();
@@ -279,7 +280,7 @@ fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
         log("a");
         server.text(&id_one, "done");
         assert_eq!(said(one.join().unwrap()), "done");
-        // Nothing of it is left with the client.
+        // The client has dropped the observer.
         assert_eq!(Arc::strong_count(&first), 1);
         progress(&id_one, 9);
         log("b");
@@ -290,15 +291,16 @@ fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
     });
     assert_eq!(heard(&first_heard), ["progress:1", "message:\"a\""]);
     assert_eq!(heard(&second_heard), ["progress:2", "message:\"b\""]);
-    // What nobody observes stays with the listener: late progress, and the log after the calls.
-    let rest = host.completed.lock().unwrap().clone();
+    // Notifications without an observer go to the notification handler: late progress, and log messages after
+    // the calls.
+    let rest = handler.completed.lock().unwrap().clone();
     assert_eq!(rest, ["notifications/progress", "notifications/message"]);
 }
 
 #[test]
 fn a_call_without_observer_leaves_the_log_to_the_listener() {
-    let host = Arc::new(Host::default());
-    let (client, server) = connect(Options::new("peer"), host.clone());
+    let handler = Arc::new(RecordingHandler::default());
+    let (client, server) = connect(Options::new("peer"), handler.clone());
     let (second, heard) = observer();
     thread::scope(|scope| {
         let one = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
@@ -312,7 +314,10 @@ fn a_call_without_observer_leaves_the_log_to_the_listener() {
         said(two.join().unwrap());
     });
     assert!(heard.lock().unwrap().is_empty());
-    assert_eq!(*host.completed.lock().unwrap(), ["notifications/message"]);
+    assert_eq!(
+        *handler.completed.lock().unwrap(),
+        ["notifications/message"]
+    );
 }
 
 #[test]
@@ -326,8 +331,8 @@ fn what_no_handler_answers_is_neither_declared_nor_answered() {
         (&json!(1), &json!(-32601))
     );
 
-    let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (_client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     assert_eq!(
         server.initialize["params"]["capabilities"],
         json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}})
@@ -338,8 +343,8 @@ fn what_no_handler_answers_is_neither_declared_nor_answered() {
 
 #[test]
 fn requests_are_answered_with_what_the_handler_says() {
-    let host = Arc::new(Host::default());
-    let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     thread::scope(|scope| {
         let running = scope.spawn(|| call(&client, labelled("call-7"), &Cancel::new()));
         let id = server.call();
@@ -366,7 +371,7 @@ fn requests_are_answered_with_what_the_handler_says() {
     server.next();
     let caller = Some("call-7".to_owned());
     assert_eq!(
-        host.asked(),
+        handler.asked(),
         [
             (caller.clone(), "hello".to_owned()),
             (caller.clone(), "name?".to_owned()),
@@ -378,8 +383,8 @@ fn requests_are_answered_with_what_the_handler_says() {
 
 #[test]
 fn what_may_not_be_asked_never_reaches_the_handler() {
-    let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (_client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     let ask = |url: Value| {
         let params = json!({"mode": "url", "message": "m", "url": url, "elicitationId": "e"});
         server.ask(1, "elicitation/create", params);
@@ -412,14 +417,14 @@ fn what_may_not_be_asked_never_reaches_the_handler() {
         "notifications/elicitation/complete",
         json!({"elicitationId": "e"}),
     );
-    assert_eq!(*host.completed.lock().unwrap(), ["e"]);
-    assert_eq!(host.asked().len(), 1);
+    assert_eq!(*handler.completed.lock().unwrap(), ["e"]);
+    assert_eq!(handler.asked().len(), 1);
 }
 
 #[test]
 fn a_handler_that_panics_is_an_error_of_the_client() {
-    let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (_client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     server.ask(1, "elicitation/create", form("panic"));
     assert_eq!(server.next()["error"]["code"], -32603);
     server.ask(1, "elicitation/create", form("fine"));
@@ -428,8 +433,8 @@ fn a_handler_that_panics_is_an_error_of_the_client() {
 
 #[test]
 fn only_so_many_requests_are_answered_at_once_and_a_withdrawn_one_not_at_all() {
-    let host = Arc::new(Host::default());
-    let (_client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (_client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     for id in 0..8 {
         server.ask(id, "elicitation/create", form("wait"));
     }
@@ -442,13 +447,15 @@ fn only_so_many_requests_are_answered_at_once_and_a_withdrawn_one_not_at_all() {
     server.ask(3, "elicitation/create", form("again"));
     assert_eq!(server.next()["error"]["code"], -32600);
 
-    until("all are asked", || (host.asked().len() == 8).then_some(()));
+    until("all are asked", || {
+        (handler.asked().len() == 8).then_some(())
+    });
     server.notify("notifications/cancelled", json!({"requestId": 3}));
     until("one is cancelled", || {
-        (host.cancelled.load(Ordering::SeqCst) == 1).then_some(())
+        (handler.cancelled.load(Ordering::SeqCst) == 1).then_some(())
     });
     server.hears_nothing();
-    // There is room again, under the same id even.
+    // The limit allows another request, even with the same id.
     server.ask(3, "elicitation/create", form("now"));
     assert_eq!(server.next()["result"]["action"], "accept");
 }
@@ -456,34 +463,34 @@ fn only_so_many_requests_are_answered_at_once_and_a_withdrawn_one_not_at_all() {
 #[test]
 fn the_end_of_a_connection_ends_what_is_being_answered() {
     for end in ["closed here", "closed there", "broken off"] {
-        let host = Arc::new(Host::default());
-        let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+        let handler = Arc::new(RecordingHandler::default());
+        let (client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
         server.ask(1, "elicitation/create", form("wait"));
-        until("it is asked", || (host.asked().len() == 1).then_some(()));
+        until("it is asked", || (handler.asked().len() == 1).then_some(()));
         match end {
             "closed here" => client.close(),
             "closed there" => assert!(client.ping(&Cancel::new()).is_err()),
             _ => server.say(json!([{"jsonrpc": "2.0", "method": "a batch"}])),
         }
         until(end, || {
-            (host.cancelled.load(Ordering::SeqCst) == 1).then_some(())
+            (handler.cancelled.load(Ordering::SeqCst) == 1).then_some(())
         });
         drop(client);
-        // Closing has waited for the thread: nobody holds the handler any more.
-        assert_eq!(Arc::strong_count(&host), 1, "{end}");
+        // `close` has waited for the thread, which has dropped the handler.
+        assert_eq!(Arc::strong_count(&handler), 1, "{end}");
     }
 }
 
 #[test]
 fn a_call_that_is_given_up_takes_its_questions_along() {
-    let host = Arc::new(Host::default());
-    let (client, server) = connect(with(&host), Arc::new(IgnoreNotifications));
+    let handler = Arc::new(RecordingHandler::default());
+    let (client, server) = connect(with(&handler), Arc::new(IgnoreNotifications));
     let cancel = Cancel::new();
     thread::scope(|scope| {
         let running = scope.spawn(|| call(&client, CallOptions::default(), &cancel));
         server.call();
         server.ask(1, "elicitation/create", form("wait"));
-        until("it is asked", || (host.asked().len() == 1).then_some(()));
+        until("it is asked", || (handler.asked().len() == 1).then_some(()));
         cancel.cancel();
         assert!(matches!(
             running.join().unwrap(),
@@ -495,13 +502,13 @@ fn a_call_that_is_given_up_takes_its_questions_along() {
         .iter()
         .any(|m| m["method"] == "notifications/cancelled");
     assert!(cancelled, "{one} {two}");
-    assert_eq!(host.cancelled.load(Ordering::SeqCst), 1);
+    assert_eq!(handler.cancelled.load(Ordering::SeqCst), 1);
 }
 
 #[test]
 fn no_deadline_passes_while_the_server_waits_for_us() {
-    let host = Arc::new(Host::slow(Duration::from_millis(600)));
-    let mut options = with(&host);
+    let handler = Arc::new(RecordingHandler::slow(Duration::from_millis(600)));
+    let mut options = with(&handler);
     options.timeouts = RequestTimeouts {
         idle: Duration::from_millis(200),
         total: Duration::from_secs(20),
@@ -560,7 +567,7 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
             Action::AskWith("sampling/createMessage".into(), sampling("hello")),
             Action::AskWith("elicitation/create".into(), form("name?")),
             log("b"),
-            Action::Told,
+            Action::LastClientAnswer,
         ],
     );
     let mut command = Command::new(scripted_mcp());
@@ -573,10 +580,10 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     };
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let transport: Arc<dyn Transport> = Arc::new(transport);
-    let host = Arc::new(Host::default());
+    let handler = Arc::new(RecordingHandler::default());
     let client = Client::connect(
         transport,
-        with(&host),
+        with(&handler),
         Arc::new(IgnoreNotifications),
         &Cancel::new(),
     )
@@ -590,7 +597,7 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     assert_eq!(told["result"]["content"], json!({"name": "Ann"}));
     let caller = Some("c1".to_owned());
     assert_eq!(
-        host.asked(),
+        handler.asked(),
         [
             (caller.clone(), "hello".to_owned()),
             (caller, "name?".to_owned())
@@ -602,8 +609,8 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
     );
 }
 
-/// Over HTTP every call has a stream of its own, so nothing has to be guessed; the client's answer is a
-/// POST that is accepted.
+/// Over HTTP every call has its own stream, so the call of a request is certain. The client's answer is an
+/// accepted POST.
 #[test]
 fn a_server_over_http_asks_on_the_stream_of_the_call() {
     let answered = Arc::new(AtomicBool::new(false));
@@ -659,10 +666,10 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
         }
     });
     let transport = HttpTransport::new(HttpOptions::new("peer", &peer.url)).unwrap();
-    let host = Arc::new(Host::default());
+    let handler = Arc::new(RecordingHandler::default());
     let client = Client::connect(
         Arc::new(transport),
-        with(&host),
+        with(&handler),
         Arc::new(IgnoreNotifications),
         &Cancel::new(),
     )
@@ -688,7 +695,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
     });
     assert!(answered.load(Ordering::SeqCst));
     assert_eq!(
-        host.asked(),
+        handler.asked(),
         [(Some("newer".to_owned()), "name?".to_owned())]
     );
     assert!(older_heard.lock().unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! Servers over Streamable HTTP that let nobody in, or not everybody, and what is known of it.
+//! Streamable HTTP servers that deny access to some or all clients, and the challenges that the client reads.
 
 #[path = "support/http_client.rs"]
 #[allow(dead_code)] // Each test file uses its own part.

@@ -1,5 +1,5 @@
-//! The Streamable HTTP transport against a scripted server: what it sends, what it delivers, and
-//! that it ends in time whatever the server does.
+//! The Streamable HTTP transport against a scripted server: what it sends and delivers, and that it ends in
+//! time whatever the server does.
 
 #[path = "support/http_client.rs"]
 mod http_client;
@@ -444,7 +444,7 @@ fn a_receiver_may_close_from_within() {
 fn connections_are_used_again() {
     let peer = Peer::new(|seen, stream| match seen.id().as_str() {
         "null" => accepted(stream),
-        // One in JSON, one in events, one with an error.
+        // One as JSON, one as events, one with an error.
         id => match id.parse::<i64>().unwrap() % 3 {
             0 => json(stream, &result(id)),
             1 => {

@@ -1,5 +1,5 @@
-//! Servers over Streamable HTTP that wear a client out: they trickle, flood, never end, or have it come
-//! back for ever. Against a scripted server.
+//! Hostile Streamable HTTP servers, which trickle, flood, never end, or make the client reconnect for ever.
+//! Against a scripted server.
 
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_client.rs"]
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 
-/// Goes on with this until the client hangs up.
+/// Repeats this text until the client hangs up.
 fn trickle(stream: &mut TcpStream, text: &str) -> Then {
     while let Then::Keep = send(stream, text) {
         thread::sleep(Duration::from_millis(2));
@@ -54,7 +54,7 @@ fn whoever_trickles_is_left_as_soon_as_nobody_waits() {
         client.request(1, "tools/call");
         peer.wait_for("call", |seen| seen.id() == "1");
         thread::sleep(Duration::from_millis(50));
-        // Others are not held up by it.
+        // Other requests are not delayed.
         assert_eq!(client.call(2, "ping"), result(2), "{name}");
         client.transport.abandon(1);
         wait_until(name, || threads("mcp trickle") == 0);
@@ -191,7 +191,7 @@ fn a_wait_of_three_thousand_years_ends_with_whoever_waits() {
 
 #[test]
 fn a_stream_that_ends_whenever_it_is_resumed_is_resumed_at_a_walk() {
-    // Each time with another id, as if it had come further.
+    // A new id each time, as if the stream had advanced.
     let times = std::sync::Arc::new(Mutex::new(Vec::new()));
     let seen_at = times.clone();
     let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
@@ -227,9 +227,9 @@ fn an_id_that_no_header_can_carry_is_not_sent_back() {
         ("a\u{1b}[31m", false),
         ("a\tb", true),
         ("caf\u{e9}", true),
-        // Such an id is none, so that the one before it counts.
+        // Such an id is invalid, so the previous one counts.
         ("a\0b", true),
-        // And this is one followed by a header that nobody asked for, as a field of the event.
+        // This id tries to inject a header through the event's field.
         ("a\rX-Evil: 1", true),
     ] {
         let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
@@ -273,7 +273,7 @@ fn several_streams_at_once_do_not_mix() {
                 let text = event(&format!(
                     r#"{{"jsonrpc":"2.0","method":"p","params":"{id}-{n}"}}"#
                 ));
-                // Each in pieces, so that the streams are woven into one another.
+                // In small pieces, so that the streams are interleaved.
                 for piece in text.as_bytes().chunks(7) {
                     chunk(stream, std::str::from_utf8(piece).unwrap());
                 }

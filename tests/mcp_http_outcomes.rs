@@ -1,5 +1,5 @@
-//! What becomes of each answer that a server over Streamable HTTP can give, and of each way in which none
-//! comes, against a scripted server.
+//! Every kind of answer of a Streamable HTTP server, and every way to lose an answer, against a scripted
+//! server.
 
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_client.rs"]
@@ -409,7 +409,7 @@ fn an_answer_that_breaks_off_is_told_from_what_never_arrived() {
         );
         assert!(error.to_string().contains(&peer.url), "{error}");
     }
-    // What is not HTTP, and what is whole but wrong, did not break off.
+    // Text that is not HTTP, and a complete but wrong answer, are not interrupted answers.
     for whole in ["SSH-2.0-OpenSSH\r\n", &format!("{JSON}\r\n<html>")] {
         let text = whole.to_owned();
         let peer = Peer::new(move |_, stream| {
@@ -435,7 +435,7 @@ fn an_answer_may_come_on_the_servers_own_stream_after_its_own_has_ended_without_
             "GET" => {
                 begin_events(stream);
                 gate.wait();
-                // By now the call's own stream has ended, most likely.
+                // The call's own stream has most likely ended by now.
                 std::thread::sleep(Duration::from_millis(300));
                 chunk(stream, &event(&result(1)));
                 silence(stream)
@@ -603,7 +603,7 @@ fn an_address_may_be_in_brackets_and_have_no_path_but_a_query() {
     assert_eq!(client.call(1, "ping"), result(1));
     assert_eq!(peer.seen()[0].path, "/?key=1");
 
-    // Where there is no IPv6, at least the way there is found out.
+    // Without IPv6, at least the connection attempt is tested.
     let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
         return;
     };

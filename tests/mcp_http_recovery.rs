@@ -1,5 +1,5 @@
-//! What a real gosling does about a call that an HTTP server refuses or that breaks off: it is sent again
-//! only where that does no harm, in the session that there is.
+//! Calls through gosling that an HTTP server refuses or whose answer is lost: they are repeated only if that
+//! does no harm, in the existing session.
 
 #[allow(dead_code)] // Each test file uses its own part.
 #[path = "support/http_peer.rs"]
@@ -15,7 +15,7 @@ use support::server::{Extension, Live, Server};
 
 type Spoil = fn(&Seen, &mut TcpStream) -> Then;
 
-/// Answers as an MCP server does whose one tool says this of itself. The first so many calls of it are spoiled.
+/// An MCP server with one tool with these annotations. The first `spoiled` calls of the tool fail.
 fn peer(
     annotations: Value,
     spoiled: usize,
@@ -65,7 +65,7 @@ fn server() -> Live {
     Server::new().start()
 }
 
-/// The ways to lose an answer once the call has arrived.
+/// Ways to lose an answer after the call has arrived.
 const BREAKS: [Spoil; 6] = [
     |_, _| Then::Close,
     |_, stream| {
@@ -98,7 +98,7 @@ fn a_call_that_broke_off_is_not_sent_again_and_may_have_had_an_effect() {
             .says("it may have had an effect");
         drop(answer);
         assert_eq!(count(&peer, "tools/call"), 1);
-        // The session stands.
+        // The session is still usable.
         let answer = session.call("one__echo", json!({})).is(200);
         assert_eq!(answer.content(), "done");
         assert_eq!(count(&peer, "initialize"), 1);
@@ -228,7 +228,7 @@ fn who_is_not_let_in_where_nobody_waits_is_said_once_in_the_log() {
     let server = server();
     let session = server.session([at(&peer).with("timeout", 1)]);
     server.logs("the standalone event stream was refused");
-    // Each call that takes too long is cancelled with a notification.
+    // Each call that times out is cancelled with a notification.
     for _ in 0..3 {
         session.call("one__slow", json!({})).is(500);
     }

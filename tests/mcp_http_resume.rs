@@ -1,5 +1,5 @@
-//! Event streams over Streamable HTTP that outlive their connections, against a scripted server: they
-//! are resumed where they ended, and given up in time.
+//! Event streams that span several connections, against a scripted server: they are resumed where they ended,
+//! and given up in time.
 
 #[path = "support/http_client.rs"]
 mod http_client;
@@ -110,7 +110,7 @@ fn nothing_is_asked_while_the_servers_own_stream_is_between_two_connections() {
         client.initialize();
         let asked = || peer.seen().iter().filter(|s| s.method == "GET").count();
         wait_until("the stream is over", || asked() > refusals);
-        // The client has heard so by then, and would have waited longer by itself.
+        // The client knows this by then, and would have waited longer otherwise.
         thread::sleep(Duration::from_millis(500));
         assert_eq!(client.call(1, "ping"), result(1), "{refusals}");
     }
@@ -202,8 +202,8 @@ fn the_servers_own_stream_is_taken_up_again_once_the_server_is_back() {
 /// The beginning of a stream whose answer comes later.
 const PRIMING: &str = "id: p-1\nretry: 300\ndata:\n\n";
 
-/// A peer whose answer to tools/call is an event stream with this text, which then ends as HTTP wants
-/// it or breaks; GET is up to `resume`, apart from the one that opens the server's own stream.
+/// A peer whose answer to tools/call is an event stream with this text, which then ends properly or breaks.
+/// `resume` answers each GET except the one for the standalone stream.
 fn torn(
     text: &'static str,
     then: fn() -> Then,
@@ -256,7 +256,7 @@ fn an_answers_stream_that_ends_is_resumed_after_the_time_that_the_server_asks_fo
     assert_eq!(client.log.failures(), 0);
     let posts = peer.seen().into_iter().filter(|s| s.id() == "1").count();
     assert_eq!(posts, 1);
-    // A stream that ended as HTTP wants it leaves a connection that can be used again.
+    // A stream that ended properly leaves a connection that can be reused.
     assert!(peer.connections() <= 3, "{}", peer.connections());
 }
 
@@ -298,7 +298,7 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
         let client = Client::of(&peer, "refused");
         client.request(1, "tools/call");
         let error = client.log.failure(1);
-        // As a status it would mean that the request itself was refused.
+        // A status would mean that the server refused the request itself.
         assert!(
             matches!(error, TransportError::ResponseLost(_)),
             "{error:?}"
@@ -357,7 +357,7 @@ fn a_stream_that_is_resumed_in_vain_comes_to_an_end() {
     );
     let tries = resumes(&peer).len();
     assert!((5..=40).contains(&tries), "{tries}");
-    // However soon the server wants to be asked, it is not asked without a rest.
+    // However short the delay that the server sets, the client keeps a minimum.
     assert!(begin.elapsed() >= Duration::from_millis(90) * tries as u32);
     wait_until("no thread left", || threads("mcp vain") == 0);
 }
@@ -387,7 +387,7 @@ fn nobody_waits_to_resume_what_was_forgotten_or_closed() {
         client.request(id, "tools/call");
         peer.wait_for("call", |seen| seen.id() == id.to_string());
     }
-    // Both are waiting by then, most likely; it must be soon in any case.
+    // Both are most likely waiting by then; the result must come soon in any case.
     thread::sleep(Duration::from_millis(100));
     assert_eq!(threads("mcp patient"), 2);
     client.transport.abandon(1);
@@ -429,7 +429,7 @@ fn an_answer_may_come_on_the_servers_own_stream() {
     client.request(1, "tools/call");
     client.log.message("\"id\":1,");
     client.log.message("\"id\":2,");
-    // Only the server's own stream is left.
+    // Only the standalone stream is left.
     wait_until("no exchange left", || threads("mcp aside") == 1);
     assert_eq!(client.log.failures(), 0);
 }

@@ -1,6 +1,6 @@
-//! The way from a real gosling to an MCP server: TLS with an authority that only the user knows, and
-//! proxies. Nothing here needs a network.
-// Some tests, and what only they use, need features that the build may leave out.
+//! Connections of gosling to an MCP server with TLS (certified by a private authority) and through proxies.
+//! No test needs a network.
+// Some tests and their helpers need features that a build may leave out.
 #![cfg_attr(not(feature = "tls"), allow(dead_code, unused_imports))]
 
 #[allow(dead_code)] // Each test file uses its own part.
@@ -16,7 +16,7 @@ use serde_json::json;
 use std::net::TcpStream;
 use support::server::{Extension, Live, Server};
 
-/// Answers as an MCP server does.
+/// Answers like an MCP server.
 fn behaves(seen: &Seen, stream: &mut TcpStream) -> Then {
     http_peer::behaves(seen, stream, None, "arrived")
 }
@@ -25,7 +25,7 @@ fn at(uri: &str) -> Extension {
     Extension(json!({"type": "streamable_http", "name": "one", "uri": uri}))
 }
 
-/// A gosling with nothing of this kind in its environment but these.
+/// Starts gosling with only these variables of this kind in its environment.
 fn with(variables: &[(&str, &str)]) -> Live {
     let mut server = Server::new();
     for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"] {
@@ -62,7 +62,7 @@ fn an_authority_of_ones_own_is_believed_when_it_is_named() {
     let server = with(&[("SSL_CERT_FILE", &authority())]);
     works(&server, &uri);
     works(&server, &format!("https://{}/", tls.address));
-    // The certificate is for the name `localhost`, among others, and for no other of this machine.
+    // The certificate is valid for the name `localhost` but not for this address.
     let why = server.refuses(at(&format!("https://127.0.0.2:{}/", tls.address.port())));
     assert!(why.contains("cannot reach https://127.0.0.2"), "{why}");
 }
@@ -81,7 +81,7 @@ fn a_file_of_authorities_that_cannot_be_used_is_an_error_that_names_it() {
         let server = with(&[("SSL_CERT_FILE", file)]);
         let why = server.refuses(at("https://localhost:9/mcp"));
         assert!(why.contains(file) && why.contains(expected), "{why}");
-        // Who does not need it is not bothered.
+        // Servers without TLS are not affected.
         works(&server, &peer.url);
     }
 }
@@ -113,7 +113,7 @@ fn a_proxy_leads_to_what_only_it_can_find() {
     assert_eq!(host.header("host"), Some("mcp.example.test:8080"));
     assert_eq!(host.header("proxy-authorization"), None);
 
-    // It is for the other scheme only, or there is an exception: then there is no way.
+    // The variable is for the other scheme only, or there is an exception: then no proxy is used.
     for variables in [
         &[("HTTPS_PROXY", address.as_str())][..],
         &[
@@ -135,7 +135,7 @@ fn a_proxy_leads_to_what_only_it_can_find() {
 #[test]
 fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     const PASSWORD: &str = "hunter2hunter2";
-    // Of user:hunter2hunter2.
+    // Base64 of user:hunter2hunter2.
     const ENCODED: &str = "dXNlcjpodW50ZXIyaHVudGVyMg==";
     let peer = Peer::new(behaves);
     let tls = Relay::tls(&peer.url);
@@ -147,7 +147,7 @@ fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     works(&server, uri);
     let seen = peer.wait_for("request", |seen| seen.path == "/mcp");
     assert_eq!(seen.header("host"), Some("mcp.example.test"));
-    // Loopback addresses need no proxy.
+    // Loopback addresses use no proxy.
     let before = proxy.heads.lock().unwrap().len();
     works(&server, &peer.url);
     works(&server, &peer.url.replace("127.0.0.1", "localhost"));
@@ -170,7 +170,7 @@ fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     assert!(!why.contains(PASSWORD), "{why}");
     server.never_logs(PASSWORD);
 
-    // Nobody listens there, and it is no address at all.
+    // An address that refuses connections, and an invalid address.
     let why =
         with(&[("ALL_PROXY", &format!("http://user:{PASSWORD}@127.0.0.1:1"))]).refuses(at(uri));
     assert!(why.contains("through the proxy 127.0.0.1:1"), "{why}");
@@ -188,7 +188,7 @@ fn a_proxy_that_hangs_up_has_not_passed_on_the_call() {
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            // Once it has heard what is wanted.
+            // After it has received the request.
             let _ = std::io::Read::read(&mut stream.unwrap(), &mut [0; 4096]);
         }
     });

@@ -1,5 +1,5 @@
-//! The shipped MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What a client may rely on,
-//! what a hostile one gets, and that nothing is left behind.
+//! The builtin MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What clients may rely on, what
+//! hostile clients get, and that nothing is left behind.
 #![cfg(feature = "developer")]
 
 mod support;
@@ -22,7 +22,7 @@ fn developer() -> Live {
     Server::new().start_as(&["mcp", "developer", "--http", "0"])
 }
 
-/// A client that sends what it is told to, one connection a request.
+/// A client with one connection per request.
 struct Client<'l> {
     live: &'l Live,
     session: Option<String>,
@@ -46,8 +46,7 @@ impl<'l> Client<'l> {
         client
     }
 
-    /// Sends one request with these fields besides the usual ones, in HTTP/1.0 so that an event stream
-    /// is not in chunks.
+    /// Sends one request with these additional headers, in HTTP/1.0 so that an event stream is not chunked.
     fn send(&self, method: &str, fields: &[(&str, &str)], body: &str) -> TcpStream {
         let to = self.live.address();
         let mut all = vec![
@@ -83,7 +82,7 @@ impl<'l> Client<'l> {
         Answer::read(asked, self.send(method, fields, body))
     }
 
-    /// Sends a message; on a busy machine its answer may come as the last event of a stream.
+    /// Sends a message; on a busy machine its answer may be the last event of a stream.
     #[track_caller]
     fn post(&self, message: &Value) -> Answer {
         let mut answer = self.ask("POST", &[], &message.to_string());
@@ -94,7 +93,7 @@ impl<'l> Client<'l> {
         answer
     }
 
-    /// Begins a call; the rest of the answer is to be read.
+    /// Starts a call; the caller reads the rest of the answer.
     fn begin(&self, message: &Value) -> Events {
         Events::of(self.send("POST", &[], &message.to_string()))
     }
@@ -104,7 +103,7 @@ impl<'l> Client<'l> {
     }
 }
 
-/// An event stream as it comes.
+/// An event stream.
 struct Events(BufReader<TcpStream>);
 
 impl Events {
@@ -124,7 +123,7 @@ impl Events {
         let (mut id, mut data) = (None, None);
         let deadline = Instant::now() + PATIENCE;
         loop {
-            // It says that it lives, so that no read takes long.
+            // Keep-alive events bound the time of a read.
             assert!(Instant::now() < deadline, "no event, and no end");
             let mut line = String::new();
             if self.0.read_line(&mut line).expect("the stream lives") == 0 {
@@ -181,7 +180,7 @@ fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
         .is(200);
     assert_eq!(answer.body["result"]["structuredContent"]["exit_code"], 3);
     running(&nap, 1);
-    // One that heeds no TERM is waited for, too.
+    // `close` also waits for a process that ignores TERM.
     let call = client.begin(&shell(
         3,
         &format!("trap '' TERM; echo; sleep {stubborn}; true"),
@@ -209,7 +208,7 @@ fn a_session_is_its_clients_own() {
     let stranger = [("Mcp-Session-Id", "0123456789abcdef0123456789abcdef")];
     two.ask("POST", &stranger, &ping(2).to_string()).is(404);
     Client::new(&live).post(&ping(1)).is(400).says("initialize");
-    // What fails to initialize has no session.
+    // A failed `initialize` creates no session.
     let nonsense = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize"});
     let refused = Client::new(&live).post(&nonsense).is(200);
     assert_eq!(refused.body["error"]["code"], -32602);
@@ -236,7 +235,7 @@ fn requests_that_break_the_rules_get_the_status_that_says_which() {
     assert_eq!(asks(&[], "{nonsense").body["error"]["code"], -32700);
     assert_eq!(asks(&[], "[]").body["error"]["code"], -32600);
     assert_eq!(asks(&[], &format!("[{ping}]")).status, 400);
-    // An answer to nothing is taken and does nothing.
+    // A response to an unknown request is accepted and has no effect.
     asks(&[], r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).is(202);
     assert_eq!(
         asks(&[], &ping.replace("ping", "no/such")).body["error"]["code"],
@@ -285,7 +284,7 @@ fn what_is_refused_says_why_in_the_form_of_the_protocol() {
         &[key, ("Content-Type", "a/b")],
         "application/json",
     );
-    // Before the head is read.
+    // Refused before the head is parsed.
     refused(400, "POST", &[("no field", "x")], "");
 }
 
@@ -317,7 +316,7 @@ fn a_batch_of_millions_of_parts_is_refused_before_it_is_read() {
         let grown = live.memory("VmHWM") - before;
         assert!(grown < 64 << 20, "{version:?}: {grown} bytes for 8 MiB");
     }
-    // A thousand may come at a time.
+    // A batch may have a thousand parts.
     let client = Client::initialized(&live, "2025-03-26");
     let pings = |count| Value::from((0..count).map(ping).collect::<Vec<_>>());
     let answer = client.post(&pings(1_000)).is(200);
@@ -337,7 +336,7 @@ fn pages_of_other_sites_and_other_names_are_refused() {
         client.ask("OPTIONS", &preflight, "").is(403);
     }
     asks(("Host", "evil.com")).is(403);
-    // One that is ours does not stand in for another.
+    // A valid session does not allow access to another one.
     let two = [
         ("Origin", "http://localhost"),
         ("Origin", "http://evil.com"),
@@ -426,7 +425,7 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
     let (last, first) = events.next().expect("a line");
     assert_eq!(first["params"]["data"]["output"], "one");
     drop(events);
-    // A listener that is still there when another comes hears no more.
+    // A listener gets nothing more after a newer one has connected.
     let mut early = client.resume(&begin);
     assert_eq!(early.next(), Some((last.clone(), first)));
     let late = client.resume(&last);
@@ -436,12 +435,12 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
     assert_eq!(rest.len(), 2);
     assert_eq!(rest[0].1["params"]["data"]["output"], "two");
     assert_eq!(rest[1].1["result"]["content"][0]["text"], "one\ntwo\n");
-    // Whoever lost the end may ask again, until it has all.
+    // A client that lost the end may ask again until it has everything.
     assert_eq!(client.resume(&rest[0].0).rest(), rest[1..]);
     client
         .ask("GET", &[("Last-Event-ID", &rest[1].0)], "")
         .is(405);
-    // Another session knows nothing of it.
+    // Another session has no access to it.
     let other = Client::initialized(&live, NEWEST);
     other.ask("GET", &[("Last-Event-ID", &last)], "").is(405);
 }
@@ -536,7 +535,7 @@ fn many_sessions_end_together_however_long_each_takes() {
         .start_as(&["mcp", "developer", "--http", "0"]);
     let clients: Vec<_> = (0..8).map(|_| Client::initialized(&live, NEWEST)).collect();
     let nap = nap();
-    // What does not heed TERM has a second; the whole of what was too long to show is in a file.
+    // A process that ignores TERM has a second; output that was too long to show is completely in a file.
     let command = format!("(trap '' TERM; exec sleep {nap}) & seq 200");
     for client in &clients {
         client.post(&shell(1, &command)).is(200);
@@ -592,13 +591,13 @@ fn our_own_client_gets_along_with_it() {
         .is(200);
     let work = server.work().canonicalize().unwrap();
     assert_eq!(pwd.content(), format!("{}\n", work.display()));
-    // A client of ours that hangs up cancels, over HTTP as elsewhere.
+    // A client of gosling that hangs up cancels the call, over HTTP as elsewhere.
     let nap = nap();
     let call = session.begin_call("dev__shell", json!({"command": format!("sleep {nap}")}));
     running(&nap, 1);
     drop(call);
     running(&nap, 0);
-    // The end of the session is the end of what it started over there.
+    // The end of the session ends the processes that it started on the server.
     let background = format!("sleep {nap} & true");
     session
         .call("dev__shell", json!({"command": background}))

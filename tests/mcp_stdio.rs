@@ -1,4 +1,4 @@
-//! The client over stdio with a real server process: many callers, slow calls, ends.
+//! The client over stdio with a real server process: many callers, slow calls, ends of the process.
 
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
@@ -13,15 +13,15 @@ use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-struct Heard(Mutex<Sender<(String, Option<i64>)>>);
+struct NotificationSender(Mutex<Sender<(String, Option<i64>)>>);
 
-impl NotificationHandler for Heard {
+impl NotificationHandler for NotificationSender {
     fn notification(&self, method: &str, _: Option<&RawValue>, request: Option<i64>) {
         let _ = self.0.lock().unwrap().send((method.to_owned(), request));
     }
 }
 
-/// The demo server, what it notifies, and its process id.
+/// The demo server, its notifications, and its process id.
 fn demo() -> (Client, Receiver<(String, Option<i64>)>, i32) {
     demo_with(&[])
 }
@@ -38,7 +38,7 @@ fn demo_with(options: &[&str]) -> (Client, Receiver<(String, Option<i64>)>, i32)
     let transport = StdioTransport::spawn(command, options, &Cancel::new()).unwrap();
     let pid = transport.pid();
     let (sender, heard) = channel();
-    let listener = Arc::new(Heard(Mutex::new(sender)));
+    let listener = Arc::new(NotificationSender(Mutex::new(sender)));
     let options = Options::new("demo");
     let client = Client::connect(Arc::new(transport), options, listener, &Cancel::new()).unwrap();
     (client, heard, pid)
@@ -67,7 +67,7 @@ fn callers_that_read_for_themselves_never_miss_or_mix_up_an_answer() {
                 for n in 0..250 {
                     let message = format!("{caller}:{n}");
                     assert_eq!(echo(client, &message), message);
-                    // Some leave gaps, so that the reader thread and the callers take turns.
+                    // Some callers pause, so that both the reader thread and the callers read.
                     if caller % 4 == 0 && n % 25 == 0 {
                         thread::sleep(Duration::from_millis(3 * (n % 7)));
                     }

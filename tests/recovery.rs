@@ -1,5 +1,4 @@
-//! A server that was lost comes back on its next use, and what it did not certainly leave undone is not
-//! done twice.
+//! A lost server is restarted on its next use, and a call that may have had an effect is not repeated.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code)] // Each test file uses its own part.
@@ -19,7 +18,7 @@ use support::scripted::{Action, Script};
 use support::server::{Extension, Live, Record, Server, as_argument, scripted_mcp};
 use support::{process, until};
 
-/// A tool that ends the server the first time that it is called, and says so the second time.
+/// A tool that ends the server on its first call, and reports that on the second.
 fn once(record: &Record, annotations: Value) -> Extension {
     let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": annotations});
     let list = json!({"tools": [tool("odd"), tool("echo")]});
@@ -40,7 +39,7 @@ fn run(script: &Script) -> String {
     format!("exec '{}' '{}'", scripted_mcp(), as_argument(script))
 }
 
-/// Runs the script when it is started first, and the command later.
+/// Runs the script on the first start, and the command on later starts.
 fn first_then(name: &str, mark: &Path, first: &Script, later: &str) -> Extension {
     let mark = mark.display();
     let command = format!(
@@ -73,7 +72,7 @@ fn one_that_was_killed_between_calls_is_started_again() {
     session.echoes("one");
     assert_eq!(record.starts().len(), 2);
     server.logs("extension restarted");
-    // The listing finds it dead as well.
+    // The listing finds a dead server, too.
     kill(&server, pid(&record, 1));
     until("its third start", || {
         let tools = session.tools();
@@ -245,7 +244,7 @@ fn stop_and_remove_end_a_recovery_and_what_it_started() {
     }
 }
 
-/// Answers as an MCP server does, in the session of this name.
+/// Answers like an MCP server, in the session of this name.
 fn behaves(seen: &Seen, stream: &mut TcpStream, session: &str) -> Then {
     http_peer::behaves(seen, stream, Some(session), session)
 }

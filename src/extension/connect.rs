@@ -140,7 +140,7 @@ impl Context {
             };
             let wait = match failed.retry {
                 RetryAdvice::Refused if was_connected => backoff(attempt),
-                RetryAdvice::Busy(asked) => asked.max(backoff(attempt)),
+                RetryAdvice::Busy(delay) => delay.max(backoff(attempt)),
                 RetryAdvice::No | RetryAdvice::Refused => return Err(failed),
             };
             attempt += 1;

@@ -206,9 +206,9 @@ impl Inside {
     /// example `exit status: 127`) and its stderr.
     pub(super) fn advice(&self, config: &ExtensionConfig, status: &str, stderr: &str) -> String {
         let container = &self.container;
-        let said = stderr.to_ascii_lowercase();
+        let stderr = stderr.to_ascii_lowercase();
         let absent = ["no such container", "no container with", "not running"];
-        if absent.iter().any(|words| said.contains(words)) {
+        if absent.iter().any(|words| stderr.contains(words)) {
             return format!(
                 "; it runs in the container {container}, which must exist and be running: see \
                  `docker ps -a` or `podman ps -a`"

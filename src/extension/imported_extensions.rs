@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_effect_names_all_that_matters() {
-        for (value, said) in [
+        for (value, expected) in [
             (
                 json!({"type": "stdio", "name": "x", "cmd": "sh", "args": ["-c", "a\u{202e}b"],
                     "envs": {"A": "1", "B": "2"}, "env_keys": ["K"], "container": "c"}),
@@ -247,7 +247,7 @@ mod tests {
             ),
         ] {
             let imported = classify_imported(&[value], &[]);
-            assert_eq!(imported.switched_off[0].effect, said);
+            assert_eq!(imported.switched_off[0].effect, expected);
         }
         let imported = classify_imported(&[json!({"type": "stdio", "name": "x"}), json!(5)], &[]);
         assert!(imported.invalid[0].contains("\"x\": missing field `cmd`"));

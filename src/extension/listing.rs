@@ -40,11 +40,11 @@ impl Manager {
     /// empty.
     pub fn instructions(&self) -> Vec<(String, String)> {
         let active = self.active(None);
-        let said = active.iter().map(|extension| {
+        let instructions = active.iter().map(|extension| {
             let text = extension.instructions().unwrap_or_default();
             (extension.key.clone(), text)
         });
-        said.collect()
+        instructions.collect()
     }
 
     /// Whether an active extension has resources.
@@ -64,7 +64,7 @@ impl Manager {
 
     /// The resources of all extensions, or of one.
     pub fn resources(&self, extension: Option<&str>, cancel: &Cancel) -> Listing<Resource> {
-        self.ask_all(extension, cancel, Client::list_resources)
+        self.list_all(extension, cancel, Client::list_resources)
     }
 
     /// The resource templates of all extensions, or of one.
@@ -73,12 +73,12 @@ impl Manager {
         extension: Option<&str>,
         cancel: &Cancel,
     ) -> Listing<ResourceTemplate> {
-        self.ask_all(extension, cancel, Client::list_resource_templates)
+        self.list_all(extension, cancel, Client::list_resource_templates)
     }
 
     /// The prompts of all extensions, or of one.
     pub fn prompts(&self, extension: Option<&str>, cancel: &Cancel) -> Listing<Prompt> {
-        self.ask_all(extension, cancel, Client::list_prompts)
+        self.list_all(extension, cancel, Client::list_prompts)
     }
 
     /// Gets a prompt of one extension, filled in with arguments.
@@ -92,16 +92,16 @@ impl Manager {
         arguments: &Map<String, Value>,
         cancel: &Cancel,
     ) -> Result<GetPromptResult, Error> {
-        self.ask_server(extension, cancel, |client, cancel| {
+        self.request(extension, cancel, |client, cancel| {
             client.get_prompt(name, arguments, cancel)
         })
     }
 
-    fn ask_all<T: Send + Sync>(
+    fn list_all<T: Send + Sync>(
         &self,
         extension: Option<&str>,
         cancel: &Cancel,
-        ask: fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error>,
+        list: fn(&Client, &Cancel) -> Result<Vec<T>, mcp::Error>,
     ) -> Listing<T> {
         let active = self.active(extension);
         let mut listing = Listing {
@@ -117,10 +117,10 @@ impl Manager {
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let answers: Vec<OnceLock<_>> = active.iter().map(|_| OnceLock::new()).collect();
         run_in_parallel(active.len(), &|n| {
-            let asked = active[n]
+            let result = active[n]
                 .supervisor()
-                .map(|server| server.ask(&Operation::QUERY, &cancel, ask));
-            let _ = answers[n].set(asked.unwrap_or_else(|| Ok(Vec::new())));
+                .map(|server| server.request(&Operation::QUERY, &cancel, list));
+            let _ = answers[n].set(result.unwrap_or_else(|| Ok(Vec::new())));
         });
         for (extension, answer) in active.iter().zip(answers) {
             match answer.into_inner() {

@@ -392,14 +392,14 @@ impl Manager {
     }
 
     /// Sends a request to the server of an extension.
-    pub(super) fn ask_server<R>(
+    pub(super) fn request<R>(
         &self,
         extension: &str,
         cancel: &Cancel,
-        ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
+        send: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let found = self.require_active(extension)?;
-        supervisor(&found)?.ask(&Operation::QUERY, cancel, ask)
+        supervisor(&found)?.request(&Operation::QUERY, cancel, send)
     }
 
     /// Whether an active extension owns the tool of this name.
@@ -446,7 +446,7 @@ impl Manager {
             observer: call.observer.clone(),
         };
         let begin = Instant::now();
-        let result = server.ask(&operation, cancel, |client, cancel| {
+        let result = server.request(&operation, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
         });
         let done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
@@ -474,10 +474,10 @@ impl Manager {
             let reason = format!("it has {MAX_SUBSCRIPTIONS} subscriptions already");
             return Err(Error::new(extension, Phase::Config, reason));
         }
-        let asked = server.ask(&Operation::QUERY, cancel, |client, cancel| {
+        let result = server.request(&Operation::QUERY, cancel, |client, cancel| {
             client.subscribe(uri, true, cancel)
         });
-        asked.inspect_err(|_| {
+        result.inspect_err(|_| {
             server.subscriptions.unsubscribe(uri);
         })
     }
@@ -492,7 +492,7 @@ impl Manager {
         if !server.subscriptions.unsubscribe(uri) {
             return Ok(());
         }
-        server.ask(&Operation::QUERY, cancel, |client, cancel| {
+        server.request(&Operation::QUERY, cancel, |client, cancel| {
             client.subscribe(uri, false, cancel)
         })
     }
@@ -552,7 +552,7 @@ impl Manager {
         uri: &str,
         cancel: &Cancel,
     ) -> Result<ReadResourceResult, Error> {
-        self.ask_server(extension, cancel, |client, cancel| {
+        self.request(extension, cancel, |client, cancel| {
             client.read_resource(uri, cancel)
         })
     }

@@ -124,15 +124,15 @@ mod tests {
                 count
             })
             .into();
-        let told = |params: &str| {
+        let notify = |params: &str| {
             let params = RawValue::from_string(params.to_owned()).unwrap();
             subscriptions.notify_updated(Some(&params));
             let seen: Vec<_> = counts.iter().map(|n| n.swap(0, Ordering::SeqCst)).collect();
             seen
         };
-        assert_eq!(told(r#"{"uri": "a://x/y"}"#), [1, 1, 0, 1]);
-        assert_eq!(told(r#"{"uri": "a://xx"}"#), [0, 0, 1, 1]);
-        assert_eq!(told(r#"{"uri": 5}"#), [0; 4]);
+        assert_eq!(notify(r#"{"uri": "a://x/y"}"#), [1, 1, 0, 1]);
+        assert_eq!(notify(r#"{"uri": "a://xx"}"#), [0, 0, 1, 1]);
+        assert_eq!(notify(r#"{"uri": 5}"#), [0; 4]);
         subscriptions.notify_updated(None);
         subscriptions.notify_all();
         assert!(counts.iter().all(|n| n.load(Ordering::SeqCst) == 1));

@@ -205,12 +205,12 @@ impl Supervisor {
             status.container = container.map(|container| container.as_str().to_owned());
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
-        let said = connection.client.server();
+        let initialized = connection.client.server();
         let shown = |text: &str| connection.shown(text);
-        status.protocol_version = Some(said.protocol_version.clone());
+        status.protocol_version = Some(initialized.protocol_version.clone());
         status.server = Some(ServerInfo {
-            name: shown(&said.server_info.name),
-            version: shown(&said.server_info.version),
+            name: shown(&initialized.server_info.name),
+            version: shown(&initialized.server_info.version),
         });
         let calls = lock(&self.calls);
         status.calls = calls.ended;
@@ -231,7 +231,7 @@ impl Supervisor {
         let cancel = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let listed = if open {
             let list = |client: &Client, cancel: &Cancel| client.list_tools(cancel);
-            self.ask(&Operation::QUERY, &cancel, list).map(Some)
+            self.request(&Operation::QUERY, &cancel, list).map(Some)
         } else {
             // A new connection lists the tools.
             self.reconnect(&connection, &cancel, end).map(|_| None)
@@ -255,11 +255,11 @@ impl Supervisor {
     /// # Errors
     /// The reconnection failed, the request failed, or the connection was lost before the answer and the
     /// request is not repeatable.
-    pub(super) fn ask<R>(
+    pub(super) fn request<R>(
         &self,
         operation: &Operation<'_>,
         cancel: &Cancel,
-        ask: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
+        send: impl Fn(&Client, &Cancel) -> Result<R, mcp::Error>,
     ) -> Result<R, Error> {
         let name = self.config.name();
         // The deadline of the retries. Each reconnection gets the full time of a request, however late it
@@ -276,7 +276,7 @@ impl Supervisor {
         }
         loop {
             self.report_restart(operation.observer.as_ref());
-            let error = match ask(&connection.client, cancel) {
+            let error = match send(&connection.client, cancel) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };
@@ -294,7 +294,7 @@ impl Supervisor {
                 }
                 kind @ (FailureKind::Refused | FailureKind::Busy(_)) => {
                     let wait = match kind {
-                        FailureKind::Busy(asked) => asked.max(backoff(refused)),
+                        FailureKind::Busy(delay) => delay.max(backoff(refused)),
                         _ => backoff(refused),
                     };
                     refused += 1;

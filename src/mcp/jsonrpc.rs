@@ -217,7 +217,7 @@ pub fn parse(bytes: &[u8], batches: bool) -> Result<Payload, Malformed> {
 fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
     #[derive(Default)]
     struct Parts {
-        judged: Vec<Result<Message, Malformed>>,
+        messages: Vec<Result<Message, Malformed>>,
         too_many: bool,
     }
 
@@ -230,11 +230,11 @@ fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<(), A::Error> {
             while let Some(part) = array.next_element::<&RawValue>()? {
-                if self.judged.len() == BATCH_PARTS {
+                if self.messages.len() == BATCH_PARTS {
                     self.too_many = true;
                     return Err(A::Error::custom("too many"));
                 }
-                self.judged.push(message(part.get()));
+                self.messages.push(message(part.get()));
             }
             Ok(())
         }
@@ -246,8 +246,8 @@ fn batch(text: &str) -> Result<Vec<Result<Message, Malformed>>, Malformed> {
     match read.and_then(|()| reader.end()) {
         _ if parts.too_many => Err(Malformed::LongBatch),
         Err(e) => Err(Malformed::NotJson(e.to_string())),
-        Ok(()) if parts.judged.is_empty() => Err(not_message(None, "an empty batch")),
-        Ok(()) => Ok(parts.judged),
+        Ok(()) if parts.messages.is_empty() => Err(not_message(None, "an empty batch")),
+        Ok(()) => Ok(parts.messages),
     }
 }
 

@@ -500,10 +500,10 @@ mod tests {
         let before = pending.register(timeouts).unwrap();
         pending.pause_deadlines();
         pending.pause_deadlines();
-        let meanwhile = pending.register(timeouts).unwrap();
+        let during = pending.register(timeouts).unwrap();
         let begin = Instant::now();
         thread::scope(|scope| {
-            for (id, slot) in [&before, &meanwhile] {
+            for (id, slot) in [&before, &during] {
                 let wait = || pending.wait(*id, slot, &Cancel::new());
                 scope.spawn(move || assert!(matches!(wait(), Outcome::TimedOut)));
             }
@@ -565,8 +565,8 @@ mod tests {
         let pending = PendingRequests::default();
         let (id, slot) = pending.register(LONG).unwrap();
         let gone = Arc::new(AtomicBool::new(false));
-        let asked = gone.clone();
-        let cancel = Cancel::new().child_with_probe(move || asked.load(Ordering::SeqCst));
+        let probed = gone.clone();
+        let cancel = Cancel::new().child_with_probe(move || probed.load(Ordering::SeqCst));
         gone.store(true, Ordering::SeqCst);
         assert!(matches!(
             pending.wait(id, &slot, &cancel),

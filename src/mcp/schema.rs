@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// The most mismatches that are reported.
-const TOLD: usize = 10;
+const MAX_MISMATCHES: usize = 10;
 /// The deepest schema that is followed.
 const DEPTH: usize = 16;
 
@@ -92,7 +92,7 @@ pub(crate) fn mismatches(schema: &Value, arguments: &Map<String, Value>) -> Vec<
     let mut found = Vec::new();
     let value = Value::Object(arguments.clone());
     compare(schema, schema, &value, "", DEPTH, &mut found);
-    found.truncate(TOLD);
+    found.truncate(MAX_MISMATCHES);
     found
 }
 
@@ -104,7 +104,10 @@ fn compare(
     depth: usize,
     found: &mut Vec<String>,
 ) {
-    let Some(depth) = depth.checked_sub(1).filter(|_| found.len() < TOLD) else {
+    let Some(depth) = depth
+        .checked_sub(1)
+        .filter(|_| found.len() < MAX_MISMATCHES)
+    else {
         return;
     };
     let schema = resolve(root, schema, depth);
@@ -359,7 +362,7 @@ mod tests {
                     .collect();
                 schema = json!({"type": "object", "properties": schemas?});
             }
-            assert!(mismatches(&schema, &arguments).len() <= TOLD);
+            assert!(mismatches(&schema, &arguments).len() <= MAX_MISMATCHES);
             if let Some(meant) = super::coerce(&schema, &arguments) {
                 assert_ne!(meant, arguments);
                 assert!(meant.keys().eq(arguments.keys()));

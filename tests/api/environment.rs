@@ -244,9 +244,10 @@ fn a_secret_in_a_broken_file_is_not_quoted() {
 /// What a server hears of roots: the capabilities it is offered, and the answer to `roots/list`.
 fn roots(server: Server) -> (Value, Value, String) {
     let record = Record::new();
-    let script = Script::new()
-        .recorded(&record.path())
-        .tool("ask", [Action::Ask("roots/list".into()), Action::Told]);
+    let script = Script::new().recorded(&record.path()).tool(
+        "ask",
+        [Action::Ask("roots/list".into()), Action::LastClientAnswer],
+    );
     let server = server.start();
     let work = server.work().join("my work");
     fs::create_dir(&work).unwrap();

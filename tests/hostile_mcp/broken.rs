@@ -1,4 +1,4 @@
-//! A typed error in time, and no thread, descriptor or process left.
+//! Broken servers: a typed error in time, and no thread, descriptor or process left.
 
 use crate::support::process::Census;
 use crate::support::scripted::{Action, Script};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 const MIB: usize = 1 << 20;
 
-/// Far beyond the deadline of one second, far below the default of five minutes.
+/// Far more than the time limit of one second, far less than the default of five minutes.
 const IN_TIME: Duration = Duration::from_secs(20);
 
-/// A server with what it holds when there is nothing to do.
+/// A server, and the resources that it holds when idle.
 struct Bench {
     server: Live,
     rest: Option<Census>,
@@ -24,7 +24,8 @@ impl Bench {
         Bench { server, rest }
     }
 
-    /// The extension does not come up; the error names it and the phase and says all of `words`.
+    /// Checks that the extension does not start, and that the error names it and the phase and contains all
+    /// `words`.
     #[track_caller]
     fn never_starts(&self, extension: Extension, phase: &str, words: &[&str]) {
         let begin = Instant::now();
@@ -33,7 +34,7 @@ impl Bench {
         explains(&error, phase, words);
     }
 
-    /// The extension comes up; calling its tool `odd` fails in this way.
+    /// Checks that the extension starts, and that calling its tool `odd` fails in this way.
     #[track_caller]
     fn call_fails(&self, script: Script, phase: &str, words: &[&str]) {
         let extension = Extension::scripted("odd", &script).impatient();

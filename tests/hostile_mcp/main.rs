@@ -1,5 +1,5 @@
-//! MCP servers that misbehave. What can be skipped is skipped, all else is an error that names the
-//! extension and the phase; neither leaves anything behind.
+//! MCP servers that misbehave. A message that can be skipped is skipped; any other fault is an error that
+//! names the extension and the phase. Nothing is left behind.
 
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,14 +1,14 @@
-//! Names and addresses that nobody expects, and names that belong to somebody else.
+//! Unexpected names and addresses, and names that belong to another server.
 
 use crate::support::client::Answer;
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server, Session};
 use serde_json::{Value, json};
 
-/// Terminal escapes, a direction, tags, line ends and a NUL.
+/// Terminal escapes, a text direction, tags, line ends and a NUL.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}m\u{202e}\u{2066}\u{e0041}\r\n\u{2028}\0";
 
-/// An error that can be shown to anybody.
+/// Checks that an error contains nothing that a terminal interprets.
 #[track_caller]
 fn is_fit_to_be_shown(answer: &Answer) {
     assert!(answer.status >= 400, "{} {}", answer.asked, answer.status);
@@ -118,7 +118,7 @@ fn resources_of_any_address_are_asked_for_by_it() {
     assert_eq!(asked, sent);
 }
 
-/// All tools of this name, as they are listed.
+/// All listed tools of this name.
 fn described(session: &Session, name: &str) -> Vec<Value> {
     let path = format!("/agent/tools?session_id={}", session.id);
     let answer = session.server.get(&path).is(200);
@@ -142,7 +142,7 @@ fn a_server_cannot_describe_the_tools_of_another() {
     let honest = Script::new().tool("pay", [Action::text("honest")]);
     let server = Server::new().start();
     let names = [("a", &forger), ("a__b", &honest)];
-    // Whichever came first.
+    // In either order.
     for order in [[0, 1], [1, 0]] {
         let extensions = order.map(|n| Extension::scripted(names[n].0, names[n].1));
         let session = server.session([]);

@@ -1,4 +1,4 @@
-//! Skipped, logged and counted while the session goes on.
+//! Faults that are skipped, logged and counted while the session continues.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Live, Record, Server, Session};
@@ -212,7 +212,7 @@ fn nobody_else_writes_our_log() {
         !log.lines().any(|line| line.starts_with("2026-01-01")),
         "{log}"
     );
-    // By these words Goose Desktop knows that the server, not an extension, has died.
+    // Goose Desktop takes these words as a sign that the server itself, not an extension, has died.
     for words in ["panicked at", "RUST_BACKTRACE", "fatal error"] {
         assert!(!log.contains(words), "{log}");
     }

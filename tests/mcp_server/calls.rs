@@ -1,5 +1,5 @@
-//! Calls of tools: SERVER §5.1, §5.4, §9.2; MCP 2025-11-25, server/tools, and
-//! basic/utilities: cancellation, progress.
+//! Tool calls: SERVER §5.1, §5.4, §9.2; MCP 2025-11-25, server/tools, and basic/utilities: cancellation,
+//! progress.
 
 use crate::client::*;
 use crate::lab::*;

@@ -1,4 +1,4 @@
-//! A client without transport, and the shapes of answers.
+//! A client without a transport, and helpers for expected answers.
 
 use crossbeam_channel::{Receiver, unbounded};
 use gosling::mcp::server::{Connection, ReplySink, Server};
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Long enough for a machine under load; only a failing test waits for it.
+/// Long enough for a machine under load; only a failing test waits so long.
 pub const DEADLINE: Duration = Duration::from_secs(10);
 
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 
-/// A client without transport.
+/// A client without a transport.
 pub struct Client {
     pub connection: Connection,
     pub sink: ReplySink,
@@ -20,7 +20,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Before `initialize`.
+    /// A client before `initialize`.
     pub fn new(server: Server) -> Self {
         let (sender, answers) = unbounded();
         let sink: ReplySink = Arc::new(move |message: Vec<u8>| {
@@ -34,7 +34,7 @@ impl Client {
         }
     }
 
-    /// After it.
+    /// A client after `initialize`.
     pub fn ready(server: Server, version: &str) -> Self {
         let client = Self::new(server);
         client.send(&INITIALIZE.replace("2025-11-25", version));
@@ -56,7 +56,8 @@ impl Client {
         self.next()
     }
 
-    /// Everything that was sent before has been handled: what comes now belongs to this ping.
+    /// Checks that no message is pending: everything sent before has been handled, and the next message
+    /// answers this ping.
     pub fn is_silent(&self) {
         let pong = self.ask(r#"{"jsonrpc":"2.0","id":"silent?","method":"ping"}"#);
         assert_eq!(
@@ -65,7 +66,7 @@ impl Client {
         );
     }
 
-    /// Each line gets exactly this answer, `null` for none.
+    /// Checks that each line gets exactly this answer; `null` for none.
     pub fn table(&self, rows: &[(&str, Value)]) {
         for (line, expected) in rows {
             self.send(line);

@@ -10,8 +10,8 @@ use gosling::mcp::types::CallToolResult;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-/// A server whose tools misbehave on demand. `wait` says on `started` that it runs, and ends only
-/// when it is cancelled; `stubborn` ends only when `release` is dropped.
+/// A server whose tools misbehave on demand. `wait` signals on `started` that it runs, and ends when it is
+/// cancelled; `stubborn` ends when `release` is dropped.
 pub struct Lab {
     pub server: Server,
     pub started: Receiver<()>,

@@ -1,4 +1,4 @@
-//! The MCP server: what it answers to which bytes. Every line sent and every answer is literal.
+//! The MCP server: its answers to literal messages.
 
 mod calls;
 mod client;

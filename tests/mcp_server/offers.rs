@@ -91,7 +91,7 @@ fn lists_come_in_pages_whose_cursors_work_twice_and_everything_listed_works() {
     );
 }
 
-/// What a list of the demo server names can be called, read or got.
+/// Checks that an item in a list of the demo server can be called, read or fetched.
 fn works(client: &Client, listed_by: &str, item: &Value) {
     let (method, params, part) = match listed_by {
         "tools/list" => {
@@ -134,7 +134,7 @@ fn works(client: &Client, listed_by: &str, item: &Value) {
     assert_eq!(parts, Some(1), "{item} gave {answer}");
 }
 
-/// Resources and prompts that come and go: as many of each as were grown.
+/// Resources and prompts that change: as many of each as the tool has added.
 fn growing() -> Server {
     let count = Arc::new(AtomicUsize::new(0));
     let (grown, resources, prompts) = (count.clone(), count.clone(), count);

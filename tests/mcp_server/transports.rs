@@ -1,4 +1,4 @@
-//! The loops around a connection, over pipes and over memory: SERVER §4.2.
+//! The loops that serve a connection over pipes and over memory: SERVER §4.2.
 
 use crate::client::*;
 use crate::lab::*;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A server on pipes, as a process has them.
+/// A server on pipes, as in a process.
 struct Pipes {
     to: Option<PipeWriter>,
     from: BufReader<PipeReader>,
@@ -47,7 +47,7 @@ impl Pipes {
         serde_json::from_str(&line).expect("one message on each line")
     }
 
-    /// Closes stdin; gives what was still written, and how the server ended.
+    /// Closes stdin; returns the remaining output and the server's result.
     fn end(mut self) -> (String, io::Result<()>) {
         self.to = None;
         let mut rest = String::new();
@@ -139,7 +139,7 @@ fn a_stdout_that_nobody_reads_any_more_ends_the_server_and_its_calls() {
         .expect("a client that left is no failure");
 }
 
-/// A disk that is full.
+/// A full disk.
 struct Full;
 
 impl Write for Full {
@@ -159,7 +159,7 @@ fn an_output_that_fails_otherwise_is_an_error() {
     assert_eq!(ended.map_err(|e| e.kind()), Err(io::ErrorKind::StorageFull));
 }
 
-/// Collects what a server writes.
+/// Collects the server's output.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -196,7 +196,7 @@ fn a_line_without_end_is_refused_and_the_next_one_is_heard() {
     assert_eq!(*written.0.lock().expect("no panic"), refused.as_bytes());
 }
 
-/// Hands on what a transport received.
+/// Passes on the messages of a transport.
 struct Inbox(Sender<Value>);
 
 impl MessageHandler for Inbox {

@@ -18,7 +18,10 @@ fn caller() -> Value {
 /// A server whose tool `ask` asks this and gives back what it is told.
 fn asking(record: &Record, method: &str, params: Value) -> Extension {
     let script = Script::new().recorded(&record.path());
-    let steps = [Action::AskWith(method.to_owned(), params), Action::Told];
+    let steps = [
+        Action::AskWith(method.to_owned(), params),
+        Action::LastClientAnswer,
+    ];
     Extension::scripted("one", &script.tool("ask", steps))
 }
 

@@ -98,7 +98,7 @@ fn prompts_and_questions_of_servers_have_nothing_hidden() {
             "ask",
             [
                 Action::AskWith("sampling/createMessage".to_owned(), params),
-                Action::Told,
+                Action::LastClientAnswer,
             ],
         );
     let session = server.session([Extension::scripted("one", &script)]);
@@ -124,7 +124,7 @@ fn what_a_server_asks_the_user_shows_all_that_it_says() {
     });
     let steps = [
         Action::AskWith("elicitation/create".to_owned(), params),
-        Action::Told,
+        Action::LastClientAnswer,
     ];
     let script = Script::new().recorded(&record.path()).tool("ask", steps);
     let session = server.session([Extension::scripted("one", &script)]);

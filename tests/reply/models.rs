@@ -225,7 +225,10 @@ fn a_server_gets_no_more_of_the_model_than_is_fit() {
     let server = with(&model);
     let method = "sampling/createMessage".to_owned();
     let script = Script::new().recorded(&record.path());
-    let script = script.tool("ask", [Action::AskWith(method, params), Action::Told]);
+    let script = script.tool(
+        "ask",
+        [Action::AskWith(method, params), Action::LastClientAnswer],
+    );
     let session = server.session([Extension::scripted("one", &script)]);
     session.say("go").finishes().says("Done.");
     let answer = record.answer("ask sampling/createMessage 0");

@@ -1,5 +1,5 @@
-//! What may be on the way to a scripted HTTP server: TLS before it, with a certificate by an authority of
-//! its own (`tls/make.sh`), and a proxy that leads to it.
+//! Relays in front of a scripted HTTP server: TLS with a certificate of a test authority (`tls/make.sh`), and
+//! a proxy.
 
 use super::http_peer::PATIENCE;
 use rustls::pki_types::pem::PemObject;
@@ -14,24 +14,24 @@ use std::time::Duration;
 
 const CERTIFICATE: &[u8] = include_bytes!("tls/server.pem");
 const KEY: &[u8] = include_bytes!("tls/server-key.pem");
-/// How long one side is listened to before the other has its turn.
-const TURN: Duration = Duration::from_millis(5);
+/// How long one side is read before the other.
+const READ_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// The file with the authority's certificate.
 pub fn authority() -> String {
     format!("{}/tests/support/tls/ca.pem", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Something that listens and passes on what comes.
+/// A listener that forwards connections.
 pub struct Relay {
     pub address: SocketAddr,
-    /// The heads of the requests that a proxy got.
+    /// The request heads that a proxy received.
     pub heads: Arc<Mutex<Vec<String>>>,
     stopped: Arc<AtomicBool>,
 }
 
 impl Relay {
-    /// Takes TLS connections to where the plain ones go.
+    /// Accepts TLS connections and forwards them to a plain address.
     pub fn tls(to: &str) -> Relay {
         let to = to.trim_start_matches("http://").to_owned();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -48,20 +48,20 @@ impl Relay {
         Relay::listen(move |stream, _| {
             let connection = ServerConnection::new(config.clone()).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
-            let mut near = StreamOwned::new(connection, stream);
-            // A client that does not believe the certificate hangs up here.
-            if near.conn.complete_io(&mut near.sock).is_err() {
+            let mut client = StreamOwned::new(connection, stream);
+            // A client that does not accept the certificate hangs up here.
+            if client.conn.complete_io(&mut client.sock).is_err() {
                 return;
             }
-            let far = TcpStream::connect(&to).unwrap();
-            near.sock.set_read_timeout(Some(TURN)).unwrap();
-            far.set_read_timeout(Some(TURN)).unwrap();
-            pass(near, far);
+            let upstream = TcpStream::connect(&to).unwrap();
+            client.sock.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            upstream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            forward(client, upstream);
         })
     }
 
-    /// A proxy that lets those in who have `credentials`, in base64, if it wants any. All names lead to
-    /// the same place.
+    /// A proxy that requires `credentials`, in base64, if there are any. It forwards every name to the same
+    /// address.
     pub fn proxy(to: &str, credentials: Option<&'static str>) -> Relay {
         let to = to.trim_start_matches("http://").to_owned();
         Relay::listen(move |mut stream, heads| {
@@ -74,19 +74,19 @@ impl Relay {
                 }
             }
             let head = String::from_utf8_lossy(&head).into_owned();
-            let wanted = credentials.map(|c| format!("Proxy-Authorization: Basic {c}\r\n"));
-            let welcome = wanted.is_none_or(|line| head.contains(&line));
+            let required = credentials.map(|c| format!("Proxy-Authorization: Basic {c}\r\n"));
+            let allowed = required.is_none_or(|line| head.contains(&line));
             heads.lock().unwrap().push(head);
-            if !welcome {
+            if !allowed {
                 let refusal = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
                 let _ = stream.write_all(refusal.as_bytes());
                 return;
             }
-            let far = TcpStream::connect(&to).unwrap();
+            let upstream = TcpStream::connect(&to).unwrap();
             let _ = stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
-            stream.set_read_timeout(Some(TURN)).unwrap();
-            far.set_read_timeout(Some(TURN)).unwrap();
-            pass(stream, far);
+            stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            upstream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
+            forward(stream, upstream);
         })
     }
 
@@ -94,12 +94,12 @@ impl Relay {
         serve: impl Fn(TcpStream, &Mutex<Vec<String>>) + Clone + Send + Sync + 'static,
     ) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let way = Relay {
+        let relay = Relay {
             address: listener.local_addr().unwrap(),
             heads: Arc::default(),
             stopped: Arc::default(),
         };
-        let (heads, stopped) = (way.heads.clone(), way.stopped.clone());
+        let (heads, stopped) = (relay.heads.clone(), relay.stopped.clone());
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if stopped.load(Ordering::SeqCst) {
@@ -109,7 +109,7 @@ impl Relay {
                 thread::spawn(move || serve(stream.unwrap(), &heads));
             }
         });
-        way
+        relay
     }
 }
 
@@ -120,15 +120,17 @@ impl Drop for Relay {
     }
 }
 
-/// Passes on what either side says until one of them ends.
-fn pass(mut near: impl Read + Write, mut far: TcpStream) {
+/// Forwards in both directions until one side ends.
+fn forward(mut client: impl Read + Write, mut upstream: TcpStream) {
     let mut buffer = [0; 16 * 1024];
-    while some(&mut near, &mut far, &mut buffer) && some(&mut far, &mut near, &mut buffer) {}
-    let _ = far.shutdown(Shutdown::Both);
+    while forward_available(&mut client, &mut upstream, &mut buffer)
+        && forward_available(&mut upstream, &mut client, &mut buffer)
+    {}
+    let _ = upstream.shutdown(Shutdown::Both);
 }
 
-/// Passes on what there is, and says whether there may be more.
-fn some(from: &mut impl Read, to: &mut impl Write, buffer: &mut [u8]) -> bool {
+/// Forwards what is available; false at the end.
+fn forward_available(from: &mut impl Read, to: &mut impl Write, buffer: &mut [u8]) -> bool {
     match from.read(buffer) {
         Ok(0) => false,
         Ok(read) => to

@@ -1,8 +1,8 @@
-//! What a scripted MCP server does: a script says only what is odd, all else is as it should be.
+//! Scripts for a scripted MCP server. A script contains only deviations from a correct server.
 //!
-//! The script travels to the server as JSON, in its one argument. In every text `{id}` stands for
-//! the id of the request that is answered, and `{n}` for a number: of the repetition where there is
-//! one, else of the message from the client.
+//! The script is passed to the server as JSON, in its only argument. In every text `{id}` stands for the id
+//! of the request that is answered, and `{n}` for a number: of the repetition, if there is one, else of the
+//! client's message.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ pub enum Action {
     Result(Value),
     /// Answers with a JSON-RPC error.
     Error(i64, String),
-    /// Answers with the result of a tool: this text, so many times in a row.
+    /// Answers with a tool result: this text, repeated so many times.
     Text(String, usize),
     /// Writes this to stdout, so many times.
     Out(String, usize),
@@ -27,12 +27,12 @@ pub enum Action {
     Sleep(u64),
     /// Ends the process.
     Exit(i32),
-    /// Asks the client with this method and waits for its answer.
+    /// Sends a request with this method to the client and waits for its answer.
     Ask(String),
-    /// The same with parameters, and an id that no other request has.
+    /// The same with parameters, and with an id that no other request has.
     AskWith(String, Value),
-    /// Answers with the result of a tool: what the client answered last in this script.
-    Told,
+    /// Answers with a tool result: the client's last answer in this script.
+    LastClientAnswer,
     /// Reports progress on the request so many times, each after so many milliseconds.
     Progress(usize, u64),
 }
@@ -43,34 +43,34 @@ impl Action {
         Action::Out(format!("{text}\n"), 1)
     }
 
-    /// Something that the client did not ask for.
+    /// A notification to the client.
     pub fn notify(method: &str, params: Value) -> Action {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
         Action::line(&message.to_string())
     }
 
-    /// The result of a tool.
+    /// A tool result with this text.
     pub fn text(text: &str) -> Action {
         Action::Text(text.to_owned(), 1)
     }
 }
 
-/// What the server does. It always has the tool `echo`, which says back its `message`.
+/// The behaviour of the server. It always has the tool `echo`, which returns its `message`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Script {
-    /// Where the server writes down what it hears.
+    /// The file in which the server records the messages that it receives.
     pub record: Option<PathBuf>,
-    /// What it offers beside tools, for example `prompts`.
+    /// Capabilities beside tools, for example `prompts`.
     pub capabilities: Vec<String>,
-    /// How a model should use it.
+    /// The instructions for the model.
     pub instructions: Option<String>,
-    /// The protocol version to answer with; the client's if absent.
+    /// The protocol version of the answer; the client's if absent.
     pub version: Option<String>,
-    /// Before anything is read.
+    /// Steps before anything is read.
     pub begin: Vec<Action>,
-    /// By method.
+    /// Steps by method.
     pub rules: Vec<(String, Vec<Action>)>,
-    /// By name of the tool.
+    /// Steps by tool name.
     pub tools: Vec<(String, Vec<Action>)>,
 }
 
@@ -84,7 +84,7 @@ impl Script {
         self
     }
 
-    /// What to do, and nothing else, when this method is called. No actions: ignore it.
+    /// Replaces the behaviour of this method by these steps. No steps: ignores it.
     pub fn on(mut self, method: &str, actions: impl IntoIterator<Item = Action>) -> Self {
         let actions = actions.into_iter().collect();
         self.rules.push((method.to_owned(), actions));
@@ -97,7 +97,7 @@ impl Script {
         self
     }
 
-    /// Declares a capability and answers the method that lists it with this result.
+    /// Declares a capability and answers its list method with this result.
     pub fn offers(mut self, capability: &str, list: Value) -> Self {
         self.capabilities.push(capability.to_owned());
         self.on(&format!("{capability}/list"), [Action::Result(list)])

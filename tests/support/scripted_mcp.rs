@@ -1,4 +1,4 @@
-//! An MCP server on stdio that behaves as its script says, see `scripted.rs`.
+//! An MCP server on stdio that runs a script, see `scripted.rs`.
 
 #[allow(dead_code)] // The builder is for the tests.
 mod scripted;
@@ -15,7 +15,7 @@ use std::{env, fs, process, thread};
 
 fn main() {
     let script = env::args().nth(1).expect("a script as the one argument");
-    // One that is too long for an argument is in a file.
+    // A script that is too long for an argument is in a file.
     let script = match script.strip_prefix('@') {
         Some(file) => fs::read_to_string(file).expect("a readable file"),
         None => script,
@@ -39,17 +39,17 @@ fn main() {
     let nobody = Call {
         message: Value::Null,
         number: 0,
-        told: Mutex::default(),
+        last_answer: Mutex::default(),
     };
     server.play(&server.script.begin, &nobody);
     for (number, line) in io::stdin().lock().split(b'\n').enumerate() {
         let Ok(line) = line else { break };
         server.note(&line);
         let message: Value = serde_json::from_slice(&line).expect("the client writes JSON");
-        server.clone().hear(Call {
+        server.clone().handle(Call {
             message,
             number,
-            told: Mutex::default(),
+            last_answer: Mutex::default(),
         });
     }
 }
@@ -57,7 +57,7 @@ fn main() {
 struct Server {
     script: Script,
     record: Option<Mutex<File>>,
-    /// What the client has answered to our own requests, by their ids.
+    /// The client's answers to the server's requests, by their ids.
     answered: Mutex<HashMap<String, Value>>,
     asked: AtomicUsize,
     heard_answer: Condvar,
@@ -67,8 +67,8 @@ struct Server {
 struct Call {
     message: Value,
     number: usize,
-    /// What the client answered last.
-    told: Mutex<Value>,
+    /// The client's last answer.
+    last_answer: Mutex<Value>,
 }
 
 impl Call {
@@ -86,7 +86,7 @@ impl Server {
         }
     }
 
-    fn hear(self: Arc<Self>, call: Call) {
+    fn handle(self: Arc<Self>, call: Call) {
         let Some(method) = call.message["method"].as_str().map(str::to_owned) else {
             let id = call.message["id"].to_string();
             let mut answered = self.answered.lock().unwrap();
@@ -106,7 +106,7 @@ impl Server {
         let rule = find(&self.script.rules, &method);
         let rule = rule.or_else(|| find(&self.script.tools, tool?));
         match rule {
-            // A thread of its own, so that a slow answer holds up no other.
+            // A new thread, so that a slow answer does not delay others.
             Some(actions) => drop(thread::spawn(move || self.play(&actions, &call))),
             None => self.behave(&method, tool, &call),
         }
@@ -118,7 +118,7 @@ impl Server {
         Value::Object(all.map(|name| (name.to_owned(), json!({}))).collect())
     }
 
-    /// What a good server does.
+    /// Behaves like a correct server.
     fn behave(&self, method: &str, tool: Option<&str>, call: &Call) {
         let params = &call.message["params"];
         let action = match (method, tool) {
@@ -149,21 +149,21 @@ impl Server {
 
     fn play(&self, actions: &[Action], call: &Call) {
         for action in actions {
-            // The client is gone, and so is the reason to be here.
+            // The client has gone, so the process ends.
             if self.perform(action, call).is_err() {
                 return;
             }
         }
     }
 
-    /// Asks the client and waits for its answer.
+    /// Sends a request to the client and waits for its answer.
     fn ask(&self, message: Value, call: &Call) -> io::Result<()> {
         write(io::stdout(), &format!("{message}\n"))?;
         let id = message["id"].to_string();
         let answered = self.answered.lock().unwrap();
         let waiting = |answered: &mut HashMap<String, Value>| !answered.contains_key(&id);
         let mut answered = self.heard_answer.wait_while(answered, waiting).unwrap();
-        *call.told.lock().unwrap() = answered.remove(&id).unwrap_or_default();
+        *call.last_answer.lock().unwrap() = answered.remove(&id).unwrap_or_default();
         Ok(())
     }
 
@@ -213,9 +213,9 @@ impl Server {
                     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
                 self.ask(message, call)
             }
-            Action::Told => {
-                let told = call.told.lock().unwrap().to_string();
-                self.perform(&Action::Text(told, 1), call)
+            Action::LastClientAnswer => {
+                let last_answer = call.last_answer.lock().unwrap().to_string();
+                self.perform(&Action::Text(last_answer, 1), call)
             }
             Action::Progress(times, ms) => {
                 let token = &call.message["params"]["_meta"]["progressToken"];

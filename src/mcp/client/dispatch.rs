@@ -110,13 +110,16 @@ impl Inner {
             Stream::Request(request) => Some(request),
             Stream::Shared | Stream::Standalone => None,
         };
-        let asked = self.options.request_handler.clone().and_then(|handler| {
-            let asked = ServerRequest::read(method, params, &self.options.secrets)?;
-            Some((handler, asked))
+        let server_request = self.options.request_handler.clone().and_then(|handler| {
+            let server_request = ServerRequest::read(method, params, &self.options.secrets)?;
+            Some((handler, server_request))
         });
-        let error = match (asked, self.this.upgrade()) {
-            (Some((handler, Ok(asked))), Some(this)) => {
-                match self.requests.begin(this, id, asked, handler, certain) {
+        let error = match (server_request, self.this.upgrade()) {
+            (Some((handler, Ok(server_request))), Some(this)) => {
+                match self
+                    .requests
+                    .begin(this, id, server_request, handler, certain)
+                {
                     Ok(()) => return,
                     Err(error) => error,
                 }

@@ -203,7 +203,7 @@ impl ServerRequests {
         &self,
         inner: Arc<Inner>,
         id: &Id,
-        asked: ServerRequest,
+        request: ServerRequest,
         handler: Arc<dyn RequestHandler>,
         certain: Option<i64>,
     ) -> Result<(), ErrorObject> {
@@ -244,9 +244,9 @@ impl ServerRequests {
         drop(table);
         job.inner.pending.pause_deadlines();
         let name = job.inner.options.name.replace('\0', "");
-        let name = format!("mcp {name} {}", asked.name());
+        let name = format!("mcp {name} {}", request.name());
         let spawned = sys::spawn(name, None, move || {
-            let outcome = asked.run(&*handler, caller.as_deref(), &cancel);
+            let outcome = request.run(&*handler, caller.as_deref(), &cancel);
             job.end(outcome);
         });
         // If the thread cannot be started, the dropped job answers with an error.

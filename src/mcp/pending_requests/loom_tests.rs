@@ -261,9 +261,9 @@ fn an_observer_hears_nothing_once_its_call_has_returned() {
             observer: Some({
                 let returned = returned.clone();
                 Arc::new(move |_: &str, _: Option<&RawValue>| {
-                    assert!(!returned.load(Ordering::SeqCst), "heard after the end");
+                    assert!(!returned.load(Ordering::SeqCst), "called after the end");
                     thread::yield_now();
-                    assert!(!returned.load(Ordering::SeqCst), "heard after the end");
+                    assert!(!returned.load(Ordering::SeqCst), "called after the end");
                 })
             }),
             label: Some("call"),

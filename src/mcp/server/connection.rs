@@ -223,7 +223,7 @@ impl Connection {
             #[serde(rename = "clientInfo")]
             _client_info: Option<Implementation>,
         }
-        let asked: Initialize = read(name, params)?;
+        let requested: Initialize = read(name, params)?;
         let mut version = lock(&self.version);
         if version.is_some() {
             let text = "This connection is initialized already; open another one";
@@ -231,7 +231,7 @@ impl Connection {
         }
         let known = VERSIONS
             .iter()
-            .find(|known| **known == asked.protocol_version);
+            .find(|known| **known == requested.protocol_version);
         let agreed = known.copied().unwrap_or(VERSIONS[0]);
         *version = Some(agreed);
         Ok(InitializeResult {

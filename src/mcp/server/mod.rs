@@ -1,7 +1,7 @@
-//! The server side of MCP: what a server offers, and the protocol around it.
+//! MCP server: the description of a server, and the protocol.
 //!
-//! A [`Server`] is an immutable description with handlers. A [`Connection`] is one client's state:
-//! bytes in, bytes out, no I/O. [`serve_stdio`] and [`serve_memory`] are the loops around it.
+//! A [`Server`] is an immutable description with handlers. A [`Connection`] is the state of one client and
+//! does no I/O. [`serve_stdio`] and [`serve_memory`] are loops that serve a connection.
 //!
 //! ```
 //! use gosling::mcp::server::{Context, Server, Tool};
@@ -27,16 +27,15 @@
 //! assert_eq!(server.name(), "greeter");
 //! ```
 //!
-//! What the server answers where the specification leaves a choice:
+//! Choices where the specification leaves one:
 //!
-//! - Before `initialize` only `ping` is answered; other methods of the server are -32600. After it
-//!   everything is, also before `notifications/initialized` has come: over HTTP the two may
-//!   overtake each other.
-//! - Whatever a tool says against a call is a result with `isError`, so that a model can correct
-//!   itself (MCP 2025-11-25, server/tools, error handling): arguments that do not fit, a file that is
-//!   missing. Misuse of the protocol is -32602: an unknown tool, or arguments that are not an object.
-//!   See [`Connection::refusing`] for the exception.
-//! - A cancelled request is not answered and its id is free again at once.
+//! - Before `initialize` the server answers only `ping`; its other methods are -32600. After `initialize` it
+//!   answers all of them, even before `notifications/initialized`: over HTTP the two may overtake each other.
+//! - Every objection of a tool to a call is a result with `isError`, so that a model can correct itself
+//!   (MCP 2025-11-25, server/tools, error handling): invalid arguments, a missing file. Misuse of the
+//!   protocol is -32602: an unknown tool, or arguments that are not an object. See
+//!   [`Connection::refusing`] for the exception.
+//! - A cancelled request gets no answer, and its id may be reused at once.
 
 mod calls;
 mod connection;

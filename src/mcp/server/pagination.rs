@@ -65,7 +65,7 @@ fn decode(kind: &str, cursor: &str) -> Option<usize> {
 fn unknown_cursor(kind: &str) -> ErrorObject {
     let text = format!(
         "This `cursor` does not belong to the list of {kind}; send a `nextCursor` of it as it came, \
-         or none to begin anew"
+         or none for the first page"
     );
     ErrorObject::new(INVALID_PARAMS, text)
 }

@@ -50,7 +50,7 @@ impl Shared {
         let mut decoder = broken.unwrap_or_else(|| Decoder::new(self.limit));
         let (mut empty, mut failed) = (0, 0);
         while empty.max(failed) < MAX_FAILURES && !exchange.is_aborted() {
-            let mut asked = None;
+            let mut requested_delay = None;
             let answer = self.connect_stream(exchange, &decoder);
             self.stream_answered();
             match answer {
@@ -74,7 +74,7 @@ impl Shared {
                 }
                 Ok(response) => {
                     let status = response.status();
-                    asked = retry_after(response.headers(), SystemTime::now());
+                    requested_delay = retry_after(response.headers(), SystemTime::now());
                     self.log_refusal(exchange, "the standalone event stream", response);
                     // Servers without such a stream answer with various statuses at first, and some send 400
                     // in place of 409.
@@ -98,10 +98,10 @@ impl Shared {
                 0 => was_useful && last_id(&decoder).is_none(),
                 _ => offered,
             };
-            let awaited = loses && asked.is_none() && decoder.retry().is_none();
+            let awaited = loses && requested_delay.is_none() && decoder.retry().is_none();
             self.pause_before_reopening(
                 exchange,
-                reconnect_delay(decoder.retry(), failed, asked),
+                reconnect_delay(decoder.retry(), failed, requested_delay),
                 awaited,
             );
         }
@@ -140,7 +140,7 @@ impl Shared {
     ) -> Result<(), TransportError> {
         let mut decoder = Decoder::new(self.limit);
         let mut connection = Ok(body);
-        let mut asked = None;
+        let mut requested_delay = None;
         let (mut empty, mut failed) = (0, 0);
         loop {
             let ended = match connection {
@@ -178,13 +178,13 @@ impl Shared {
             }
             self.pause(
                 exchange,
-                reconnect_delay(decoder.retry(), failed, asked.take()),
+                reconnect_delay(decoder.retry(), failed, requested_delay.take()),
             );
             connection = match self.connect_stream(exchange, &decoder) {
                 Ok(response) if is_stream(&response) => Ok(response.into_body()),
                 Ok(response) => {
                     let status = response.status();
-                    asked = retry_after(response.headers(), SystemTime::now());
+                    requested_delay = retry_after(response.headers(), SystemTime::now());
                     let error = self.not_resumed(exchange, response);
                     if !(is_temporary(status) || is_conflict(status) || is_failure(status)) {
                         return Err(error);
@@ -296,12 +296,16 @@ fn last_id(decoder: &Decoder) -> Option<HeaderValue> {
 
 /// The delay before the next connection: the one that the stream sets, longer with consecutive failures, and
 /// not shorter than the `Retry-After` of the last answer.
-fn reconnect_delay(retry: Option<Duration>, failed: u32, asked: Option<Duration>) -> Duration {
+fn reconnect_delay(
+    retry: Option<Duration>,
+    failed: u32,
+    requested_delay: Option<Duration>,
+) -> Duration {
     let first = retry
         .unwrap_or(FIRST_DELAY)
         .clamp(MIN_REQUESTED_DELAY, MAX_REQUESTED_DELAY);
     let wait = first.max((first * 2u32.pow(failed.min(MAX_FAILURES))).min(MAX_DELAY));
-    wait.max(asked.unwrap_or_default().min(MAX_REQUESTED_DELAY))
+    wait.max(requested_delay.unwrap_or_default().min(MAX_REQUESTED_DELAY))
 }
 
 fn is_stream(response: &Response<Body>) -> bool {

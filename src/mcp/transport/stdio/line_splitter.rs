@@ -36,8 +36,8 @@ impl LineSplitter {
         let filled = self.buffer.len();
         // The added room is cleared first: if it grew with the buffer, small writes would take quadratic
         // time.
-        let room = filled.clamp(SMALL_BUFFER, LARGE_READ);
-        self.buffer.resize(filled + room, 0);
+        let free = filled.clamp(SMALL_BUFFER, LARGE_READ);
+        self.buffer.resize(filled + free, 0);
         let n = loop {
             match from.read(&mut self.buffer[filled..]) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -92,8 +92,8 @@ impl FirstLines {
                 return;
             }
             if !self.skips {
-                let room = MAX_LINE_KEPT - self.line.len();
-                self.line.extend(&piece[..piece.len().min(room)]);
+                let free = MAX_LINE_KEPT - self.line.len();
+                self.line.extend(&piece[..piece.len().min(free)]);
             }
             let ends = piece.ends_with(b"\n");
             if ends || self.line.len() == MAX_LINE_KEPT {
