@@ -1,5 +1,8 @@
 //! gosling: a synchronous server that speaks Goose's HTTP API and runs MCP extensions.
 //!
+//! Comments cite what Goose's clients require as `CORE §7.4`, `SERVER §5.1` or `GUIDE §6`; [`manual::contract`]
+//! explains these.
+//!
 //! # One tool call, through the rooms
 //!
 //! A client sends `POST /agent/call_tool`. This is the way of the request, and the tour of the crate:
