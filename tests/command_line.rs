@@ -2,6 +2,7 @@
 
 mod support;
 
+use gosling::features::is_left_out;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Output, Stdio};
@@ -88,7 +89,8 @@ fn help_and_version() {
     let version = concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n");
     run(&["--version"]).exits(0).prints_exactly(version);
     run(&["-V"]).exits(0).prints_exactly(version);
-    for command in ["agent", "chat", "demo", "call", "mcp"] {
+    let commands = ["agent", "chat", "demo", "call", "mcp"];
+    for command in commands.into_iter().filter(|name| !is_left_out(name)) {
         let usage = format!("usage: gosling {command}");
         run(&[command, "--help"]).exits(0).prints(&usage);
         run(&[command, "-h"]).exits(0).prints(&usage);
