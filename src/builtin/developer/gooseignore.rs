@@ -3,14 +3,13 @@
 //! It guards against accidents: a model that means well does not read a secret by mistake. It is no
 //! sandbox: a program that the shell starts may open what it likes.
 
+use super::gitignore::{self, Gitignore, Rule};
 use super::shell_patterns;
 use super::shell_words::{self, Word};
 use super::{Developer, text_files};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +47,14 @@ pub(super) struct IgnoreRules {
     /// The directory without links.
     real: PathBuf,
     read: [(PathBuf, Option<Stamp>); 2],
-    rules: Vec<Gitignore>,
+    rules: Vec<RuleFile>,
+}
+
+/// The rules of one file, and where they are from.
+#[derive(Debug)]
+struct RuleFile {
+    rules: Gitignore,
+    from: PathBuf,
 }
 
 impl Developer {
@@ -94,7 +100,11 @@ impl IgnoreRules {
                 }
             }
         }
-        rules.push(parse_rules(root, DEFAULT_RULES, Path::new("the defaults"))?);
+        rules.push(parse_rules(
+            root,
+            DEFAULT_RULES.as_bytes(),
+            Path::new("the defaults"),
+        )?);
         Ok(IgnoreRules {
             dir: dir.to_owned(),
             real,
@@ -122,13 +132,12 @@ impl IgnoreRules {
         ways.reverse();
         for way in ways {
             let is_dir = way != path || way.is_dir();
-            if let Some(pattern) = self.pattern(way, is_dir) {
-                let of = pattern.from().unwrap_or(Path::new(FILE_NAME));
+            if let Some((rule, from)) = self.rule(way, is_dir) {
                 return Err(format!(
                     "{} is kept from tools by {:?} in {}; ask the user if it is needed",
                     path.display(),
-                    pattern.original(),
-                    of.display()
+                    rule.line(),
+                    from.display()
                 ));
             }
         }
@@ -137,22 +146,22 @@ impl IgnoreRules {
 
     /// The same for what is in a folder that is allowed, and is no link.
     pub(super) fn allows_entry(&self, path: &Path, is_dir: bool) -> bool {
-        self.pattern(path, is_dir).is_none()
+        self.rule(path, is_dir).is_none()
     }
 
-    /// The pattern that keeps this very file or folder.
-    fn pattern(&self, path: &Path, is_dir: bool) -> Option<&Glob> {
-        for rules in &self.rules {
-            let Ok(relative) = path.strip_prefix(rules.path()) else {
+    /// The rule that keeps this very file or folder, and the file that it is from.
+    fn rule(&self, path: &Path, is_dir: bool) -> Option<(&Rule, &Path)> {
+        for RuleFile { rules, from } in &self.rules {
+            let Ok(relative) = path.strip_prefix(rules.folder()) else {
                 continue;
             };
             if relative.as_os_str().is_empty() {
                 continue;
             }
             match rules.matched(relative, is_dir) {
-                Match::None => {}
-                Match::Whitelist(_) => return None,
-                Match::Ignore(pattern) => return Some(pattern),
+                None => {}
+                Some(rule) if rule.negated => return None,
+                Some(rule) => return Some((rule, from)),
             }
         }
         None
@@ -179,11 +188,8 @@ impl IgnoreRules {
         let mut dirs = vec![dir.to_owned()];
         for word in words {
             for dir in dirs.clone() {
-                // Many patterns in a large folder take long.
-                if cancel.is_cancelled() {
-                    return Err("the call was cancelled".to_owned());
-                }
-                self.allows_word(&word, &dir)?;
+                check_cancelled(cancel)?;
+                self.allows_word(&word, &dir, cancel)?;
                 if word.is_directory_change
                     && dirs.len() < 16
                     && let Ok(entered) = text_files::resolve(&word.text, &dir)
@@ -197,11 +203,13 @@ impl IgnoreRules {
         Ok(())
     }
 
-    fn allows_word(&self, word: &Word, dir: &Path) -> Result<(), String> {
+    fn allows_word(&self, word: &Word, dir: &Path, cancel: &Cancel) -> Result<(), String> {
         for text in shell_patterns::expand_braces(&word.text) {
             for part in candidate_paths(&text) {
                 if word.has_wildcards {
                     for path in expand(part, dir) {
+                        // Many patterns in a large folder take long.
+                        check_cancelled(cancel)?;
                         self.allows(&path)?;
                     }
                 }
@@ -218,52 +226,39 @@ impl IgnoreRules {
     }
 }
 
-fn read_rules(file: &Path) -> Result<String, String> {
+fn check_cancelled(cancel: &Cancel) -> Result<(), String> {
+    if cancel.is_cancelled() {
+        return Err("the call was cancelled".to_owned());
+    }
+    Ok(())
+}
+
+fn read_rules(file: &Path) -> Result<Vec<u8>, String> {
     let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
     if !metadata.is_file() || metadata.len() > MAX_FILE {
         return Err(format!("is no file of at most {MAX_FILE} bytes"));
     }
-    let bytes = fs::read(file).map_err(|error: io::Error| format!("cannot be read: {error}"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    fs::read(file).map_err(|error: io::Error| format!("cannot be read: {error}"))
 }
 
-fn parse_rules(root: &Path, text: &str, from: &Path) -> Result<Gitignore, String> {
+fn parse_rules(root: &Path, text: &[u8], from: &Path) -> Result<RuleFile, String> {
     let wrong = |why: String| format!("{}: {why}", from.display());
-    if text.lines().count() > MAX_PATTERNS {
+    if gitignore::lines(text).count() > MAX_PATTERNS {
         return Err(wrong(format!("it has more than {MAX_PATTERNS} lines")));
     }
-    let mut builder = GitignoreBuilder::new(root);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    for (n, line) in text.lines().enumerate() {
+    let mut rules = Gitignore::new(root);
+    for (n, line) in gitignore::lines(text).enumerate() {
+        let n = n + 1;
         if line.len() > MAX_LINE {
-            let line = n + 1;
-            return Err(wrong(format!("line {line} has more than {MAX_LINE} bytes")));
+            return Err(wrong(format!("line {n} has more than {MAX_LINE} bytes")));
         }
-        let added = builder.add_line(Some(from.to_owned()), &escape_braces(line));
-        added.map_err(|error| wrong(format!("line {}: {error}", n + 1)))?;
+        let added = rules.add(line);
+        added.map_err(|why| wrong(format!("line {n}: {why}")))?;
     }
-    builder.build().map_err(|error| wrong(error.to_string()))
-}
-
-/// Braces are letters like any other in git's patterns, and alternatives in those of the crate.
-pub(super) fn escape_braces(line: &str) -> String {
-    let (mut escaped, mut chars) = (String::with_capacity(line.len()), line.chars().peekable());
-    let mut within = false;
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if !within => {
-                escaped.push(c);
-                escaped.extend(chars.next());
-                continue;
-            }
-            '[' => within = true,
-            ']' => within = false,
-            '{' | '}' if !within => escaped.push('\\'),
-            _ => {}
-        }
-        escaped.push(c);
-    }
-    escaped
+    Ok(RuleFile {
+        rules,
+        from: from.to_owned(),
+    })
 }
 
 /// What of a word may be a path: all of it, what is behind `=`, `@` or `:`, and behind the letter of an option.
@@ -317,8 +312,8 @@ mod tests {
     fn ignore_rules(local: &str) -> IgnoreRules {
         let root = Path::new("/");
         let rules = vec![
-            parse_rules(Path::new("/w"), local, Path::new("local")).unwrap(),
-            parse_rules(root, DEFAULT_RULES, Path::new("defaults")).unwrap(),
+            parse_rules(Path::new("/w"), local.as_bytes(), Path::new("local")).unwrap(),
+            parse_rules(root, DEFAULT_RULES.as_bytes(), Path::new("defaults")).unwrap(),
         ];
         IgnoreRules {
             dir: PathBuf::from("/w"),
@@ -398,17 +393,17 @@ mod tests {
             ignore_rules.check(Path::new(open)).unwrap();
         }
         let deep = "{".repeat(MAX_LINE);
-        parse_rules(Path::new("/"), &deep, Path::new("f")).unwrap();
+        parse_rules(Path::new("/"), deep.as_bytes(), Path::new("f")).unwrap();
     }
 
     #[test]
     fn a_file_that_makes_no_sense_is_an_error() {
-        let error = parse_rules(Path::new("/"), "ok\n[z-a]\n", Path::new("f")).unwrap_err();
+        let error = parse_rules(Path::new("/"), b"ok\n[z-a]\n", Path::new("f")).unwrap_err();
         assert!(error.starts_with("f: line 2"), "{error}");
         assert!(
             parse_rules(
                 Path::new("/"),
-                &"x\n".repeat(MAX_PATTERNS + 1),
+                "x\n".repeat(MAX_PATTERNS + 1).as_bytes(),
                 Path::new("f")
             )
             .is_err()

@@ -6,6 +6,7 @@ mod atomic_write;
 mod closest_match;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+mod gitignore;
 mod gooseignore;
 mod helper_programs;
 mod image;

@@ -2,15 +2,13 @@
 //! `.gooseignore` keeps, and nothing by a symbolic link.
 //!
 //! `.gitignore` files come with a repository, so anybody may have written them. They are read here, with
-//! bounds, and given to the matcher line by line; a walk of the `ignore` crate would read them whole and
-//! follow a `.git` that names another folder.
+//! bounds, and a `.git` that names another folder is not followed.
 
-use super::super::gooseignore::{self, IgnoreRules};
+use super::super::gitignore::{self, Gitignore};
+use super::super::gooseignore::IgnoreRules;
 use super::super::text_files;
 use super::language::Language;
 use crate::sys::cancel::Cancel;
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -88,7 +86,7 @@ pub(super) fn walk(
         let (mut files, mut folders) = (Vec::new(), Vec::new());
         for entry in entries.flatten() {
             names += 1;
-            if names > MAX_NAMES || names % 1_000 == 0 && limit.is_over() {
+            if names > MAX_NAMES || names % 16 == 0 && limit.is_over() {
                 walk.cut = true;
                 break;
             }
@@ -154,20 +152,16 @@ fn rules(folder: &Path, file: &Path, above: Above) -> Above {
     let Some(text) = content(file) else {
         return above;
     };
-    let mut builder = GitignoreBuilder::new(folder);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    for line in text.lines().take(MAX_PATTERNS) {
+    let mut matcher = Gitignore::new(folder);
+    for line in gitignore::lines(&text).take(MAX_PATTERNS) {
         if line.len() <= MAX_LINE {
-            let _ = builder.add_line(None, &gooseignore::escape_braces(line));
+            let _ = matcher.add(line);
         }
     }
-    match builder.build() {
-        Ok(matcher) => Some(Arc::new(Rules { matcher, above })),
-        Err(_) => above,
-    }
+    Some(Arc::new(Rules { matcher, above }))
 }
 
-fn content(file: &Path) -> Option<String> {
+fn content(file: &Path) -> Option<Vec<u8>> {
     // Only what is there by its own name: a link may lead anywhere.
     if !fs::symlink_metadata(file).ok()?.is_file() {
         return None;
@@ -175,18 +169,16 @@ fn content(file: &Path) -> Option<String> {
     let opened = text_files::open(file).ok()?;
     let mut bytes = Vec::new();
     opened.take(MAX_RULES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    Some(bytes)
 }
 
 /// What the nearest pattern says.
 fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool) -> bool {
     let mut rules = rules;
     while let Some(here) = rules {
-        if let Ok(relative) = path.strip_prefix(here.matcher.path()) {
-            match here.matcher.matched(relative, is_dir) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None => {}
+        if let Ok(relative) = path.strip_prefix(here.matcher.folder()) {
+            if let Some(rule) = here.matcher.matched(relative, is_dir) {
+                return !rule.negated;
             }
         }
         rules = here.above.as_ref();
