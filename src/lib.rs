@@ -38,7 +38,7 @@
 //! 1. [`agent::Registry::reply`] takes the session's [`store::Journal`] and its [`store::TurnLock`], so
 //!    that no other turn, in this process or another, has them meanwhile, and appends what the user
 //!    said: one write, and it outlives the process.
-//! 2. What the model is to see is made anew for every question: the [`agent::prompt`], the history,
+//! 2. What the model is to see is made anew for every question: the [`agent::system_prompt`], the history,
 //!    repaired so that it adds up, and the tools. If it fills too much of the model's context, a summary
 //!    takes its place first.
 //! 3. [`provider`] asks the model. A `Protocol` writes the request and reads the stream, with no I/O in
@@ -60,7 +60,7 @@
 //! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers, which
 //! [`extension`] has in this process, standing on [`mcp::server`]. ([`api`] shares the vocabulary of
 //! [`http`]: requests, responses, routes.) [`agent`] also asks the models behind [`provider`]; that and
-//! [`mcp`] send their HTTP requests with [`outbound`]. [`api::mcp`] puts an [`mcp::server`] behind [`http`],
+//! [`mcp`] send their HTTP requests with [`outbound`]. [`api::mcp_endpoint`] puts an [`mcp::server`] behind [`http`],
 //! for `gosling mcp NAME --http`. `json` reads every JSON text, and [`text`] makes fit to be shown what comes
 //! from outside.
 //!
@@ -140,14 +140,14 @@
 //! Or without HTTP, a turn of a conversation; here the model is a script that repeats what it hears:
 //!
 //! ```
-//! use gosling::agent::{Event, Events, ModelChoice, Registry, Start, Stores};
+//! use gosling::agent::{Event, EventSink, ModelChoice, Registry, Start, Stores};
 //! use gosling::conversation::{Message, Role};
 //! use gosling::store::Paths;
 //! use gosling::sys::cancel::Cancel;
 //!
 //! struct Heard(String);
 //!
-//! impl Events for Heard {
+//! impl EventSink for Heard {
 //!     fn event(&mut self, event: Event<'_>) {
 //!         if let Event::Message { message, .. } = event {
 //!             self.0 += &message.concat_text();
@@ -207,7 +207,7 @@ pub mod provider;
 #[cfg(feature = "recipes")]
 pub mod recipe;
 #[cfg(not(feature = "recipes"))]
-#[path = "recipe/left_out.rs"]
+#[path = "recipe/feature_disabled.rs"]
 pub mod recipe;
 pub mod store;
 pub mod sys;

@@ -154,7 +154,9 @@ mod tests {
     fn memory_ratio_of_recipe_links() {
         use base64::Engine;
         let link = |json: &[u8]| {
-            let size = json.len().min(crate::recipe::link::MAX_LINK * 3 / 4 - 3);
+            let size = json
+                .len()
+                .min(crate::recipe::deeplink::MAX_LINK * 3 / 4 - 3);
             let text = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(&json[..size]);
             text.into_bytes()
         };

@@ -1,9 +1,9 @@
 //! Making room: when a conversation fills the model's context, a summary takes its place. The messages
 //! stay in the journal and on the screen; the model no longer sees them.
 
-use super::context::{self, Request};
-use super::turn::{Turn, Work, number};
-use super::voice::random_id;
+use super::token_estimate::{self, Request};
+use super::turn::{Turn, TurnState, number};
+use super::turn_output::random_id;
 use super::{Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
 use crate::provider::{Ask, Class, Purpose, Unheard, Usage};
@@ -68,7 +68,7 @@ impl Turn<'_> {
     }
 
     fn request_size(&mut self, beside: usize) -> Request {
-        let Work {
+        let TurnState {
             journal, estimate, ..
         } = &mut *self.work;
         estimate.request(journal.messages(), beside)
@@ -77,10 +77,10 @@ impl Turn<'_> {
     /// Replaces what the model sees of the conversation by a summary, and by what the user asked last.
     pub(super) fn compact(&mut self, why: &str) -> Result<(), Error> {
         let say = NotificationType::InlineMessage;
-        self.speaker
+        self.output
             .notify(say, format!("{why}; it is being summed up."));
         let busy = "Summing up the conversation…";
-        self.speaker.notify(NotificationType::ThinkingMessage, busy);
+        self.output.notify(NotificationType::ThinkingMessage, busy);
         let visible = self.work.journal.messages().iter();
         let visible: Vec<_> = visible
             .filter(|m| m.metadata.agent_visible)
@@ -109,9 +109,9 @@ impl Turn<'_> {
         self.work.journal.hide_all_then(messages)?;
         self.work.estimate.forget();
         self.compacted = self.work.journal.messages().len();
-        self.speaker.summarized(usage);
+        self.output.summarized(usage);
         self.tell_conversation();
-        self.speaker.notify(say, "The conversation was summed up.");
+        self.output.notify(say, "The conversation was summed up.");
         Ok(())
     }
 
@@ -119,10 +119,10 @@ impl Turn<'_> {
     pub(super) fn tell_conversation(&mut self) {
         let messages = self.work.journal.messages().iter();
         let conversation: Vec<Message> = messages.map(|message| message.as_ref().clone()).collect();
-        self.speaker.event(Event::UpdateConversation {
+        self.output.event(Event::UpdateConversation {
             conversation: &conversation,
         });
-        self.speaker.flush();
+        self.output.flush();
     }
 
     /// The summary of these messages, and what it cost.
@@ -137,7 +137,7 @@ impl Turn<'_> {
             .estimate
             .characters((limit as f64 * DIGEST) as u64);
         for tries in 1.. {
-            let digest = context::digest(told.iter().map(AsRef::as_ref), budget);
+            let digest = token_estimate::digest(told.iter().map(AsRef::as_ref), budget);
             let question = Message::text(
                 Role::User,
                 format!("Sum up this conversation:\n\n<conversation>\n{digest}</conversation>"),
@@ -166,7 +166,7 @@ impl Turn<'_> {
             }
         }
         // A digest in the place of a summary that the model does not give: shorter, and nothing invented.
-        let digest = context::digest(told.iter().map(AsRef::as_ref), budget / 8);
+        let digest = token_estimate::digest(told.iter().map(AsRef::as_ref), budget / 8);
         Ok((digest, usage))
     }
 }

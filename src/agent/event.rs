@@ -50,8 +50,8 @@ pub enum Event<'a> {
 }
 
 /// Who hears what a turn says. It is called from one thread at a time.
-pub trait Events {
-    /// Takes the event; it may wait until [`flush`](Events::flush).
+pub trait EventSink {
+    /// Takes the event; it may wait until [`flush`](EventSink::flush).
     fn event(&mut self, event: Event<'_>);
     /// What was taken goes out now: nothing follows for a while.
     fn flush(&mut self);

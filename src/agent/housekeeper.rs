@@ -3,7 +3,7 @@
 //! goes back to the system.
 
 use super::Agent;
-use super::table::Table;
+use super::agent_table::AgentTable;
 use crate::sys;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::io;
@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often it looks, at least and at most.
-const LOOKS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
+const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 
 pub(super) struct Housekeeper {
     /// Nothing is ever sent: the thread ends when this is dropped.
@@ -26,7 +26,7 @@ impl Housekeeper {
     /// # Errors
     /// When there is no thread to be had.
     pub(super) fn begin(
-        live: Arc<Table<Agent>>,
+        live: Arc<AgentTable<Agent>>,
         idle: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
@@ -47,12 +47,12 @@ impl Housekeeper {
     }
 }
 
-fn keep(live: &Table<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+fn keep(live: &AgentTable<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
     // When memory was given back, and how many agents there were.
     let mut trimmed = (Instant::now(), 0);
     loop {
         let limit = idle();
-        let (shortest, longest) = LOOKS;
+        let (shortest, longest) = POLL_INTERVALS;
         let pause = limit.map_or(longest, |limit| (limit / 4).clamp(shortest, longest));
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return;

@@ -1,13 +1,13 @@
 //! Which sessions have a live agent. Sessions are made, found, changed and ended here, so that the
 //! stored session and the running one never drift apart.
 
+use super::agent_table::{AgentTable, IfRunning};
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
-use super::kept::Kept;
-use super::recent::Recent;
-use super::table::{Running, Table};
+use super::stored_session_data::StoredSessionData;
+use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
-use crate::conversation::{Imported, Session};
+use crate::conversation::{ImportReport, Session};
 use crate::extension::{self, Context, ExtensionConfig, Status, config, platform_extensions};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
@@ -100,8 +100,8 @@ pub struct Registry {
     catalog: Catalog,
     offline: bool,
     cancel: Cancel,
-    live: Arc<Table<Agent>>,
-    pub(super) recent: Recent,
+    live: Arc<AgentTable<Agent>>,
+    pub(super) turn_states: TurnStateLru,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
 
@@ -114,9 +114,9 @@ impl Registry {
             catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
             stores,
             offline,
-            live: Arc::new(Table::new(cancel.clone())),
+            live: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
-            recent: Recent::default(),
+            turn_states: TurnStateLru::default(),
             housekeeper: Mutex::default(),
         }
     }
@@ -152,7 +152,7 @@ impl Registry {
         if let Some(recipe) = &start.recipe {
             recipe.check()?;
         }
-        let mut imported = Imported::default();
+        let mut imported = ImportReport::default();
         let asked = start.recipe.as_ref().and_then(Recipe::extensions);
         let wanted = match (asked, start.recipe_source.outside()) {
             (Some(extensions), Some(from)) => {
@@ -182,7 +182,7 @@ impl Registry {
             recipe: start.recipe.map(Recipe::into_value),
             ..NewSession::default()
         })?;
-        if let Err(error) = self.launch(&session, Running::Stays) {
+        if let Err(error) = self.launch(&session, IfRunning::Keep) {
             let _ = self.stores.sessions.delete(&session.id);
             return Err(error);
         }
@@ -214,7 +214,7 @@ impl Registry {
         &self,
         wanted: &[Value],
         more: Vec<Value>,
-        imported: &mut Imported,
+        imported: &mut ImportReport,
     ) -> Result<Vec<Value>, Error> {
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -252,7 +252,7 @@ impl Registry {
     ) -> Result<(Session, Option<Vec<ExtensionResult>>), Error> {
         let (mut session, results) = match load {
             true => {
-                let (session, agent) = self.run(id, Running::Stays)?;
+                let (session, agent) = self.run(id, IfRunning::Keep)?;
                 (session, Some(agent.wait(cancel)?.to_vec()))
             }
             false => (self.session(id)?, None),
@@ -267,7 +267,7 @@ impl Registry {
     /// # Errors
     /// When there is no such session.
     pub fn restart(&self, id: &str, cancel: &Cancel) -> Result<Vec<ExtensionResult>, Error> {
-        let (_, agent) = self.run(id, Running::Goes)?;
+        let (_, agent) = self.run(id, IfRunning::Replace)?;
         Ok(agent.wait(cancel)?.to_vec())
     }
 
@@ -434,7 +434,7 @@ impl Registry {
 
     /// The session and its agent, which is started if it does not run.
     pub(super) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
-        self.run(id, Running::Stays)
+        self.run(id, IfRunning::Keep)
     }
 
     pub(super) fn live(&self, id: &str) -> Option<Arc<Agent>> {
@@ -443,7 +443,7 @@ impl Registry {
 
     /// The session as it is stored, and an agent that works accordingly. No lock is held while the
     /// session is read, so it is read again once the agent can be found by whoever changes it.
-    fn run(&self, id: &str, mut running: Running) -> Result<(Session, Arc<Agent>), Error> {
+    fn run(&self, id: &str, mut running: IfRunning) -> Result<(Session, Arc<Agent>), Error> {
         let mut session = self.session(id)?;
         loop {
             let (agent, new) = self.launch(&session, running)?;
@@ -457,14 +457,14 @@ impl Registry {
             {
                 return Ok((now, agent));
             }
-            (session, running) = (now, Running::Goes);
+            (session, running) = (now, IfRunning::Replace);
         }
     }
 
     /// The session's agent, and whether it is new: the one that runs, if it stays, else another,
     /// which ends it first.
-    fn launch(&self, session: &Session, running: Running) -> Result<(Arc<Agent>, bool), Error> {
-        if let (Running::Stays, Some(agent)) = (running, self.live.running(&session.id)) {
+    fn launch(&self, session: &Session, running: IfRunning) -> Result<(Arc<Agent>, bool), Error> {
+        if let (IfRunning::Keep, Some(agent)) = (running, self.live.running(&session.id)) {
             agent.used();
             return Ok((agent, false));
         }
@@ -477,7 +477,10 @@ impl Registry {
                 Err(error) => Err(error.to_string()),
             }),
             paths: self.stores.paths.clone(),
-            data: Arc::new(Kept::new(self.stores.sessions.clone(), &session.id)),
+            data: Arc::new(StoredSessionData::new(
+                self.stores.sessions.clone(),
+                &session.id,
+            )),
             offline: self.offline,
             limits: self.bounds(),
             roots: self.roots(),
@@ -487,9 +490,9 @@ impl Registry {
         };
         let configs = session.enabled_extensions().to_vec();
         let off = session.extension_data.imported().unwrap_or_default();
-        let patience = self.patience();
+        let answer_timeout = self.answer_timeout();
         let (agent, new) = self.live.enter(&session.id, running, |before| {
-            Agent::launch(context, configs, off, before, patience, &self.cancel)
+            Agent::launch(context, configs, off, before, answer_timeout, &self.cancel)
         })?;
         match new {
             true => self.keep_house(),

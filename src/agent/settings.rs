@@ -1,7 +1,7 @@
 //! What the configuration says about how sessions work. A setting that makes no sense is logged and left
 //! out, so that it keeps nobody from working.
 
-use super::{Registry, callbacks};
+use super::{Registry, server_requests};
 use crate::conversation::Session;
 use crate::extension::{Containers, Limits};
 use crate::store::Config;
@@ -81,9 +81,9 @@ impl Registry {
     }
 
     /// How long a user may think about what a server asks.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn answer_timeout(&self) -> Duration {
         let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
-        seconds.map_or(callbacks::PATIENCE, |seconds| {
+        seconds.map_or(server_requests::ANSWER_TIMEOUT, |seconds| {
             TimeLimit::from_secs(seconds).get()
         })
     }

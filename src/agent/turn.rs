@@ -4,13 +4,16 @@
 //! The turn runs in the thread of whoever asked. Everything it says goes out as an [`Event`], and is
 //! in the session's journal before the next request to the model.
 
-use super::context::{self, Estimate};
-use super::floor::{Floor, Model};
-use super::live::{Agent, MOMENT};
-use super::mode::Mode;
+use super::permission_mode::Mode;
 use super::refused_images::RefusedImages;
-use super::voice::{Hearing, Speaker, random_id};
-use super::{Error, Event, Events, Registry, history, naming, prompt, sessions};
+use super::session_agent::{Agent, MOMENT};
+use super::token_estimate::{self, Estimate};
+use super::turn_channel::{Model, TurnChannel};
+use super::turn_output::{AnswerAccumulator, TurnOutput, random_id};
+use super::{
+    Error, Event, EventSink, Registry, model_history, session_naming, session_operations,
+    system_prompt,
+};
 use crate::builtin::todo;
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
@@ -38,7 +41,7 @@ const IMAGE_RETRIES: usize = 2;
 const MAX_BAD: usize = 3;
 
 /// What an agent keeps from turn to turn. The turn that runs has it.
-pub(super) struct Work {
+pub(super) struct TurnState {
     pub(super) journal: Journal,
     pub(super) estimate: Estimate,
     /// How the turns went, where two models share them.
@@ -47,13 +50,13 @@ pub(super) struct Work {
     part: Option<&'static str>,
 }
 
-impl Work {
+impl TurnState {
     fn new(journal: Journal) -> Self {
         let is_turn = |message: &&Arc<Message>| {
             message.role == Role::User && message.tool_responses().next().is_none()
         };
         let turns = journal.messages().iter().filter(is_turn).count();
-        Work {
+        TurnState {
             journal,
             estimate: Estimate::default(),
             progress: Progress::of_turns(turns),
@@ -67,8 +70,8 @@ pub(super) struct Turn<'t> {
     pub(super) registry: &'t Registry,
     pub(super) agent: &'t Agent,
     pub(super) session: Session,
-    pub(super) work: &'t mut Work,
-    pub(super) speaker: Speaker<'t>,
+    pub(super) work: &'t mut TurnState,
+    pub(super) output: TurnOutput<'t>,
     pub(super) cancel: Cancel,
     pub(super) mode: Mode,
     pub(super) model: Model,
@@ -110,7 +113,7 @@ impl Registry {
         id: &str,
         user: Message,
         so_far: Option<Vec<Message>>,
-        events: &mut dyn Events,
+        events: &mut dyn EventSink,
         cancel: &Cancel,
     ) {
         let outcome = self.turn(id, user, so_far, events, cancel);
@@ -129,18 +132,18 @@ impl Registry {
         id: &str,
         user: Message,
         so_far: Option<Vec<Message>>,
-        events: &mut dyn Events,
+        events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let (session, agent) = self.activate(id)?;
-        let mut speaker = Speaker {
+        let mut output = TurnOutput {
             tokens: TokenState::of(&session),
             events,
         };
-        if answers(&agent.floor, &user) || is_form(&user) {
-            speaker.event(Event::Finish {
+        if answers(&agent.channel, &user) || is_form(&user) {
+            output.event(Event::Finish {
                 reason: "stop",
-                token_state: speaker.tokens,
+                token_state: output.tokens,
             });
             return Ok(());
         }
@@ -148,8 +151,8 @@ impl Registry {
         let lock = self.stores().sessions.lock_turn(id, MOMENT)?;
         // The turn before may have changed it while this one waited.
         let session = self.session(id)?;
-        speaker.tokens = TokenState::of(&session);
-        self.recent.touch(&agent);
+        output.tokens = TokenState::of(&session);
+        self.turn_states.touch(&agent);
         let turn_cancel = agent.cancel().child();
         let _link = cancel.on_cancel({
             let cancel = turn_cancel.clone();
@@ -161,7 +164,9 @@ impl Registry {
                 work.journal.refresh()?;
                 work
             }
-            none => none.insert(Box::new(Work::new(self.stores().sessions.journal(id)?))),
+            none => none.insert(Box::new(TurnState::new(
+                self.stores().sessions.journal(id)?,
+            ))),
         };
         if let Some(so_far) = so_far
             && !is_same(&so_far, work.journal.messages())
@@ -176,9 +181,9 @@ impl Registry {
         } else {
             work.estimate.resume(&session, work.journal.messages());
         }
-        if history::is_stray(&user, work.journal.messages()) {
-            let token_state = speaker.tokens;
-            speaker.event(Event::Finish {
+        if model_history::is_stray(&user, work.journal.messages()) {
+            let token_state = output.tokens;
+            output.event(Event::Finish {
                 reason: "stop",
                 token_state,
             });
@@ -188,19 +193,19 @@ impl Registry {
         let (model, part) = self.model_for(&own, &work.progress)?;
         if let (Some(mode), true) = (part, part != work.part) {
             let model = &model.config.model_name;
-            speaker.event(Event::ModelChange { model, mode });
+            output.event(Event::ModelChange { model, mode });
         }
         work.part = part;
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
-        agent.floor.begin(&model, mode);
+        agent.channel.begin(&model, mode);
         let refused = RefusedImages::of(&session.extension_data);
         let mut turn = Turn {
-            before: speaker.tokens,
+            before: output.tokens,
             registry: self,
             agent: &agent,
             session,
             work,
-            speaker,
+            output,
             cancel: turn_cancel,
             mode,
             model,
@@ -215,7 +220,9 @@ impl Registry {
         let end = turn.run(user);
         turn.finish(end)?;
         let messages = turn.work.journal.messages();
-        let tells = messages.iter().any(|message| naming::tells(message));
+        let tells = messages
+            .iter()
+            .any(|message| session_naming::tells(message));
         drop(lock);
         drop(working);
         if tells {
@@ -237,7 +244,7 @@ fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
 }
 
 /// Gives what the message answers to who asked; true if anybody had.
-fn answers(floor: &Floor, user: &Message) -> bool {
+fn answers(channel: &TurnChannel, user: &Message) -> bool {
     use crate::conversation::Action;
     let mut any = false;
     for part in &user.content {
@@ -245,13 +252,13 @@ fn answers(floor: &Floor, user: &Message) -> bool {
             Content::ActionRequired(action) => match &action.data {
                 Action::ElicitationResponse { id, user_data } => {
                     let data = Some(user_data.clone()).filter(|data| !data.is_null());
-                    floor.answers.answer(id, data)
+                    channel.answers.answer(id, data)
                 }
                 _ => false,
             },
             Content::ToolResponse(response) => {
                 let result = response.tool_result.clone();
-                floor.results.answer(&response.id, result)
+                channel.results.answer(&response.id, result)
             }
             _ => false,
         };
@@ -280,7 +287,7 @@ impl Turn<'_> {
             && let Some(imported) = self.session.extension_data.imported()
             && !imported.told
         {
-            self.tell(sessions::notice(&imported))?;
+            self.tell(session_operations::notice(&imported))?;
             self.told_import = true;
         }
         let (limit, who) = self.max_turns();
@@ -334,14 +341,14 @@ impl Turn<'_> {
         let tools = self.tools()?;
         let system = self.system();
         let note = self.checklist();
-        let beside =
-            context::size_beside(&system, &tools) + note.as_ref().map_or(0, context::size_of);
+        let beside = token_estimate::size_beside(&system, &tools)
+            + note.as_ref().map_or(0, token_estimate::size_of);
         let (provider, model) = (&self.model.provider, &self.model.config.model_name);
         let name = format!("{}/{model}", provider.name());
         let mut image_retries = 0;
         let (answer, heard, size) = loop {
             let size = self.make_room(beside)?;
-            let history = history::repaired(self.work.journal.messages());
+            let history = model_history::repaired(self.work.journal.messages());
             let history = self.refused.in_words(&name, history);
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
             let ask = Ask {
@@ -353,10 +360,10 @@ impl Turn<'_> {
                 purpose: Purpose::Turn,
                 input: size.map_or(0, |size| size.tokens),
             };
-            let mut hearing = Hearing::new(&mut self.speaker);
+            let mut accumulator = AnswerAccumulator::new(&mut self.output);
             let provider = &self.model.provider;
-            let answer = provider.ask(&ask, &self.cancel, &mut hearing);
-            let heard = hearing.end();
+            let answer = provider.ask(&ask, &self.cancel, &mut accumulator);
+            let heard = accumulator.end();
             match answer {
                 Err(error) if error.class == Class::ContextExceeded && self.may_compact() => {
                     self.compact("The conversation is too long for the model")?;
@@ -370,7 +377,7 @@ impl Turn<'_> {
                     image_retries += 1;
                     let kind = NotificationType::InlineMessage;
                     let told = "The model refused an image and gets a short text in its place";
-                    self.speaker.notify(kind, format!("{told}: {error}"));
+                    self.output.notify(kind, format!("{told}: {error}"));
                 }
                 answer => break (answer, heard, size),
             }
@@ -380,7 +387,7 @@ impl Turn<'_> {
                 self.refused.prove();
                 let usage = answer.usage;
                 let message = self.take(answer, heard)?;
-                let Work {
+                let TurnState {
                     journal, estimate, ..
                 } = &mut *self.work;
                 estimate.learn(size, usage, journal.messages());
@@ -406,7 +413,7 @@ impl Turn<'_> {
         };
         self.mark(&mut message);
         self.answered = true;
-        self.speaker.used(answer.usage);
+        self.output.used(answer.usage);
         let thought = |part: &Content| {
             matches!(
                 part,
@@ -418,7 +425,7 @@ impl Turn<'_> {
                 self.keep(message)?;
             }
             let why = empty_answer(answer.stop);
-            self.speaker.notify(NotificationType::InlineMessage, why);
+            self.output.notify(NotificationType::InlineMessage, why);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
@@ -429,12 +436,12 @@ impl Turn<'_> {
         });
         let rest: Vec<Content> = rest.cloned().collect();
         if !rest.is_empty() {
-            self.speaker.say(&Message {
+            self.output.say(&Message {
                 content: rest,
                 id: message.id.clone(),
                 ..message
             });
-            self.speaker.flush();
+            self.output.flush();
         }
         self.keep(message.clone())?;
         let cut = match answer.stop {
@@ -443,7 +450,7 @@ impl Turn<'_> {
             Stop::Filtered => Some("The provider held back the rest of the answer."),
         };
         if let Some(cut) = cut {
-            self.speaker.notify(NotificationType::InlineMessage, cut);
+            self.output.notify(NotificationType::InlineMessage, cut);
         }
         Ok(Some(message))
     }
@@ -480,9 +487,9 @@ impl Turn<'_> {
             error.class,
             error.message
         );
-        self.speaker.events.failed(error);
+        self.output.events.failed(error);
         if error.class == Class::Credits {
-            self.speaker
+            self.output
                 .notify(NotificationType::CreditsExhausted, &error.message);
         }
         self.stop_short(format!(
@@ -497,8 +504,8 @@ impl Turn<'_> {
     }
 
     fn tell(&mut self, message: Message) -> Result<(), Error> {
-        self.speaker.say(&message);
-        self.speaker.flush();
+        self.output.say(&message);
+        self.output.flush();
         self.keep(message)
     }
 
@@ -513,7 +520,7 @@ impl Turn<'_> {
     /// Makes everything durable, and says how the turn ended.
     fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
         let (registry, model) = (self.registry, &self.own);
-        let (before, tokens) = (self.before, self.speaker.tokens);
+        let (before, tokens) = (self.before, self.output.tokens);
         let counted_messages = self.work.estimate.counted_messages();
         let (refused, told_import) = (&self.refused, self.told_import);
         let stored =
@@ -534,7 +541,7 @@ impl Turn<'_> {
                     }
                 });
         let end = end?;
-        self.speaker.tokens = TokenState::of(&stored?);
+        self.output.tokens = TokenState::of(&stored?);
         if self.answered
             && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
         {
@@ -543,8 +550,8 @@ impl Turn<'_> {
         }
         match end {
             End::Finished => {
-                let token_state = self.speaker.tokens;
-                self.speaker.event(Event::Finish {
+                let token_state = self.output.tokens;
+                self.output.event(Event::Finish {
                     reason: "stop",
                     token_state,
                 });
@@ -602,7 +609,7 @@ impl Turn<'_> {
             .stores()
             .hints
             .text(&self.session.working_dir, &names);
-        prompt::system(&prompt::Parts {
+        system_prompt::system(&system_prompt::Parts {
             date: clock::now_rfc3339().get(..10).unwrap_or_default(),
             working_dir: &self.session.working_dir.to_string_lossy(),
             os: std::env::consts::OS,
@@ -621,7 +628,7 @@ impl Turn<'_> {
         }
         let session = self.registry.session(&self.session.id).ok()?;
         let list = todo::list(session.extension_data.0.get(todo::KEY))?;
-        Some(Message::text(Role::User, prompt::checklist(list)))
+        Some(Message::text(Role::User, system_prompt::checklist(list)))
     }
 
     /// How often the model may be asked in one turn, and who says so.

@@ -4,7 +4,7 @@ use super::with;
 use crate::agent::Registry;
 use crate::extension::platform_extensions;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use crate::recipe::slash;
+use crate::recipe::slash_commands;
 use crate::store::{PermissionLevel, mask};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -152,6 +152,6 @@ fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, E
 }
 
 fn slash_commands(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let commands = slash::list(&registry.stores().config)?;
+    let commands = slash_commands::list(&registry.stores().config)?;
     Ok(Response::json(&json!({ "commands": commands })))
 }

@@ -1,15 +1,15 @@
 //! Goose's HTTP API, one file a resource. Each handler turns JSON into a call of the core and back.
-//! CORE §4, §7. Beside it [`mcp`], by which our own MCP servers are to be had over HTTP.
+//! CORE §4, §7. Beside it [`mcp_endpoint`], by which our own MCP servers are to be had over HTTP.
 
 mod agents;
 mod config;
 mod extensions;
-pub mod mcp;
-mod offers;
+pub mod mcp_endpoint;
 mod providers;
 #[cfg(feature = "recipes")]
 mod recipes;
 mod reply;
+mod resources_and_prompts;
 mod sessions;
 
 use crate::agent::{self, Registry};
@@ -30,7 +30,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = recipes::routes(router, &registry);
     #[cfg(not(feature = "recipes"))]
     let router = without_recipes(router);
-    let router = offers::routes(router, &registry);
+    let router = resources_and_prompts::routes(router, &registry);
     sessions::routes(router, &registry)
 }
 

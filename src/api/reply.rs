@@ -1,7 +1,7 @@
 //! `/reply`, and what clients say to a running turn. CORE §7.4.
 
 use super::with;
-use crate::agent::{Confirmation, Event, Events, Registry};
+use crate::agent::{Confirmation, Event, EventSink, Registry};
 use crate::conversation::{Message, Outcome};
 use crate::http::{Access::Keyed, Error, EventStream, Request, Response, Router};
 use crate::mcp::types::CallToolResult;
@@ -64,7 +64,7 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
 
 struct Streamed<'s>(&'s mut EventStream);
 
-impl Events for Streamed<'_> {
+impl EventSink for Streamed<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.0.queue(&event);
     }

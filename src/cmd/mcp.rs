@@ -2,7 +2,7 @@
 
 use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
-use crate::api::mcp::{self, Sessions};
+use crate::api::mcp_endpoint::{self, Sessions};
 use crate::builtin::{self, InMemoryData, SessionData};
 use crate::http::AccessControl;
 use crate::mcp::server::{Server, serve_stdio_process};
@@ -121,8 +121,8 @@ fn serve_http(
     let sessions = Arc::new(Sessions::new(move || server(&name, pages, &paths)));
     let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts())
         .local_origins_only();
-    let http = serve::bind(("127.0.0.1", port), mcp::router(&sessions), guard)?;
-    let (at, path) = (http.local_addr(), mcp::PATH);
+    let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
+    let (at, path) = (http.local_addr(), mcp_endpoint::PATH);
     logging::say(&format!(
         "gosling mcp {label} listens on http://{at}{path}\n"
     ));

@@ -1,6 +1,6 @@
 //! What a fuzzer checks of exported sessions.
 
-use super::import::Export;
+use super::session_import::Export;
 use super::{MAX_NAME, Message, Session, SessionType};
 use crate::json;
 use serde_json::Value;

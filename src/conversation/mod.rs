@@ -2,18 +2,18 @@
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-mod import;
-mod imported;
+mod import_report;
 mod message;
 mod session;
-mod tokens;
+mod session_import;
+mod token_state;
 
-pub use import::{Export, ImportError, MAX_NAME};
-pub use imported::{Imported, SwitchedOff};
+pub use import_report::{DisabledExtension, ImportReport};
 pub use message::{
     Action, ActionRequired, Content, FrontendToolRequest, Image, Message, Metadata,
     NotificationType, Outcome, Reasoning, RedactedThinking, Role, SystemNotification, Text,
     Thinking, ToolCall, ToolRequest, ToolResponse,
 };
 pub use session::{ExtensionData, Session, SessionType};
-pub use tokens::TokenState;
+pub use session_import::{Export, ImportError, MAX_NAME};
+pub use token_state::TokenState;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Imported, Message};
+use super::{ImportReport, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -159,12 +159,12 @@ impl ExtensionData {
     }
 
     /// What was not taken over of the import that the session comes from.
-    pub fn imported(&self) -> Option<Imported> {
+    pub fn imported(&self) -> Option<ImportReport> {
         crate::json::from_value(self.0.get(Self::IMPORTED)?).ok()
     }
 
     /// Replaces what was not taken over of an import.
-    pub fn set_imported(&mut self, imported: &Imported) {
+    pub fn set_imported(&mut self, imported: &ImportReport) {
         match crate::json::to_value(imported) {
             Ok(value) if !imported.is_empty() => {
                 self.0.insert(Self::IMPORTED.to_owned(), value);

@@ -4,7 +4,7 @@
 
 use super::ExtensionConfig;
 use super::platform_extensions;
-use crate::conversation::SwitchedOff;
+use crate::conversation::DisabledExtension;
 use crate::text::printable;
 use serde_json::{Map, Value};
 use std::fmt::Write;
@@ -29,7 +29,7 @@ pub struct ImportedExtensions {
     /// The user's own entries for the extensions that the user has configured too.
     pub active: Vec<Value>,
     /// The other extensions.
-    pub switched_off: Vec<SwitchedOff>,
+    pub switched_off: Vec<DisabledExtension>,
     /// Errors for invalid entries, a phrase each.
     pub invalid: Vec<String>,
 }
@@ -51,7 +51,7 @@ pub fn classify_imported(wanted: &[Value], own: &[ExtensionConfig]) -> ImportedE
         };
         match own.iter().find_map(|own| narrowed(own, &config)) {
             Some(own) => imported.active.push(own),
-            None => imported.switched_off.push(SwitchedOff {
+            None => imported.switched_off.push(DisabledExtension {
                 name: config.name().to_owned(),
                 effect: printable(&effect(&config), LONGEST),
                 config: config.to_value(),

@@ -1,6 +1,6 @@
 //! What a fuzzer checks of recipes: their JSON, links and templates.
 
-use super::{InputType, Recipe, link, template};
+use super::{InputType, Recipe, deeplink, template};
 use crate::fuzzing::texts;
 use crate::json;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use std::path::Path;
 /// A recipe comes through a link unchanged, and can be filled in without harm.
 pub(crate) fn recipe(input: &[u8]) {
     let [text, value] = texts(input);
-    if let Ok(recipe) = link::decode(&text) {
+    if let Ok(recipe) = deeplink::decode(&text) {
         through_link(&recipe);
     }
     let Ok(recipe) = json::from_str::<Recipe>(&text) else {
@@ -18,7 +18,7 @@ pub(crate) fn recipe(input: &[u8]) {
     };
     through_link(&recipe);
     let checked = recipe.check();
-    let parameters = &recipe.model().parameters;
+    let parameters = &recipe.fields().parameters;
     if parameters
         .iter()
         .any(|parameter| parameter.input_type == InputType::File)
@@ -40,20 +40,23 @@ pub(crate) fn recipe(input: &[u8]) {
     let rendered = recipe.render(&values, Path::new("/nowhere"));
     assert_eq!(rendered, recipe.render(&values, Path::new("/nowhere")));
     if let (Ok(()), Ok(rendered)) = (checked, rendered) {
-        assert_eq!(rendered.recipe.model().parameters, *parameters);
+        assert_eq!(rendered.recipe.fields().parameters, *parameters);
         assert_eq!(
             rendered.instructions.is_some(),
-            recipe.model().instructions.is_some()
+            recipe.fields().instructions.is_some()
         );
-        assert_eq!(rendered.prompt.is_some(), recipe.model().prompt.is_some());
+        assert_eq!(rendered.prompt.is_some(), recipe.fields().prompt.is_some());
     }
 }
 
 fn through_link(recipe: &Recipe) {
-    let link = link::encode(recipe);
-    if link.len() <= link::MAX_LINK {
-        assert_eq!(link::decode(&link).as_ref(), Ok(recipe));
-        assert_eq!(link::decode(&format!(" {link}==\n")).as_ref(), Ok(recipe));
+    let link = deeplink::encode(recipe);
+    if link.len() <= deeplink::MAX_LINK {
+        assert_eq!(deeplink::decode(&link).as_ref(), Ok(recipe));
+        assert_eq!(
+            deeplink::decode(&format!(" {link}==\n")).as_ref(),
+            Ok(recipe)
+        );
     }
 }
 

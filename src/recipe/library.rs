@@ -209,7 +209,7 @@ mod tests {
         let listed = library.list();
         let titles: Vec<_> = listed
             .iter()
-            .map(|it| it.recipe.model().title.as_str())
+            .map(|it| it.recipe.fields().title.as_str())
             .collect();
         assert_eq!(titles, ["A", "B", "C"]);
         for entry in &listed {

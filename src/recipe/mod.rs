@@ -1,24 +1,24 @@
 //! Recipes: what a session is to begin with. Their model and validation, links, templates, the
 //! folders they are kept in, and the commands that stand for them.
 
-mod check;
+pub mod deeplink;
 mod error;
+mod fields;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 pub mod library;
-pub mod link;
-mod model;
-pub mod slash;
+mod rendering;
+pub mod slash_commands;
 mod template;
-mod values;
+mod validation;
 
 pub use error::Error;
-pub use library::Library;
-pub use model::{
-    Author, InputType, Model, Parameter, Requirement, ResponseForm, Retry, Settings, SubRecipe,
-    SuccessCheck,
+pub use fields::{
+    Author, InputType, Parameter, RecipeFields, Requirement, ResponseForm, Retry, Settings,
+    SubRecipe, SuccessCheck,
 };
-pub use values::{Rendered, apply, of_session};
+pub use library::Library;
+pub use rendering::{Rendered, apply, of_session};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -29,7 +29,7 @@ use std::path::Path;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     given: Map<String, Value>,
-    model: Model,
+    fields: RecipeFields,
 }
 
 impl Recipe {
@@ -38,38 +38,38 @@ impl Recipe {
     /// # Errors
     /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
     pub fn from_object(given: Map<String, Value>) -> Result<Self, Error> {
-        let model = crate::json::from_object(&given).map_err(|error| Error::Shape {
+        let fields = crate::json::from_object(&given).map_err(|error| Error::Shape {
             reason: error.to_string(),
         })?;
-        Ok(Recipe { given, model })
+        Ok(Recipe { given, fields })
     }
 
-    /// Reads what a recipe link holds; see [`link::decode`].
+    /// Reads what a recipe link holds; see [`deeplink::decode`].
     ///
     /// # Errors
     /// [`Error::Link`].
     pub fn from_link(text: &str) -> Result<Self, Error> {
-        link::decode(text)
+        deeplink::decode(text)
     }
 
-    /// The link that holds the recipe; see [`link::encode`].
+    /// The link that holds the recipe; see [`deeplink::encode`].
     pub fn to_link(&self) -> String {
-        link::encode(self)
+        deeplink::encode(self)
     }
 
     /// What it means.
-    pub fn model(&self) -> &Model {
-        &self.model
+    pub fn fields(&self) -> &RecipeFields {
+        &self.fields
     }
 
     /// The configurations of the extensions that it asks for; `None` if it leaves that open.
     pub fn extensions(&self) -> Option<&[Value]> {
-        self.model.extensions.as_deref()
+        self.fields.extensions.as_deref()
     }
 
     /// The provider, the model and the bounds that it asks for.
     pub fn settings(&self) -> Option<&Settings> {
-        self.model.settings.as_ref()
+        self.fields.settings.as_ref()
     }
 
     /// Whether a session can begin with it.
@@ -77,7 +77,7 @@ impl Recipe {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn check(&self) -> Result<(), Error> {
-        check::check(self)
+        validation::check(self)
     }
 
     /// Fills in `values`, where missing ones take their defaults and those it has no parameter for
@@ -88,7 +88,7 @@ impl Recipe {
     /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
     /// not fit, [`Error::Template`] and [`Error::TooLarge`] for what templates may not do.
     pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
-        values::render(self, values, base)
+        rendering::render(self, values, base)
     }
 
     /// The recipe as it was given.
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Recipe {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let given = Map::deserialize(d)?;
         match crate::json::from_object(&given) {
-            Ok(model) => Ok(Recipe { given, model }),
+            Ok(fields) => Ok(Recipe { given, fields }),
             Err(error) => Err(serde::de::Error::custom(error)),
         }
     }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(recipe.to_string(), given);
         assert_eq!(serde_json::to_string(&recipe).unwrap(), given);
         assert_eq!(recipe.clone().into_value().to_string(), given);
-        let model = recipe.model();
+        let model = recipe.fields();
         assert_eq!(model.parameters[0].input_type, InputType::Select);
         assert_eq!(model.parameters[0].default.as_deref(), Some("3"));
         let settings = recipe.settings().unwrap();

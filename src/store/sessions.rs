@@ -19,7 +19,7 @@ use super::journal::{self, Count, Journal};
 use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
-use crate::conversation::{ExtensionData, Imported, Message, Session, SessionType};
+use crate::conversation::{ExtensionData, ImportReport, Message, Session, SessionType};
 use crate::sys::fs::{Folder, Stamp, private, private_dir};
 use crate::sys::{clock, lock};
 
@@ -75,7 +75,7 @@ pub struct NewSession {
     /// The configurations of its extensions.
     pub extensions: Vec<Value>,
     /// What was not taken over of its recipe.
-    pub imported: Imported,
+    pub imported: ImportReport,
     /// The recipe it starts from.
     pub recipe: Option<Value>,
     /// The values for the recipe's parameters.

@@ -11,15 +11,15 @@ mod http_peer;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod activation;
-mod calls;
+mod call_tool;
+mod child_environment;
+mod concurrent_calls;
 mod config;
-mod environment;
-mod frontends;
-mod history;
-mod imports;
-mod offers;
-mod sessions;
-mod status;
-mod storm;
-mod tools;
+mod extension_activation;
+mod extension_status;
+mod frontend_extensions;
+mod resources_and_prompts;
+mod session_history;
+mod session_lifecycle;
+mod tools_and_resources;
+mod untrusted_imports;

@@ -2,7 +2,7 @@
 
 use super::stdin_lines::StdinLines;
 use super::{argument_rows, elicitation_form};
-use crate::agent::{Confirmation, Event, Events, Registry};
+use crate::agent::{Confirmation, Event, EventSink, Registry};
 use crate::conversation::{Action, Content, Message, NotificationType, Outcome, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
 use crate::provider;
@@ -85,7 +85,7 @@ enum Column {
     InThought,
 }
 
-impl Events for TurnDisplay<'_> {
+impl EventSink for TurnDisplay<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Message { message, .. } if message.metadata.user_visible => {

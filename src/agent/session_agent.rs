@@ -2,11 +2,11 @@
 //! conversation that it is in.
 
 use super::Error;
-use super::callbacks::Answers;
-use super::floor::Floor;
-use super::side_by_side::side_by_side;
-use super::turn::Work;
-use crate::conversation::{Imported, SwitchedOff};
+use super::parallel::parallel_map;
+use super::server_requests::SessionRequestHandler;
+use super::turn::TurnState;
+use super::turn_channel::TurnChannel;
+use crate::conversation::{DisabledExtension, ImportReport};
 use crate::extension::{
     self, Context, ExtensionConfig, ListedTool, Manager, State, Status, config,
     platform_extensions, tool_names, unsupported,
@@ -28,10 +28,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits for the extensions looks whether the client is still there.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How many extensions are activated at the same time.
-const SIDE_BY_SIDE: usize = 16;
+const MAX_PARALLEL: usize = 16;
 
 /// What became of one extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,9 +54,9 @@ pub(super) const MOMENT: Duration = Duration::from_secs(1);
 pub struct Agent {
     pub(super) session_id: String,
     pub(super) extensions: Manager,
-    pub(super) floor: Arc<Floor>,
+    pub(super) channel: Arc<TurnChannel>,
     /// What turns work with; a turn that runs has taken it.
-    work: Mutex<Place>,
+    work: Mutex<TurnStateSlot>,
     /// A turn is over.
     idle: Condvar,
     /// Threads that make the session's name or bring its servers back.
@@ -94,42 +94,42 @@ impl Drop for InUse<'_> {
 
 /// Where the work of turns is.
 #[derive(Default)]
-enum Place {
+enum TurnStateSlot {
     /// There was no turn yet.
     #[default]
-    Nowhere,
+    Empty,
     /// No turn runs.
-    Here(Box<Work>),
+    Idle(Box<TurnState>),
     /// A turn has it.
-    Taken(Cancel),
+    InUse(Cancel),
 }
 
 /// The work of turns, in the hands of one. It goes back when this is dropped.
-pub(super) struct Working<'a> {
+pub(super) struct TurnStateGuard<'a> {
     agent: &'a Agent,
-    work: Option<Box<Work>>,
+    work: Option<Box<TurnState>>,
     _in_use: InUse<'a>,
 }
 
-impl Deref for Working<'_> {
-    type Target = Option<Box<Work>>;
+impl Deref for TurnStateGuard<'_> {
+    type Target = Option<Box<TurnState>>;
 
-    fn deref(&self) -> &Option<Box<Work>> {
+    fn deref(&self) -> &Option<Box<TurnState>> {
         &self.work
     }
 }
 
-impl DerefMut for Working<'_> {
-    fn deref_mut(&mut self) -> &mut Option<Box<Work>> {
+impl DerefMut for TurnStateGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Option<Box<TurnState>> {
         &mut self.work
     }
 }
 
-impl Drop for Working<'_> {
+impl Drop for TurnStateGuard<'_> {
     fn drop(&mut self) {
         *lock(&self.agent.work) = match self.work.take() {
-            Some(work) => Place::Here(work),
-            None => Place::Nowhere,
+            Some(work) => TurnStateSlot::Idle(work),
+            None => TurnStateSlot::Empty,
         };
         self.agent.idle.notify_all();
     }
@@ -138,7 +138,7 @@ impl Drop for Working<'_> {
 impl Agent {
     /// Begins to activate the extensions and returns at once. `before` is the agent that this one
     /// replaces: it is ended first, so that the two never hold the same thing. Of `off`, the extensions
-    /// that are switched off count as failed. `patience` is how long
+    /// that are switched off count as failed. `answer_timeout` is how long
     /// the user has to answer what a server asks.
     ///
     /// # Errors
@@ -146,19 +146,22 @@ impl Agent {
     pub(super) fn launch(
         mut context: Context,
         configs: Vec<Value>,
-        off: Imported,
+        off: ImportReport,
         before: Option<Arc<Agent>>,
-        patience: Duration,
+        answer_timeout: Duration,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
         let (working, ready) = bounded::<()>(0);
-        let floor = Arc::new(Floor::default());
-        context.request_handler = Some(Arc::new(Answers::new(floor.clone(), patience)));
+        let channel = Arc::new(TurnChannel::default());
+        context.request_handler = Some(Arc::new(SessionRequestHandler::new(
+            channel.clone(),
+            answer_timeout,
+        )));
         let agent = Arc::new(Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
-            floor,
+            channel,
             work: Mutex::default(),
             idle: Condvar::new(),
             background: Mutex::default(),
@@ -180,7 +183,7 @@ impl Agent {
                 before.close();
             }
             let mut results = this.activate(&configs);
-            let not_begun = |it: &SwitchedOff| failed(&it.name, off.reason(it));
+            let not_begun = |it: &DisabledExtension| failed(&it.name, off.reason(it));
             results.extend(off.switched_off.iter().map(not_begun));
             this.extensions.initial_done();
             let _ = this.results.set(results);
@@ -206,7 +209,7 @@ impl Agent {
             }
             Err(failed) => failed.clone(),
         };
-        side_by_side(&plan(configs), SIDE_BY_SIDE, activate, panicked)
+        parallel_map(&plan(configs), MAX_PARALLEL, activate, panicked)
     }
 
     fn activate_one(&self, config: &ExtensionConfig) -> ExtensionResult {
@@ -232,7 +235,7 @@ impl Agent {
             if let Some(results) = self.results.get() {
                 return Ok(results);
             }
-            match self.ready.recv_timeout(LOOK) {
+            match self.ready.recv_timeout(POLL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
                 Err(RecvTimeoutError::Timeout) => {}
                 // Nothing is ever sent: the channel closes when the work is done, well or not.
@@ -322,29 +325,29 @@ impl Agent {
     ///
     /// # Errors
     /// [`Error::Working`] when another turn goes on, [`Error::Cancelled`].
-    pub(super) fn begin(&self, cancel: &Cancel) -> Result<Working<'_>, Error> {
+    pub(super) fn begin(&self, cancel: &Cancel) -> Result<TurnStateGuard<'_>, Error> {
         let start = Instant::now();
         let mut place = lock(&self.work);
-        while let Place::Taken(other) = &*place {
+        while let TurnStateSlot::InUse(other) = &*place {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            let patience = match other.is_cancelled() {
+            let answer_timeout = match other.is_cancelled() {
                 true => GIVE_UP,
                 false => MOMENT,
             };
-            let left = patience.saturating_sub(start.elapsed());
+            let left = answer_timeout.saturating_sub(start.elapsed());
             if left.is_zero() {
                 return Err(Error::Working { holder: None });
             }
-            let waited = self.idle.wait_timeout(place, left.min(LOOK));
+            let waited = self.idle.wait_timeout(place, left.min(POLL_INTERVAL));
             place = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let work = match std::mem::replace(&mut *place, Place::Taken(cancel.clone())) {
-            Place::Here(work) => Some(work),
-            Place::Nowhere | Place::Taken(_) => None,
+        let work = match std::mem::replace(&mut *place, TurnStateSlot::InUse(cancel.clone())) {
+            TurnStateSlot::Idle(work) => Some(work),
+            TurnStateSlot::Empty | TurnStateSlot::InUse(_) => None,
         };
-        Ok(Working {
+        Ok(TurnStateGuard {
             agent: self,
             work,
             _in_use: self.in_use(),
@@ -352,10 +355,10 @@ impl Agent {
     }
 
     /// Gives away what turns work with, unless one runs. The next one makes it anew.
-    pub(super) fn let_go(&self) -> Option<Box<Work>> {
+    pub(super) fn let_go(&self) -> Option<Box<TurnState>> {
         let mut place = lock(&self.work);
         match std::mem::take(&mut *place) {
-            Place::Here(work) => Some(work),
+            TurnStateSlot::Idle(work) => Some(work),
             other => {
                 *place = other;
                 None
@@ -459,7 +462,7 @@ impl Agent {
         if let Some(activation) = activation.take() {
             let _ = activation.join();
         }
-        let taken = |place: &mut Place| matches!(place, Place::Taken(_));
+        let taken = |place: &mut TurnStateSlot| matches!(place, TurnStateSlot::InUse(_));
         let _ = self
             .idle
             .wait_timeout_while(lock(&self.work), GIVE_UP, taken);

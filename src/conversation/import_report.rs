@@ -11,11 +11,11 @@ const LISTED: usize = 20;
 /// What was not taken over of something that came from outside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Imported {
+pub struct ImportReport {
     /// What it was, for example `an exported session`.
     pub from: String,
     /// The extensions that do not run.
-    pub switched_off: Vec<SwitchedOff>,
+    pub switched_off: Vec<DisabledExtension>,
     /// What else was left out, a phrase each.
     pub left_out: Vec<String>,
     /// Whether the conversation has told the user.
@@ -26,7 +26,7 @@ pub struct Imported {
 /// An extension that came from outside and does not run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct SwitchedOff {
+pub struct DisabledExtension {
     /// Its name.
     pub name: String,
     /// What it would do, for example ``run `npx server` ``.
@@ -35,14 +35,14 @@ pub struct SwitchedOff {
     pub config: Value,
 }
 
-impl Imported {
+impl ImportReport {
     /// Whether everything was taken over.
     pub fn is_empty(&self) -> bool {
         self.switched_off.is_empty() && self.left_out.is_empty()
     }
 
     /// Why the extension `off` does not run, and what to do.
-    pub fn reason(&self, off: &SwitchedOff) -> String {
+    pub fn reason(&self, off: &DisabledExtension) -> String {
         format!(
             "it came with {} and is switched off, as no extension of the configuration does the \
              same: it would {}; add it to this session if you trust it",
@@ -52,7 +52,7 @@ impl Imported {
 
     /// A sentence for each thing that was not taken over.
     pub fn warnings(&self) -> Vec<String> {
-        let name = |off: &SwitchedOff| printable(&off.name, 100);
+        let name = |off: &DisabledExtension| printable(&off.name, 100);
         let off = self.switched_off.iter();
         let off = off.map(|off| format!("extension \"{}\": {}", name(off), self.reason(off)));
         let left_out = self.left_out.iter();

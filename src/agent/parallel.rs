@@ -8,7 +8,7 @@ use std::thread;
 
 /// What `work` gives for each of `items`, in their order, with at most `most` under way. Where it panics,
 /// `panicked` says what there is instead.
-pub(super) fn side_by_side<T: Sync, R: Send + Sync>(
+pub(super) fn parallel_map<T: Sync, R: Send + Sync>(
     items: &[T],
     most: usize,
     work: impl Fn(&T) -> R + Sync,
@@ -51,7 +51,7 @@ mod tests {
                 3 => std::panic::resume_unwind(Box::new("on purpose")),
                 _ => number + 100,
             };
-            let results = side_by_side(&numbers, most, work, |number| *number);
+            let results = parallel_map(&numbers, most, work, |number| *number);
             let expected = numbers.iter().map(|number| match number % 10 {
                 3 => *number,
                 _ => number + 100,

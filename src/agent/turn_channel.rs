@@ -1,8 +1,8 @@
 //! Where a running turn and what it has called meet: questions to the user, words of MCP servers, and
 //! the model that answers for now.
 
-use super::desk::Desk;
-use super::mode::{Confirmation, Mode};
+use super::pending_questions::PendingQuestions;
+use super::permission_mode::{Confirmation, Mode};
 use crate::conversation::{Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
@@ -21,17 +21,17 @@ const NOTES: usize = 1_024;
 pub(super) const SAMPLES: usize = 100;
 
 /// A word to the running turn, from another thread.
-pub(super) enum Note {
+pub(super) enum Notice {
     /// What an MCP server says about a call, as `{method, params}`.
-    Notification {
+    McpNotification {
         /// The id of the tool request.
         request: String,
         message: RawJson,
     },
     /// Something to show, or to ask, the user; it is not stored.
-    Show(Message),
+    Message(Message),
     /// A server's question to the model has cost this.
-    Used(Usage),
+    Usage(Usage),
 }
 
 /// A model, and who has it.
@@ -43,13 +43,13 @@ pub(super) struct Model {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Floor {
+pub(super) struct TurnChannel {
     /// May this tool be called?
-    pub(super) confirmations: Desk<Confirmation>,
+    pub(super) confirmations: PendingQuestions<Confirmation>,
     /// What did the client's tool say?
-    pub(super) results: Desk<Outcome<CallToolResult>>,
+    pub(super) results: PendingQuestions<Outcome<CallToolResult>>,
     /// What does the user say to an MCP server? `None` is no.
-    pub(super) answers: Desk<Option<Value>>,
+    pub(super) answers: PendingQuestions<Option<Value>>,
     state: Mutex<State>,
     dropped: AtomicU64,
 }
@@ -57,20 +57,20 @@ pub(super) struct Floor {
 #[derive(Default)]
 struct State {
     /// To the turn, while it runs tools.
-    notes: Option<Sender<Note>>,
+    notes: Option<Sender<Notice>>,
     model: Option<Model>,
     mode: Mode,
-    /// Answers of the model for servers since the last turn began.
+    /// SessionRequestHandler of the model for servers since the last turn began.
     sampled: usize,
 }
 
 /// Listens for as long as it is there.
-pub(super) struct Ear<'f> {
-    floor: &'f Floor,
-    pub(super) notes: Receiver<Note>,
+pub(super) struct TurnReceiver<'f> {
+    channel: &'f TurnChannel,
+    pub(super) notes: Receiver<Notice>,
 }
 
-impl Floor {
+impl TurnChannel {
     /// The turn that begins uses this model in this mode.
     pub(super) fn begin(&self, model: &Model, mode: Mode) {
         let mut state = lock(&self.state);
@@ -94,14 +94,17 @@ impl Floor {
     }
 
     /// From now on notes are heard.
-    pub(super) fn listen(&self) -> Ear<'_> {
+    pub(super) fn listen(&self) -> TurnReceiver<'_> {
         let (tell, notes) = bounded(NOTES);
         lock(&self.state).notes = Some(tell);
-        Ear { floor: self, notes }
+        TurnReceiver {
+            channel: self,
+            notes,
+        }
     }
 
     /// Tells the turn something; false if nobody listens. Never waits.
-    pub(super) fn tell(&self, note: Note) -> bool {
+    pub(super) fn tell(&self, note: Notice) -> bool {
         let Some(notes) = lock(&self.state).notes.clone() else {
             return false;
         };
@@ -118,8 +121,8 @@ impl Floor {
     }
 }
 
-impl Drop for Ear<'_> {
+impl Drop for TurnReceiver<'_> {
     fn drop(&mut self) {
-        lock(&self.floor.state).notes = None;
+        lock(&self.channel.state).notes = None;
     }
 }

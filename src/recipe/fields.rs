@@ -7,7 +7,7 @@ use std::fmt;
 
 /// The fields of a recipe that gosling knows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Model {
+pub struct RecipeFields {
     /// What it is called.
     pub title: String,
     /// What it is for.

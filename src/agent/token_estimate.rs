@@ -1,6 +1,6 @@
 //! How much of a model's context a conversation fills, and the digest that a summary is made from.
 
-use super::history;
+use super::model_history;
 use crate::conversation::{Content, Message, Outcome, Role, Session, ToolRequest};
 use crate::provider::{
     ToolSpec, Usage, audience_includes_model, retold, size_of_response, text_of,
@@ -251,7 +251,7 @@ impl Sizes {
             }
             new += 1;
             let shown = Some(message).filter(|message| message.metadata.agent_visible);
-            let shown = shown.and_then(|message| history::shown(message));
+            let shown = shown.and_then(|message| model_history::shown(message));
             let size = shown.map_or(0, |shown| size_of(&shown));
             let measured = (Arc::downgrade(message), size);
             match self.0.get_mut(at) {

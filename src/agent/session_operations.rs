@@ -1,9 +1,9 @@
 //! Changes to stored sessions that a running agent must not miss: names, copies, recipe values.
 
-use super::live::MOMENT;
-use super::voice::random_id;
+use super::session_agent::MOMENT;
+use super::turn_output::random_id;
 use super::{Error, Registry};
-use crate::conversation::{Export, Imported, MAX_NAME, Message, Metadata, Role, Session};
+use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
 use crate::extension::Container;
 use crate::recipe::{self, Recipe};
 use crate::sys::cancel::Cancel;
@@ -153,7 +153,7 @@ impl Registry {
     ///
     /// What comes from outside runs nothing: its extensions are active only if the user has configured
     /// ones that do the same, and its recipe is there only if it passes [`Recipe::check`]. What was not
-    /// taken over is kept with the session ([`Imported`]), and a last message tells the user.
+    /// taken over is kept with the session ([`ImportReport`]), and a last message tells the user.
     ///
     /// # Errors
     /// When the text is no exported session, the configuration cannot be read, or the session cannot be
@@ -168,10 +168,10 @@ impl Registry {
             session.working_dir = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
         }
         session.working_dir = path::absolute(&session.working_dir).unwrap_or(session.working_dir);
-        let mut imported = Imported {
+        let mut imported = ImportReport {
             from: "an imported session".to_owned(),
             left_out,
-            ..Imported::default()
+            ..ImportReport::default()
         };
         if let Some(recipe) = session.recipe.take() {
             match check(&recipe) {
@@ -206,7 +206,7 @@ fn check(recipe: &Value) -> Result<(), recipe::Error> {
 }
 
 /// What was not taken over of an import, as a message to the user.
-pub(super) fn notice(imported: &Imported) -> Message {
+pub(super) fn notice(imported: &ImportReport) -> Message {
     Message::text(Role::Assistant, imported.notice())
         .with_id(random_id("msg_"))
         .seen_by(Metadata::USER_ONLY)

@@ -8,17 +8,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 #[cfg(all(test, model))]
-mod models;
+mod loom_tests;
 
 /// What the table has to know of an agent.
-pub(super) trait Lives {
+pub(super) trait Lifecycle {
     /// It ends, or has ended.
     fn is_ending(&self) -> bool;
     /// Ends it; returns when it and those that it replaced are gone.
     fn close(&self);
 }
 
-impl Lives for Agent {
+impl Lifecycle for Agent {
     fn is_ending(&self) -> bool {
         Agent::is_ending(self)
     }
@@ -30,22 +30,22 @@ impl Lives for Agent {
 
 /// What becomes of an agent that runs already.
 #[derive(Clone, Copy)]
-pub(super) enum Running {
-    Stays,
-    Goes,
+pub(super) enum IfRunning {
+    Keep,
+    Replace,
 }
 
 /// All live agents, by the ids of their sessions.
-pub(super) struct Table<A> {
+pub(super) struct AgentTable<A> {
     agents: Mutex<HashMap<String, Arc<A>>>,
     /// Cancelled when no agent may begin any more.
     over: Cancel,
 }
 
-impl<A: Lives> Table<A> {
+impl<A: Lifecycle> AgentTable<A> {
     /// An empty table, in use until `over` is cancelled by [`end`](Self::end).
     pub(super) fn new(over: Cancel) -> Self {
-        Table {
+        AgentTable {
             agents: Mutex::new(HashMap::new()),
             over,
         }
@@ -74,7 +74,7 @@ impl<A: Lives> Table<A> {
     pub(super) fn enter(
         &self,
         id: &str,
-        running: Running,
+        running: IfRunning,
         make: impl FnOnce(Option<Arc<A>>) -> Result<Arc<A>, Error>,
     ) -> Result<(Arc<A>, bool), Error> {
         let mut agents = lock(&self.agents);
@@ -83,7 +83,7 @@ impl<A: Lives> Table<A> {
             return Err(Error::Cancelled);
         }
         let before = agents.get(id).cloned();
-        if let (Some(agent), Running::Stays) = (&before, running)
+        if let (Some(agent), IfRunning::Keep) = (&before, running)
             && !agent.is_ending()
         {
             return Ok((agent.clone(), false));

@@ -6,8 +6,8 @@
 //! `notifications/cancelled` does. There is no stream for what belongs to no request, since these
 //! servers say no such thing; `GET` without `Last-Event-ID` is 405, as the specification allows.
 
+mod response_stream;
 mod sessions;
-mod stream;
 
 pub use sessions::Sessions;
 
@@ -17,10 +17,10 @@ use crate::mcp::jsonrpc::{
 };
 use crate::mcp::types::VERSIONS;
 use crate::sys::cancel::Cancel;
+use response_stream::{EventId, First, ResponseStream};
 use sessions::Session;
 use std::sync::Arc;
 use std::time::Duration;
-use stream::{EventId, First, Stream};
 
 /// Where it is.
 pub const PATH: &str = "/mcp";
@@ -119,7 +119,7 @@ fn delete(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
 /// started.
 fn answer(session: Arc<Session>, message: Result<Payload, Malformed>) -> Response {
     let is_asked = is_asked(&message);
-    let stream = Arc::new(Stream::default());
+    let stream = Arc::new(ResponseStream::default());
     let sink = stream.sink();
     session.connection.receive_parsed(message, &sink);
     drop(sink);
@@ -144,7 +144,7 @@ fn answer(session: Arc<Session>, message: Result<Payload, Malformed>) -> Respons
 
 /// The stream, from behind the event `last`, which is said first if it is to be `primed`, until the session
 /// is `over`.
-fn tell(over: &Cancel, stream: Arc<Stream>, last: EventId, primed: bool) -> Response {
+fn tell(over: &Cancel, stream: Arc<ResponseStream>, last: EventId, primed: bool) -> Response {
     let over = over.clone();
     // Before anything is said, since a client that has heard something may leave and come back at once.
     let turn = stream.draw();

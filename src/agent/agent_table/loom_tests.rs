@@ -24,7 +24,7 @@ impl Agent {
     }
 }
 
-impl Lives for Agent {
+impl Lifecycle for Agent {
     fn is_ending(&self) -> bool {
         self.cancel.is_cancelled()
     }
@@ -44,14 +44,14 @@ impl Lives for Agent {
 
 /// A table and all agents that ever were in it.
 struct World {
-    table: Table<Agent>,
+    table: AgentTable<Agent>,
     made: std::sync::Mutex<Vec<Arc<Agent>>>,
 }
 
 impl World {
     fn new() -> Arc<Self> {
         Arc::new(World {
-            table: Table::new(Cancel::new()),
+            table: AgentTable::new(Cancel::new()),
             made: std::sync::Mutex::default(),
         })
     }
@@ -60,7 +60,7 @@ impl World {
         crate::sys::lock(&self.made).clone()
     }
 
-    fn enter(self: &Arc<Self>, running: Running) -> Option<Arc<Agent>> {
+    fn enter(self: &Arc<Self>, running: IfRunning) -> Option<Arc<Agent>> {
         let entered = self.table.enter("s", running, |before| {
             let mut replaced = Vec::new();
             if let Some(before) = &before {
@@ -113,8 +113,8 @@ fn with<T: 'static>(
 fn all_who_activate_a_session_get_the_same_agent() {
     check(|| {
         let world = World::new();
-        let others = [0, 1].map(|_| with(&world, |world| world.enter(Running::Stays).unwrap()));
-        let mine = world.enter(Running::Stays).unwrap();
+        let others = [0, 1].map(|_| with(&world, |world| world.enter(IfRunning::Keep).unwrap()));
+        let mine = world.enter(IfRunning::Keep).unwrap();
         for other in others {
             assert!(Arc::ptr_eq(&other.join().unwrap(), &mine));
         }
@@ -127,7 +127,7 @@ fn all_who_activate_a_session_get_the_same_agent() {
 fn who_activates_while_it_is_stopped_gets_one_that_was_not() {
     check(|| {
         let world = World::new();
-        let first = world.enter(Running::Stays).unwrap();
+        let first = world.enter(IfRunning::Keep).unwrap();
         let stopper = with(&world, |world| world.table.stop("s"));
         let other = {
             let first = first.clone();
@@ -135,11 +135,11 @@ fn who_activates_while_it_is_stopped_gets_one_that_was_not() {
                 let was_gone = first.is_gone();
                 let found = world.table.running("s");
                 assert!(!was_gone || found.is_none_or(|found| !Arc::ptr_eq(&found, &first)));
-                world.enter(Running::Stays);
+                world.enter(IfRunning::Keep);
             })
         };
         let was_gone = first.is_gone();
-        let entered = world.enter(Running::Stays).unwrap();
+        let entered = world.enter(IfRunning::Keep).unwrap();
         assert!(!was_gone || !Arc::ptr_eq(&entered, &first));
         stopper.join().unwrap();
         other.join().unwrap();
@@ -152,10 +152,10 @@ fn who_activates_while_it_is_stopped_gets_one_that_was_not() {
 fn stopping_and_restarting_at_once_lose_no_agent() {
     check(|| {
         let world = World::new();
-        world.enter(Running::Stays);
+        world.enter(IfRunning::Keep);
         let stopper = with(&world, |world| world.table.stop("s"));
-        let restarter = with(&world, |world| world.enter(Running::Goes));
-        world.enter(Running::Goes);
+        let restarter = with(&world, |world| world.enter(IfRunning::Replace));
+        world.enter(IfRunning::Replace);
         stopper.join().unwrap();
         restarter.join().unwrap();
         world.settle();
@@ -166,7 +166,7 @@ fn stopping_and_restarting_at_once_lose_no_agent() {
 fn each_of_two_who_stop_it_waits_until_it_is_gone() {
     check(|| {
         let world = World::new();
-        let agent = world.enter(Running::Stays).unwrap();
+        let agent = world.enter(IfRunning::Keep).unwrap();
         let other = {
             let agent = agent.clone();
             with(&world, move |world| {
@@ -185,7 +185,7 @@ fn each_of_two_who_stop_it_waits_until_it_is_gone() {
 fn nothing_begins_after_the_end_and_nothing_is_left() {
     check(|| {
         let world = World::new();
-        let others = [Running::Stays, Running::Goes]
+        let others = [IfRunning::Keep, IfRunning::Replace]
             .map(|running| with(&world, move |world| drop(world.enter(running))));
         for (_, agent) in world.table.end() {
             agent.close();
@@ -194,7 +194,7 @@ fn nothing_begins_after_the_end_and_nothing_is_left() {
             other.join().unwrap();
         }
         assert!(world.made().iter().all(|agent| agent.is_gone()));
-        assert!(world.enter(Running::Stays).is_none());
+        assert!(world.enter(IfRunning::Keep).is_none());
         assert!(world.table.all().is_empty());
     });
 }

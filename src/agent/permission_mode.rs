@@ -39,7 +39,7 @@ pub enum Confirmation {
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum Decision {
     Run,
     Ask,
     Deny,
@@ -66,18 +66,18 @@ impl Mode {
 
     /// What becomes of a call of a tool that the user may have said something about before. Never is
     /// never, in every mode.
-    pub(super) fn judge(
+    pub(super) fn authorize(
         self,
         level: Option<PermissionLevel>,
         annotations: Option<&ToolAnnotations>,
-    ) -> Verdict {
+    ) -> Decision {
         let reads = annotations
             .is_some_and(|a| a.read_only_hint == Some(true) && a.destructive_hint != Some(true));
         match (self, level) {
-            (_, Some(PermissionLevel::NeverAllow)) | (Mode::Chat, _) => Verdict::Deny,
-            (Mode::Auto, _) | (_, Some(PermissionLevel::AlwaysAllow)) => Verdict::Run,
-            (Mode::SmartApprove, None) if reads => Verdict::Run,
-            (Mode::Approve | Mode::SmartApprove, _) => Verdict::Ask,
+            (_, Some(PermissionLevel::NeverAllow)) | (Mode::Chat, _) => Decision::Deny,
+            (Mode::Auto, _) | (_, Some(PermissionLevel::AlwaysAllow)) => Decision::Run,
+            (Mode::SmartApprove, None) if reads => Decision::Run,
+            (Mode::Approve | Mode::SmartApprove, _) => Decision::Ask,
         }
     }
 
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn the_mode_the_user_and_the_tool_decide_in_this_order() {
+        use Decision::{Ask, Deny, Run};
         use PermissionLevel::{AlwaysAllow, AskBefore, NeverAllow};
-        use Verdict::{Ask, Deny, Run};
         let reads = ToolAnnotations {
             read_only_hint: Some(true),
             ..ToolAnnotations::default()
@@ -120,7 +120,7 @@ mod tests {
             destructive_hint: Some(true),
             ..reads.clone()
         };
-        for (mode, level, annotations, verdict) in [
+        for (mode, level, annotations, decision) in [
             (Mode::Auto, None, None, Run),
             (Mode::Auto, Some(AskBefore), None, Run),
             (Mode::Auto, Some(NeverAllow), Some(&reads), Deny),
@@ -135,8 +135,8 @@ mod tests {
             (Mode::Chat, Some(AlwaysAllow), Some(&reads), Deny),
         ] {
             assert_eq!(
-                mode.judge(level, annotations),
-                verdict,
+                mode.authorize(level, annotations),
+                decision,
                 "{mode:?} {level:?}"
             );
         }

@@ -2,8 +2,8 @@
 //! after the first turn, so that no answer waits for it.
 
 use super::Registry;
-use super::context::{self, Estimate};
-use super::live::Agent;
+use super::session_agent::Agent;
+use super::token_estimate::{self, Estimate};
 use crate::conversation::{Message, Role};
 use crate::provider::{Ask, Listener, Purpose};
 use crate::sys::cancel::Cancel;
@@ -37,7 +37,7 @@ impl Registry {
             return;
         }
         let sessions = self.stores().sessions.clone();
-        let (Some(model), _) = agent.floor.model() else {
+        let (Some(model), _) = agent.channel.model() else {
             return;
         };
         let (id, cancel) = (id.to_owned(), agent.cancel().clone());
@@ -57,7 +57,7 @@ impl Registry {
             };
             let both = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
             let shown = messages.iter().filter(both).take(4);
-            let digest = context::digest(shown, DIGEST);
+            let digest = token_estimate::digest(shown, DIGEST);
             let question = format!("Name this session:\n\n<conversation>\n{digest}</conversation>");
             let question = Message::text(Role::User, question);
             let ask = Ask {

@@ -6,21 +6,21 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// The data of one session.
-pub(super) struct Kept {
+pub(super) struct StoredSessionData {
     sessions: Arc<Sessions>,
     id: String,
 }
 
-impl Kept {
+impl StoredSessionData {
     pub(super) fn new(sessions: Arc<Sessions>, id: &str) -> Self {
-        Kept {
+        StoredSessionData {
             sessions,
             id: id.to_owned(),
         }
     }
 }
 
-impl SessionData for Kept {
+impl SessionData for StoredSessionData {
     fn get(&self, key: &str) -> Result<Option<Value>, String> {
         let session = self.sessions.load(&self.id).map_err(|e| e.to_string())?;
         let session = session.ok_or("its session is not there any more")?;

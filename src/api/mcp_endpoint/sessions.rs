@@ -1,7 +1,7 @@
 //! The sessions of an MCP server over HTTP: each client's own server, until it says that it is over or
 //! is not heard of for long.
 
-use super::stream::Stream;
+use super::response_stream::ResponseStream;
 use crate::http::Error;
 use crate::mcp::server::{Connection, GRACE, Server};
 use crate::sys;
@@ -40,7 +40,7 @@ pub(super) struct Session {
 #[derive(Default)]
 struct Streams {
     last: u64,
-    kept: BTreeMap<u64, Arc<Stream>>,
+    kept: BTreeMap<u64, Arc<ResponseStream>>,
 }
 
 impl Sessions {
@@ -179,7 +179,7 @@ impl Session {
     }
 
     /// Keeps a stream, so that its client may come back for the rest, and gives its number.
-    pub(super) fn keep(&self, stream: &Arc<Stream>) -> u64 {
+    pub(super) fn keep(&self, stream: &Arc<ResponseStream>) -> u64 {
         let mut streams = lock(&self.streams);
         streams.last += 1;
         let number = streams.last;
@@ -188,7 +188,7 @@ impl Session {
         number
     }
 
-    pub(super) fn stream(&self, number: u64) -> Option<Arc<Stream>> {
+    pub(super) fn stream(&self, number: u64) -> Option<Arc<ResponseStream>> {
         lock(&self.streams).kept.get(&number).cloned()
     }
 }
@@ -213,8 +213,8 @@ impl Streams {
 mod tests {
     use super::*;
 
-    fn told(bytes: usize) -> Arc<Stream> {
-        let stream = Arc::new(Stream::default());
+    fn told(bytes: usize) -> Arc<ResponseStream> {
+        let stream = Arc::new(ResponseStream::default());
         stream.sink()(vec![b' '; bytes]);
         stream
     }
@@ -223,7 +223,7 @@ mod tests {
     fn of_what_was_told_little_is_kept_and_of_the_rest_everything() {
         let mut streams = Streams::default();
         let (open, _sink) = {
-            let stream = Arc::new(Stream::default());
+            let stream = Arc::new(ResponseStream::default());
             let sink = stream.sink();
             (stream, sink)
         };

@@ -60,7 +60,7 @@ pub fn list(config: &Config) -> store::Result<Vec<Command>> {
     let configured = configured(config)?;
     let recipes = configured.into_iter().map(|(command, path)| Command {
         help: match library::read(&path) {
-            Ok(recipe) => recipe.model().title.clone(),
+            Ok(recipe) => recipe.fields().title.clone(),
             Err(_) => path.display().to_string(),
         },
         command,
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(listed[4].command_type, CommandType::Recipe);
 
         let found = find(&config, "/STANDUP").unwrap().unwrap();
-        assert_eq!(found.model().title, "Standup notes");
+        assert_eq!(found.fields().title, "Standup notes");
         assert_eq!(find(&config, "clear"), Ok(None));
         assert_eq!(find(&config, "unknown"), Ok(None));
         assert!(matches!(find(&config, "gone"), Err(Error::File { .. })));

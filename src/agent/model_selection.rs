@@ -1,6 +1,6 @@
 //! Which model answers for a session, and what clients say to a running turn.
 
-use super::floor::Model;
+use super::turn_channel::Model;
 use super::{Confirmation, Error, Registry};
 use crate::conversation::{Outcome, Session};
 use crate::mcp::types::CallToolResult;
@@ -167,23 +167,23 @@ impl Registry {
         }
     }
 
-    /// Answers the question whether a tool may be called; false if nobody asks, any more.
+    /// SessionRequestHandler the question whether a tool may be called; false if nobody asks, any more.
     pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
         self.live(id)
-            .is_some_and(|agent| agent.floor.confirmations.answer(request, answer))
+            .is_some_and(|agent| agent.channel.confirmations.answer(request, answer))
     }
 
-    /// Answers an elicitation, with what the user filled in or with a no; false if nobody asks, any
+    /// SessionRequestHandler an elicitation, with what the user filled in or with a no; false if nobody asks, any
     /// more.
     pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
         self.live(id)
-            .is_some_and(|agent| agent.floor.answers.answer(request, data))
+            .is_some_and(|agent| agent.channel.answers.answer(request, data))
     }
 
     /// Says what a tool of the client gave; false if nobody waits for it, any more.
     pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
         self.live(id)
-            .is_some_and(|agent| agent.floor.results.answer(request, result))
+            .is_some_and(|agent| agent.channel.results.answer(request, result))
     }
 }
 

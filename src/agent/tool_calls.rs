@@ -1,12 +1,12 @@
 //! The calls of one answer of the model: judged, asked about where that is wanted, run side by side, and
 //! answered in their order.
 
-use super::floor::Note;
-use super::live::Agent;
-use super::mode::Verdict;
+use super::permission_mode::Decision;
+use super::session_agent::Agent;
 use super::turn::Turn;
-use super::voice::random_id;
-use super::{Confirmation, Error, Event, Mode, desk};
+use super::turn_channel::Notice;
+use super::turn_output::random_id;
+use super::{Confirmation, Error, Event, Mode, pending_questions};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -30,7 +30,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How many calls run at the same time; the others wait for their turn.
-const SIDE_BY_SIDE: usize = 64;
+const MAX_PARALLEL: usize = 64;
 /// How long the user may think about a call.
 const APPROVAL: Duration = Duration::from_secs(3600);
 /// How long the client may take to run a tool of its own.
@@ -62,14 +62,14 @@ enum Plan<'d> {
     /// A tool of a server.
     Run(Box<Run<'d>>),
     /// A tool of the client.
-    Frontend(Option<desk::Question<'d, Outcome<CallToolResult>>>),
+    Frontend(Option<pending_questions::PendingQuestion<'d, Outcome<CallToolResult>>>),
 }
 
 struct Run<'d> {
     call: ToolCall,
     /// What is known of the tool; nothing if it is one of our own.
     tool: Option<ListedTool>,
-    question: Option<desk::Question<'d, Confirmation>>,
+    question: Option<pending_questions::PendingQuestion<'d, Confirmation>>,
 }
 
 impl Turn<'_> {
@@ -82,21 +82,21 @@ impl Turn<'_> {
             .map(|request| (*request, self.plan(agent, request)))
             .collect();
         // Those who answer may do so as soon as they hear the question.
-        let ear = agent.floor.listen();
+        let ear = agent.channel.listen();
         for (request, plan) in &plans {
             self.announce(request, plan);
         }
-        self.speaker.flush();
+        self.output.flush();
 
         let message_id = random_id("msg_");
         let mut answers: Vec<Option<Option<ToolResponse>>> =
             requests.iter().map(|_| None).collect();
         let mut said = 0;
         let (done, results) = bounded(plans.len());
-        let (next, hands) = (AtomicUsize::new(0), plans.len().min(SIDE_BY_SIDE));
+        let (next, hands) = (AtomicUsize::new(0), plans.len().min(MAX_PARALLEL));
         let cancel = self.cancel.clone();
         let registry = self.registry;
-        let doer = Doer {
+        let runner = ToolCallRunner {
             agent,
             permissions: &registry.stores().permissions,
             sessions: &registry.stores().sessions,
@@ -108,7 +108,7 @@ impl Turn<'_> {
                 let Some((request, plan)) = plans.get(n) else {
                     return;
                 };
-                if done.send((n, doer.carry_out(request, plan))).is_err() {
+                if done.send((n, runner.carry_out(request, plan))).is_err() {
                     return;
                 }
             }
@@ -143,13 +143,13 @@ impl Turn<'_> {
                             if let Some(answer) = answer {
                                 let content = vec![Content::ToolResponse(answer.clone())];
                                 let message = Message::new(Role::User, content);
-                                self.speaker.say(&message.with_id(&message_id));
+                                self.output.say(&message.with_id(&message_id));
                             }
                         }
                     }
                 }
                 self.pass_on(&mut notes);
-                self.speaker.flush();
+                self.output.flush();
             }
         });
         drop(ear);
@@ -210,14 +210,14 @@ impl Turn<'_> {
             }
         };
         let frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
-        let question = match self.mode.judge(level, annotations) {
-            Verdict::Deny => return refuse(FORBIDDEN),
+        let question = match self.mode.authorize(level, annotations) {
+            Decision::Deny => return refuse(FORBIDDEN),
             // The client that runs it can ask by itself.
-            Verdict::Run | Verdict::Ask if frontend => {
-                return Plan::Frontend(agent.floor.results.ask(&request.id));
+            Decision::Run | Decision::Ask if frontend => {
+                return Plan::Frontend(agent.channel.results.ask(&request.id));
             }
-            Verdict::Run => None,
-            Verdict::Ask => match agent.floor.confirmations.ask(&request.id) {
+            Decision::Run => None,
+            Decision::Ask => match agent.channel.confirmations.ask(&request.id) {
                 Some(question) => Some(question),
                 None => return refuse("Another call with this id is being asked about."),
             },
@@ -250,21 +250,21 @@ impl Turn<'_> {
             _ => return,
         };
         let message = Message::new(Role::Assistant, vec![part]);
-        self.speaker.say(&message.seen_by(Metadata::USER_ONLY));
+        self.output.say(&message.seen_by(Metadata::USER_ONLY));
     }
 
     /// Passes on what was noted.
-    fn pass_on(&mut self, notes: &mut Vec<Note>) {
+    fn pass_on(&mut self, notes: &mut Vec<Notice>) {
         for note in notes.drain(..) {
             match note {
-                Note::Notification { request, message } => {
-                    self.speaker.event(Event::Notification {
+                Notice::McpNotification { request, message } => {
+                    self.output.event(Event::Notification {
                         request_id: &request,
                         message: &message,
                     });
                 }
-                Note::Show(message) => self.speaker.say(&message),
-                Note::Used(usage) => self.speaker.spent(usage),
+                Notice::Message(message) => self.output.say(&message),
+                Notice::Usage(usage) => self.output.spent(usage),
             }
         }
     }
@@ -291,14 +291,14 @@ impl Turn<'_> {
 }
 
 /// What a thread needs to make a call.
-struct Doer<'t> {
+struct ToolCallRunner<'t> {
     agent: &'t Agent,
     permissions: &'t Permissions,
     sessions: &'t Sessions,
     cancel: &'t Cancel,
 }
 
-impl Doer<'_> {
+impl ToolCallRunner<'_> {
     /// The answer to one call; `None` if it may still come later, from the client.
     fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<Outcome<CallToolResult>> {
         let result = match plan {
@@ -310,9 +310,9 @@ impl Doer<'_> {
             Plan::Frontend(Some(question)) => match question.wait(FRONTEND, self.cancel) {
                 Ok(Outcome::Success { value }) => value,
                 Ok(Outcome::Error { error }) => refusal(&error),
-                Err(desk::Silence::TimedOut) => refusal(UNANSWERED),
+                Err(pending_questions::NoAnswer::TimedOut) => refusal(UNANSWERED),
                 // It may come with the next message.
-                Err(desk::Silence::Cancelled) => return None,
+                Err(pending_questions::NoAnswer::Cancelled) => return None,
             },
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
@@ -334,8 +334,8 @@ impl Doer<'_> {
                         return refusal(DECLINED);
                     }
                 }
-                Err(desk::Silence::TimedOut) => return refusal(UNDECIDED),
-                Err(desk::Silence::Cancelled) => return refusal(NOT_RUN),
+                Err(pending_questions::NoAnswer::TimedOut) => return refusal(UNDECIDED),
+                Err(pending_questions::NoAnswer::Cancelled) => return refusal(NOT_RUN),
             }
         }
         if self.cancel.is_cancelled() {
@@ -378,12 +378,12 @@ impl Doer<'_> {
 
     /// What the server says meanwhile goes to the turn.
     fn followed<'i>(&self, id: &'i str) -> CallOptions<'i> {
-        let (floor, request) = (Arc::clone(&self.agent.floor), id.to_owned());
+        let (channel, request) = (Arc::clone(&self.agent.channel), id.to_owned());
         CallOptions {
             observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
                 if let Some(message) = notification(method, params) {
                     let request = request.clone();
-                    floor.tell(Note::Notification { request, message });
+                    channel.tell(Notice::McpNotification { request, message });
                 }
             })),
             label: Some(id),

@@ -1,7 +1,7 @@
 //! Recipes in a build without the feature `recipes`: there are none, and each attempt to use one fails with
 //! [`Error::LeftOut`]. The items have the signatures of the full module.
 
-pub mod slash;
+pub mod slash_commands;
 
 use crate::conversation::Session;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,13 +41,13 @@ impl std::error::Error for Error {}
 /// A recipe; no value of this type exists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    model: Model,
+    fields: RecipeFields,
     never: Infallible,
 }
 
 /// The fields of a recipe that callers read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct RecipeFields {
     /// What clients show.
     pub title: String,
     /// What it takes.
@@ -84,8 +84,8 @@ impl Recipe {
     }
 
     /// The fields.
-    pub fn model(&self) -> &Model {
-        &self.model
+    pub fn fields(&self) -> &RecipeFields {
+        &self.fields
     }
 
     /// The extensions that the recipe asks for.

@@ -8,79 +8,79 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits looks whether the client is still there.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Questions by their id, and who waits for the answer. `A` is what an answer is.
-pub(super) struct Desk<A> {
+pub(super) struct PendingQuestions<A> {
     open: Mutex<HashMap<String, Sender<A>>>,
 }
 
 /// A question that has been asked. Dropping it takes it back.
-pub(super) struct Question<'d, A> {
-    desk: &'d Desk<A>,
+pub(super) struct PendingQuestion<'d, A> {
+    desk: &'d PendingQuestions<A>,
     id: String,
     answer: Receiver<A>,
 }
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Silence {
+pub(super) enum NoAnswer {
     /// Nobody answered in time.
     TimedOut,
     /// Nobody waits any more.
     Cancelled,
 }
 
-impl<A> Default for Desk<A> {
+impl<A> Default for PendingQuestions<A> {
     fn default() -> Self {
-        Desk {
+        PendingQuestions {
             open: Mutex::default(),
         }
     }
 }
 
-impl<A> Desk<A> {
+impl<A> PendingQuestions<A> {
     /// Opens a question, so that an answer finds it; to be called before the question is told. `None`
     /// if one of this id is open already.
-    pub(super) fn ask(&self, id: &str) -> Option<Question<'_, A>> {
+    pub(super) fn ask(&self, id: &str) -> Option<PendingQuestion<'_, A>> {
         let (tell, answer) = bounded(1);
         let mut open = lock(&self.open);
         if open.contains_key(id) {
             return None;
         }
         open.insert(id.to_owned(), tell);
-        Some(Question {
+        Some(PendingQuestion {
             desk: self,
             id: id.to_owned(),
             answer,
         })
     }
 
-    /// Answers the question of this id; false if none is open. The first answer counts.
+    /// SessionRequestHandler the question of this id; false if none is open. The first answer counts.
     pub(super) fn answer(&self, id: &str, answer: A) -> bool {
         let asked = lock(&self.open).remove(id);
         asked.is_some_and(|asked| asked.send(answer).is_ok())
     }
 }
 
-impl<A> Question<'_, A> {
+impl<A> PendingQuestion<'_, A> {
     /// Waits for the answer.
-    pub(super) fn wait(&self, patience: Duration, cancel: &Cancel) -> Result<A, Silence> {
-        let deadline = Instant::now() + patience;
+    pub(super) fn wait(&self, answer_timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
+        let deadline = Instant::now() + answer_timeout;
         let (wake, woken) = bounded::<()>(0);
         // The hook owns the sender: when it has run, the channel is closed.
         let _hook = cancel.on_cancel(move || drop(wake));
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             crossbeam_channel::select! {
-                recv(self.answer) -> answer => return answer.map_err(|_| Silence::Cancelled),
-                recv(woken) -> _ => return Err(Silence::Cancelled),
-                default(left.min(LOOK)) => {
+                recv(self.answer) -> answer => return answer.map_err(|_| NoAnswer::Cancelled),
+                recv(woken) -> _ => return Err(NoAnswer::Cancelled),
+                default(left.min(POLL_INTERVAL)) => {
                     if cancel.probe() {
-                        return Err(Silence::Cancelled);
+                        return Err(NoAnswer::Cancelled);
                     }
                     if left.is_zero() {
-                        return Err(Silence::TimedOut);
+                        return Err(NoAnswer::TimedOut);
                     }
                 }
             }
@@ -88,7 +88,7 @@ impl<A> Question<'_, A> {
     }
 }
 
-impl<A> Drop for Question<'_, A> {
+impl<A> Drop for PendingQuestion<'_, A> {
     fn drop(&mut self) {
         lock(&self.desk.open).remove(&self.id);
     }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn the_first_answer_counts_even_before_anybody_waits() {
-        let desk = Desk::default();
+        let desk = PendingQuestions::default();
         let question = desk.ask("a").unwrap();
         assert!(desk.answer("a", 1));
         assert!(!desk.answer("a", 2) && !desk.answer("b", 3));
@@ -112,15 +112,15 @@ mod tests {
 
     #[test]
     fn a_question_that_nobody_answers_ends() {
-        let desk = Desk::<()>::default();
+        let desk = PendingQuestions::<()>::default();
         let question = desk.ask("a").unwrap();
         assert!(desk.ask("a").is_none());
         let now = question.wait(Duration::ZERO, &Cancel::new());
-        assert_eq!(now, Err(Silence::TimedOut));
+        assert_eq!(now, Err(NoAnswer::TimedOut));
         let cancel = Cancel::new();
         thread::scope(|scope| {
             scope.spawn(|| cancel.cancel());
-            assert_eq!(question.wait(LONG, &cancel), Err(Silence::Cancelled));
+            assert_eq!(question.wait(LONG, &cancel), Err(NoAnswer::Cancelled));
         });
         drop(question);
         assert!(!desk.answer("a", ()));

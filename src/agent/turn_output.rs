@@ -1,6 +1,6 @@
 //! The voice of a turn: what it says, to whoever hears its events, and what it hears of the model.
 
-use super::{Event, Events};
+use super::{Event, EventSink};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Reasoning, Role, SystemNotification, TokenState,
 };
@@ -9,12 +9,12 @@ use crate::sys::{self, clock};
 use std::time::Duration;
 
 /// Where events go, and the count of tokens that goes with them.
-pub(super) struct Speaker<'t> {
-    pub(super) events: &'t mut dyn Events,
+pub(super) struct TurnOutput<'t> {
+    pub(super) events: &'t mut dyn EventSink,
     pub(super) tokens: TokenState,
 }
 
-impl Speaker<'_> {
+impl TurnOutput<'_> {
     /// Sends the message, or the piece of one.
     pub(super) fn say(&mut self, message: &Message) {
         let token_state = self.tokens;
@@ -75,17 +75,17 @@ fn counts(usage: Usage) -> [i64; 3] {
 }
 
 /// Passes on what a model says while it says it, and keeps it in case it does not come to an end.
-pub(super) struct Hearing<'h, 's> {
-    speaker: &'h mut Speaker<'s>,
+pub(super) struct AnswerAccumulator<'h, 's> {
+    output: &'h mut TurnOutput<'s>,
     /// The event under way: the id of the answer with one piece of it.
     piece: Message,
     heard: Vec<Content>,
 }
 
-impl<'h, 's> Hearing<'h, 's> {
-    pub(super) fn new(speaker: &'h mut Speaker<'s>) -> Self {
-        Hearing {
-            speaker,
+impl<'h, 's> AnswerAccumulator<'h, 's> {
+    pub(super) fn new(output: &'h mut TurnOutput<'s>) -> Self {
+        AnswerAccumulator {
+            output,
             piece: Message::new(Role::Assistant, Vec::new()),
             heard: Vec::new(),
         }
@@ -106,11 +106,11 @@ impl<'h, 's> Hearing<'h, 's> {
         if self.piece.id.is_none() {
             self.piece.id = Some(random_id("msg_"));
         }
-        self.speaker.say(&self.piece);
+        self.output.say(&self.piece);
     }
 }
 
-impl Listener for Hearing<'_, '_> {
+impl Listener for AnswerAccumulator<'_, '_> {
     fn begin(&mut self, id: Option<&str>) {
         self.piece.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
         self.piece.created = clock::unix_seconds();
@@ -146,13 +146,13 @@ impl Listener for Hearing<'_, '_> {
     }
 
     fn idle(&mut self) {
-        self.speaker.flush();
+        self.output.flush();
     }
 
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &provider::Error) {
         let seconds = wait.as_secs_f32();
         let msg = format!("{reason} Trying again in {seconds:.1} s (attempt {attempt}).");
-        self.speaker.notify(NotificationType::ThinkingMessage, msg);
+        self.output.notify(NotificationType::ThinkingMessage, msg);
     }
 }
 

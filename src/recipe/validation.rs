@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// The first thing that is wrong with `recipe`, if there is one.
 pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
-    let model = recipe.model();
+    let model = recipe.fields();
     let says = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
     if !says(&model.instructions) && !says(&model.prompt) {
         return Err(Error::Empty);
@@ -56,7 +56,7 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
 
 /// Every variable is a parameter, and every parameter is used.
 fn check_use(recipe: &Recipe) -> Result<(), Error> {
-    let parameters = recipe.model().parameters.iter();
+    let parameters = recipe.fields().parameters.iter();
     let defined: BTreeSet<String> = parameters.map(|it| it.key.clone()).collect();
     let mut used = template::variables(&recipe.given)?;
     used.remove(template::RECIPE_DIR);

@@ -3,7 +3,7 @@
 //! It is the whole conversation and two open files, and a server may have met any number of sessions.
 //! The others read it anew from the disk when their next turn comes.
 
-use super::live::Agent;
+use super::session_agent::Agent;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -12,9 +12,9 @@ const KEPT: usize = 32;
 
 /// The agents that had a turn, the last one at the end.
 #[derive(Default)]
-pub(super) struct Recent(Mutex<Vec<Weak<Agent>>>);
+pub(super) struct TurnStateLru(Mutex<Vec<Weak<Agent>>>);
 
-impl Recent {
+impl TurnStateLru {
     /// `agent` has a turn: whoever had none for the longest time may let go.
     pub(super) fn touch(&self, agent: &Arc<Agent>) {
         let mut let_go = Vec::new();

@@ -60,10 +60,10 @@ pub(super) fn render(
     values: &Map<String, Value>,
     base: &Path,
 ) -> Result<Rendered, Error> {
-    let texts = texts(&recipe.model().parameters, values, base)?;
+    let texts = texts(&recipe.fields().parameters, values, base)?;
     let given = template::fill_in(&recipe.given, &texts)?;
     let recipe = Recipe::from_object(given)?;
-    let model = recipe.model();
+    let model = recipe.fields();
     Ok(Rendered {
         instructions: model.instructions.clone(),
         prompt: model.prompt.clone(),

@@ -18,7 +18,7 @@ const KEPT: usize = 1 << 20;
 
 /// The messages that answer one request, in their order.
 #[derive(Default)]
-pub(super) struct Stream {
+pub(super) struct ResponseStream {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -72,7 +72,7 @@ impl FromStr for EventId {
     }
 }
 
-impl Stream {
+impl ResponseStream {
     /// The way in. The stream ends when the last clone of it is dropped.
     pub(super) fn sink(self: &Arc<Self>) -> ReplySink {
         let end = End(self.clone());
@@ -226,7 +226,7 @@ fn owned(message: Arc<Vec<u8>>) -> First {
 }
 
 /// Ends the stream when it is dropped.
-struct End(Arc<Stream>);
+struct End(Arc<ResponseStream>);
 
 impl End {
     fn take(&self, message: Vec<u8>) {
@@ -250,7 +250,7 @@ mod tests {
     const ANSWER: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 
     fn after(messages: &[&[u8]], ended: bool) -> First {
-        let stream = Arc::new(Stream::default());
+        let stream = Arc::new(ResponseStream::default());
         let sink = stream.sink();
         messages.iter().for_each(|message| sink(message.to_vec()));
         let sink = Some(sink).filter(|_| !ended);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn who_came_back_last_listens_in_whatever_order_they_begin() {
-        let stream = Stream::default();
+        let stream = ResponseStream::default();
         let [left, back, head] = [(); 3].map(|()| stream.draw());
         assert!(stream.take(back));
         assert!(!stream.take(left), "it only begins now");

@@ -1,10 +1,10 @@
 //! What MCP servers ask of a session: an answer of its model, or of its user. SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
-use super::context::{self, Estimate};
-use super::desk::Silence;
-use super::floor::{Floor, Note, SAMPLES};
-use super::voice::random_id;
+use super::pending_questions::NoAnswer;
+use super::token_estimate::{self, Estimate};
+use super::turn_channel::{Notice, SAMPLES, TurnChannel};
+use super::turn_output::random_id;
 use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
 use crate::extension::{Origin, ServerRequestHandler, tool_names};
 use crate::mcp::elicitation_form;
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How long the user has for an answer, unless a setting says otherwise.
-pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
 /// The most that a server may have the model write at once, in tokens.
 const MAX_TOKENS: u64 = 4_096;
 /// How many answers of the model servers may wait for at the same time in one session. An answer to a
@@ -32,19 +32,19 @@ const MAX_DEPTH: usize = 4;
 /// What MCP's example has for a user who does not agree.
 const REJECTED: i64 = -1;
 
-/// Answers for one session.
-pub(super) struct Answers {
-    pub(super) floor: Arc<Floor>,
+/// SessionRequestHandler for one session.
+pub(super) struct SessionRequestHandler {
+    pub(super) channel: Arc<TurnChannel>,
     /// How long the user has for an answer.
-    patience: Duration,
+    answer_timeout: Duration,
     asking: AtomicUsize,
 }
 
-impl Answers {
-    pub(super) fn new(floor: Arc<Floor>, patience: Duration) -> Self {
-        Answers {
-            floor,
-            patience,
+impl SessionRequestHandler {
+    pub(super) fn new(channel: Arc<TurnChannel>, answer_timeout: Duration) -> Self {
+        SessionRequestHandler {
+            channel,
+            answer_timeout,
             asking: AtomicUsize::new(0),
         }
     }
@@ -58,45 +58,47 @@ impl Answers {
     ) -> Result<(), ErrorObject> {
         let id = random_id("sampling_");
         let rejected = |why: &str| ErrorObject::new(REJECTED, why);
-        let question = self.floor.confirmations.ask(&id);
+        let question = self.channel.confirmations.ask(&id);
         let question = question.ok_or_else(|| rejected("the user could not be asked"))?;
         // The user is to see what the model will.
         let arguments = serde_json::to_string(params).unwrap_or_default();
         let arguments = RawValue::from_string(json_for_model(&arguments).into_owned());
         let arguments = arguments.unwrap_or_default();
-        let shown = self.floor.tell(Note::Show(asking(Action::ToolConfirmation {
-            id,
-            tool_name: tool_names::full_name(from.extension, "sampling"),
-            arguments,
-            prompt: Some(format!(
-                "The MCP server of the extension {:?} wants to ask the model this.",
-                from.extension
-            )),
-        })));
+        let shown = self
+            .channel
+            .tell(Notice::Message(asking(Action::ToolConfirmation {
+                id,
+                tool_name: tool_names::full_name(from.extension, "sampling"),
+                arguments,
+                prompt: Some(format!(
+                    "The MCP server of the extension {:?} wants to ask the model this.",
+                    from.extension
+                )),
+            })));
         if !shown {
             return Err(rejected(
                 "there is no user to ask whether the model may answer",
             ));
         }
-        match question.wait(self.patience, cancel) {
+        match question.wait(self.answer_timeout, cancel) {
             Ok(answer) if answer.allows() => Ok(()),
             Ok(_) => Err(rejected("the user does not want the model to answer")),
-            Err(Silence::TimedOut) => Err(rejected(
+            Err(NoAnswer::TimedOut) => Err(rejected(
                 "the user did not say in time whether the model may answer",
             )),
-            Err(Silence::Cancelled) => Err(rejected("the call was given up")),
+            Err(NoAnswer::Cancelled) => Err(rejected("the call was given up")),
         }
     }
 }
 
-impl ServerRequestHandler for Answers {
+impl ServerRequestHandler for SessionRequestHandler {
     fn sample(
         &self,
         from: Origin<'_>,
         params: CreateMessageParams,
         cancel: &Cancel,
     ) -> Result<CreateMessageResult, ErrorObject> {
-        let (model, mode) = self.floor.model();
+        let (model, mode) = self.channel.model();
         let refused = |why: String| ErrorObject::new(jsonrpc::INTERNAL_ERROR, why);
         let model = model.ok_or_else(|| refused("the session has no model yet".to_owned()))?;
         if params.messages.is_empty() {
@@ -111,7 +113,7 @@ impl ServerRequestHandler for Answers {
         let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
         let _one = One::of(&self.asking)
             .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
-        if !self.floor.sample() {
+        if !self.channel.sample() {
             let why = format!("servers have had {SAMPLES} answers of the model in this turn");
             return Err(refused(why));
         }
@@ -123,7 +125,7 @@ impl ServerRequestHandler for Answers {
         config.max_tokens = Some(params.max_tokens.clamp(1, most));
         config.temperature = params.temperature.or(config.temperature);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
-        let size = system.len() + messages.iter().map(context::size_of).sum::<usize>();
+        let size = system.len() + messages.iter().map(token_estimate::size_of).sum::<usize>();
         let ask = Ask {
             model: &config,
             system: &system,
@@ -135,7 +137,7 @@ impl ServerRequestHandler for Answers {
         };
         let answer = model.provider.ask(&ask, cancel, &mut Unheard);
         let answer = answer.map_err(|error| refused(error.message))?;
-        self.floor.tell(Note::Used(answer.usage));
+        self.channel.tell(Notice::Usage(answer.usage));
         let stop_reason = match answer.stop {
             Stop::Complete => "endTurn",
             Stop::Length => "maxTokens",
@@ -170,28 +172,31 @@ impl ServerRequestHandler for Answers {
             message = format!("{message}\n\nOpen this address, if you trust it: {url}");
         }
         let id = random_id("elicitation_");
-        let Some(question) = self.floor.answers.ask(&id) else {
+        let Some(question) = self.channel.answers.ask(&id) else {
             return Ok(unanswered(ElicitAction::Cancel));
         };
-        let shown = self.floor.tell(Note::Show(asking(Action::Elicitation {
-            id,
-            message,
-            requested_schema: to_raw_value(&schema).unwrap_or_default(),
-        })));
+        let shown = self
+            .channel
+            .tell(Notice::Message(asking(Action::Elicitation {
+                id,
+                message,
+                requested_schema: to_raw_value(&schema).unwrap_or_default(),
+            })));
         let who = from.extension;
         if !shown {
             log::info!("declined, as there is nobody to ask extension={who:?}");
             return Ok(unanswered(ElicitAction::Decline));
         }
-        match question.wait(self.patience, cancel) {
+        match question.wait(self.answer_timeout, cancel) {
             Ok(answer) => judged(answer, &schema, params.mode),
-            Err(Silence::TimedOut) => {
-                let patience = self.patience;
-                log::info!("declined, as nobody answered in {patience:?} extension={who:?}");
-                self.floor.tell(Note::Show(late(who, patience)));
+            Err(NoAnswer::TimedOut) => {
+                let answer_timeout = self.answer_timeout;
+                log::info!("declined, as nobody answered in {answer_timeout:?} extension={who:?}");
+                self.channel
+                    .tell(Notice::Message(late(who, answer_timeout)));
                 Ok(unanswered(ElicitAction::Decline))
             }
-            Err(Silence::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
+            Err(NoAnswer::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
         }
     }
 }
@@ -244,8 +249,8 @@ fn asking(data: Action) -> Message {
     Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY)
 }
 
-fn late(extension: &str, patience: Duration) -> Message {
-    let seconds = patience.as_secs();
+fn late(extension: &str, answer_timeout: Duration) -> Message {
+    let seconds = answer_timeout.as_secs();
     let text = format!("There was no answer to {extension} in {seconds} s, so it was told no.");
     Message::text(Role::Assistant, text).seen_by(Metadata::USER_ONLY)
 }

@@ -3,7 +3,7 @@
 
 use super::Error;
 use super::turn::Turn;
-use super::voice::random_id;
+use super::turn_output::random_id;
 use crate::conversation::{Content, Message, Metadata, Role};
 use crate::extension::{ExtensionItem, tool_names};
 use crate::mcp::types::{Prompt, PromptMessage};
@@ -33,7 +33,7 @@ impl Turn<'_> {
             "clear" => {
                 self.work.journal.replace(Vec::new())?;
                 self.work.estimate.forget();
-                self.speaker.tokens.clear();
+                self.output.tokens.clear();
                 self.tell_conversation();
                 Ok(None)
             }
@@ -122,10 +122,10 @@ impl Turn<'_> {
         self.keep(user.seen_by(Metadata::USER_ONLY))?;
         for message in messages {
             let message = message.with_id(random_id("msg_"));
-            self.speaker.say(&message);
+            self.output.say(&message);
             self.keep(message)?;
         }
-        self.speaker.flush();
+        self.output.flush();
         Ok((last == Role::User).then(|| Message::new(Role::User, Vec::new())))
     }
 
@@ -136,7 +136,7 @@ impl Turn<'_> {
         rest: &str,
     ) -> Result<Option<Message>, Error> {
         let config = &self.registry.stores().config;
-        let recipe = match recipe::slash::find(config, command) {
+        let recipe = match recipe::slash_commands::find(config, command) {
             // Many a message begins with a slash, a path for one.
             Ok(None) => return Ok(Some(user)),
             Ok(Some(recipe)) => recipe,
@@ -158,7 +158,7 @@ impl Turn<'_> {
         }
         // What is not named is the value of the first parameter that has none.
         if !free.is_empty() {
-            let parameters = &recipe.model().parameters;
+            let parameters = &recipe.fields().parameters;
             let open = parameters.iter().find(|p| !values.contains_key(&p.key));
             if let Some(open) = open {
                 values.insert(open.key.clone(), Value::from(free.join(" ")));
