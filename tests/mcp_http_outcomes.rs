@@ -89,12 +89,12 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "415 Unsupported Media Type",
             "",
-            "HTTP 415: it does not take JSON",
+            "HTTP 415: it does not accept JSON",
         ),
         (
             "413 Too Large",
             "",
-            "HTTP 413: the message is larger than it takes; send less",
+            "HTTP 413: the message is too large for it; send less",
         ),
         (
             "429 Too Many Requests",
@@ -127,8 +127,8 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
             "HTTP 504: the MCP server behind this address did not answer in time",
         ),
         ("418 I'm a teapot", "", "the server answered HTTP 418"),
-        ("202 Accepted", "", "gave no answer"),
-        ("204 No Content", "", "gave no answer"),
+        ("202 Accepted", "", "sent no answer"),
+        ("204 No Content", "", "sent no answer"),
         (
             "200 OK\r\nContent-Type: text/html",
             "<html>",
@@ -142,7 +142,7 @@ fn each_unexpected_answer_has_an_error_that_says_what_to_do() {
         (
             "200 OK\r\nContent-Type: application/json",
             r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
-            "no answer to the request",
+            "does not answer the request",
         ),
         (
             "200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip",

@@ -145,7 +145,7 @@ fn a_server_that_failed_or_refused_is_not_asked_again() {
         ),
         (
             |_, stream| answer(stream, "415 No", ""),
-            "it does not take JSON",
+            "it does not accept JSON",
         ),
         (
             |_, stream| answer(stream, "429 Busy", ""),
