@@ -497,7 +497,8 @@ fn a_call_that_is_given_up_takes_its_questions_along() {
             Err(Error::Cancelled { .. })
         ));
     });
-    let (one, two) = (server.next(), server.next());
+    let one = server.next();
+    let two = server.next();
     let cancelled = [&one, &two]
         .iter()
         .any(|m| m["method"] == "notifications/cancelled");

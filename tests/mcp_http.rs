@@ -517,7 +517,9 @@ fn requests_wait_until_the_server_has_accepted_that_the_client_is_ready() {
     client.log.message("\"id\":1");
     client.log.message("\"id\":2");
     assert_eq!(client.log.failures(), 0);
-    let order: Vec<String> = (peer.seen().into_iter())
+    let order: Vec<String> = peer
+        .seen()
+        .into_iter()
         .filter(|seen| seen.method == "POST")
         .map(|seen| seen.body)
         .collect();

@@ -247,7 +247,9 @@ fn an_id_that_no_header_can_carry_is_not_sent_back() {
         let client = Client::of(&peer, "ids");
         client.request(1, "tools/call");
         client.log.failure(1);
-        let gets: Vec<_> = (peer.seen().into_iter())
+        let gets: Vec<_> = peer
+            .seen()
+            .into_iter()
             .filter(|seen| seen.method == "GET")
             .collect();
         assert_eq!(gets.len(), usize::from(sent), "{id:?}");

@@ -318,7 +318,8 @@ fn a_redirect_on_the_same_server_is_followed_with_all_that_was_sent() {
             let mut all = seen.iter().filter(|s| s.path == path && s.id() == id);
             all.next().cloned().unwrap()
         };
-        let (first, second) = (of("/mcp", "1"), of("/mcp/?x=1", "1"));
+        let first = of("/mcp", "1");
+        let second = of("/mcp/?x=1", "1");
         assert_eq!((&first.method, &first.body), (&second.method, &second.body));
         for name in ["authorization", "mcp-session-id", "accept", "content-type"] {
             assert!(second.header(name).is_some(), "{name}");
@@ -333,10 +334,8 @@ fn a_redirect_on_the_same_server_is_followed_with_all_that_was_sent() {
 #[test]
 fn another_server_gets_nothing_by_a_redirect() {
     let other = Peer::new(usual);
-    let (to, by_name) = (
-        other.url.clone(),
-        other.url.replace("127.0.0.1", "localhost"),
-    );
+    let to = other.url.clone();
+    let by_name = other.url.replace("127.0.0.1", "localhost");
     for location in [
         to.clone(),
         format!("{to}/mcp"),

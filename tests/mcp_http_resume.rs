@@ -87,7 +87,8 @@ fn a_server_that_leaves_the_question_for_its_own_stream_unanswered_is_asked_the_
 #[test]
 fn nothing_is_asked_while_the_servers_own_stream_is_between_two_connections() {
     for refusals in [0, 1] {
-        let (tries, open) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let tries = AtomicUsize::new(0);
+        let open = AtomicBool::new(false);
         let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
             "GET" => match tries.fetch_add(1, Ordering::SeqCst) {
                 0 => {
@@ -303,7 +304,8 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
             matches!(error, TransportError::ResponseLost(_)),
             "{error:?}"
         );
-        let (error, code) = (error.to_string(), &status[..3]);
+        let error = error.to_string();
+        let code = &status[..3];
         let reason = format!(
             "ended its event stream without an answer, and the stream cannot be resumed \
              (HTTP {code}): gone"

@@ -120,7 +120,8 @@ impl Events {
 
     /// The next event: its id, and its data, `null` if there is none. `None` at the end.
     fn next(&mut self) -> Option<(String, Value)> {
-        let (mut id, mut data) = (None, None);
+        let mut id = None;
+        let mut data = None;
         let deadline = Instant::now() + PATIENCE;
         loop {
             // Keep-alive events bound the time of a read.
@@ -174,7 +175,7 @@ fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
     let client = Client::initialized(&live, NEWEST);
     let tools = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     client.post(&tools).is(200).says("text_editor");
-    let (nap, stubborn) = (nap(), nap());
+    let [nap, stubborn] = [nap(), nap()];
     let answer = client
         .post(&shell(2, &format!("sleep {nap} & exit 3")))
         .is(200);
@@ -197,10 +198,8 @@ fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
 #[test]
 fn a_session_is_its_clients_own() {
     let live = developer();
-    let (one, two) = (
-        Client::initialized(&live, NEWEST),
-        Client::initialized(&live, NEWEST),
-    );
+    let one = Client::initialized(&live, NEWEST);
+    let two = Client::initialized(&live, NEWEST);
     assert_ne!(one.session, two.session);
     one.post(&ping(1)).is(200);
     one.ask("DELETE", &[], "").is(200);

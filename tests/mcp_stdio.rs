@@ -103,7 +103,8 @@ fn every_listing_comes_whole_and_what_it_lists_can_be_had() {
 fn what_the_server_did_not_declare_is_never_sent() {
     let (transport, server) = gosling::mcp::transport::memory::pair();
     let peer = thread::spawn(move || {
-        let (outbox, mut methods) = (server.outbox(), Vec::new());
+        let outbox = server.outbox();
+        let mut methods = Vec::new();
         while let Some(message) = server.recv() {
             let message: serde_json::Value = serde_json::from_slice(&message).unwrap();
             methods.push(message["method"].as_str().unwrap().to_owned());

@@ -166,7 +166,9 @@ impl Context {
         cancel: &Cancel,
     ) -> Result<Connection, ConnectError> {
         let name = config.name();
-        let inside = (self.containers.inside(config, &self.working_dir))
+        let inside = self
+            .containers
+            .inside(config, &self.working_dir)
             .map_err(|reason| Error::new(name, Phase::Config, reason))?;
         let Started {
             transport,

@@ -340,7 +340,8 @@ mod tests {
             own["container"] = "its-own".into();
             own
         };
-        let (outside, boxed) = (Containers::default(), session("box"));
+        let outside = Containers::default();
+        let boxed = session("box");
         assert_eq!(name(&outside, stdio()), None);
         assert_eq!(name(&outside, own()).unwrap(), "its-own");
         assert_eq!(name(&boxed, own()).unwrap(), "its-own");
@@ -448,11 +449,9 @@ mod tests {
             }
             folder
         };
-        let (both, podman, none) = (
-            folder(&["podman", "docker"]),
-            folder(&["podman"]),
-            folder(&[]),
-        );
+        let both = folder(&["podman", "docker"]);
+        let podman = folder(&["podman"]);
+        let none = folder(&[]);
         let list = |folders: &[&PathBuf]| folders.iter().map(|f| (*f).clone()).collect::<Vec<_>>();
         for (on_path, usual, expected) in [
             (list(&[&podman, &both]), list(&[]), both.join("docker")),

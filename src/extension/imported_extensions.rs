@@ -67,7 +67,8 @@ fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
     if own.key() != wanted.key() {
         return None;
     }
-    let (mut value, wanted) = (own.to_value(), wanted.to_value());
+    let mut value = own.to_value();
+    let wanted = wanted.to_value();
     if essence(&value) != essence(&wanted) {
         return None;
     }
@@ -77,7 +78,8 @@ fn narrowed(own: &ExtensionConfig, wanted: &ExtensionConfig) -> Option<Value> {
             .cloned()
             .unwrap_or_default()
     };
-    let (ours, theirs) = (tools(&value), tools(&wanted));
+    let ours = tools(&value);
+    let theirs = tools(&wanted);
     // An empty list means all tools.
     if !theirs.is_empty() {
         let both = theirs

@@ -270,13 +270,16 @@ impl Manager {
     ) -> Result<Extension, Error> {
         if let ExtensionConfig::Frontend(frontend) = config {
             let extension = Extension::frontend(config, number, frontend)?;
-            let (name, tools) = (config.name(), frontend.tools.len());
+            let name = config.name();
+            let tools = frontend.tools.len();
             log::info!("extension active name={name:?} frontend=true tools={tools}");
             return Ok(extension);
         }
         let subscriptions = Arc::default();
         let end = Instant::now() + config.timeout();
-        let connected = (self.context).connect_until(end, false, config, &subscriptions, cancel);
+        let connected = self
+            .context
+            .connect_until(end, false, config, &subscriptions, cancel);
         let connection = connected.map_err(|failed| failed.error)?;
         let context = self.context.clone();
         Ok(Extension::server(
@@ -449,7 +452,9 @@ impl Manager {
         let result = server.request(&operation, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
         });
-        let done = (result.as_ref()).is_ok_and(|result| result.is_error != Some(true));
+        let done = result
+            .as_ref()
+            .is_ok_and(|result| result.is_error != Some(true));
         server.record(begin.elapsed(), !done);
         result
     }

@@ -167,7 +167,8 @@ fn part(contents: ResourceContents) -> Content {
                 "" => "an unknown type",
                 kind => kind,
             };
-            let (uri, kind) = (printable(&contents.uri, QUOTED), printable(kind, QUOTED));
+            let uri = printable(&contents.uri, QUOTED);
+            let kind = printable(kind, QUOTED);
             Content::text(&format!("{uri} is {size} bytes of {kind}, not shown here."))
         }
         (None, None) => Content::text(""),

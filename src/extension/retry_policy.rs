@@ -61,7 +61,8 @@ pub(super) struct Restarts(VecDeque<Instant>);
 impl Restarts {
     /// Counts a restart; false if there were too many within [`WINDOW`].
     pub(super) fn allow(&mut self, now: Instant) -> bool {
-        (self.0).retain(|then| now.saturating_duration_since(*then) < WINDOW);
+        self.0
+            .retain(|then| now.saturating_duration_since(*then) < WINDOW);
         let allowed = self.0.len() < RESTARTS;
         if allowed {
             self.0.push_back(now);
@@ -81,7 +82,8 @@ mod tests {
 
     #[test]
     fn three_in_a_minute_and_then_one_for_each_that_is_older() {
-        let (mut restarts, begin) = (Restarts::default(), Instant::now());
+        let mut restarts = Restarts::default();
+        let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         for (seconds, expected) in [
             (0, true),

@@ -346,7 +346,9 @@ impl Supervisor {
             earlier.client.close();
         }
         let reconnecting = |state: &mut State| state.reconnecting;
-        let _ = (self.changed).wait_timeout_while(lock(&self.state), CLOSE_TIMEOUT, reconnecting);
+        let _ = self
+            .changed
+            .wait_timeout_while(lock(&self.state), CLOSE_TIMEOUT, reconnecting);
     }
 
     fn note_failure(&self, of: &Arc<Connection>, reason: String) {
@@ -452,8 +454,11 @@ impl Supervisor {
         let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
         let closed_token = stop.clone();
         let _ended = self.closed_token.on_cancel(move || closed_token.cancel());
-        let (config, subscriptions) = (&self.config, &self.subscriptions);
-        let connected = (self.context).connect_until(end, true, config, subscriptions, &stop);
+        let config = &self.config;
+        let subscriptions = &self.subscriptions;
+        let connected = self
+            .context
+            .connect_until(end, true, config, subscriptions, &stop);
         let made = match connected {
             Ok(made) => Arc::new(made),
             Err(failed) => return Err(self.note_failed_attempt(&attempt, failed)),

@@ -341,7 +341,8 @@ mod tests {
         ];
         check(|u| {
             let of = |u: &mut Unstructured<'_>| any_json(u, &WORDS, 3);
-            let (mut schema, answer) = (of(u)?, of(u)?);
+            let mut schema = of(u)?;
+            let answer = of(u)?;
             let Value::Object(answer) = answer else {
                 return Ok(());
             };

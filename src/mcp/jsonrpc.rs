@@ -565,7 +565,8 @@ mod tests {
     #[test]
     fn nesting_is_bounded_wherever_it_is_and_the_id_is_kept() {
         let nested = |member: &str, levels: usize| {
-            let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+            let open = "[".repeat(levels);
+            let close = "]".repeat(levels);
             format!(r#"{{"jsonrpc":"2.0","id":1,"{member}":{open}{close}}}"#)
         };
         assert!(parse(nested("result", DEPTH - 1).as_bytes(), false).is_ok());

@@ -164,7 +164,8 @@ impl PendingRequests {
     ) -> Result<(i64, Arc<Slot>), Outcome> {
         let now = Clock::now();
         let bounded = |duration| TimeLimit::new(duration).get();
-        let (idle, total) = (bounded(timeouts.idle), bounded(timeouts.total));
+        let idle = bounded(timeouts.idle);
+        let total = bounded(timeouts.total);
         let mut table = lock(&self.table);
         if let Some(over) = &table.over {
             return Err(over.clone().into());
@@ -547,10 +548,8 @@ mod tests {
     #[test]
     fn cancelling_one_request_leaves_its_neighbour_alone() {
         let pending = PendingRequests::default();
-        let (one, two) = (
-            pending.register(LONG).unwrap(),
-            pending.register(LONG).unwrap(),
-        );
+        let one = pending.register(LONG).unwrap();
+        let two = pending.register(LONG).unwrap();
         let cancel = Cancel::new();
         cancel.cancel();
         assert!(matches!(

@@ -348,7 +348,8 @@ mod tests {
             "[1]",
         ];
         check(|u| {
-            let (mut schema, arguments) = (any_json(u, &WORDS, 5)?, any_json(u, &WORDS, 4)?);
+            let mut schema = any_json(u, &WORDS, 5)?;
+            let arguments = any_json(u, &WORDS, 4)?;
             let Value::Object(arguments) = arguments else {
                 return Ok(());
             };

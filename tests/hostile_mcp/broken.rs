@@ -303,7 +303,8 @@ fn a_line_without_end() {
     explains(answer.message(), "transport", &["67108864 bytes"]);
     session.stop();
     bench.nothing_is_left();
-    let (peak, after) = (memory("VmHWM"), memory("VmRSS"));
+    let peak = memory("VmHWM");
+    let after = memory("VmRSS");
     assert!(peak <= before + 160 * MIB, "{} MiB at most", peak / MIB);
     assert!(after <= before + 16 * MIB, "{} MiB kept", after / MIB);
 }

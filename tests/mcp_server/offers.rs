@@ -62,7 +62,9 @@ fn lists_come_in_pages_whose_cursors_work_twice_and_everything_listed_works() {
                 &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(),
             )
         };
-        let (mut items, mut sizes, mut cursor) = (Vec::new(), Vec::new(), Value::Null);
+        let mut items = Vec::new();
+        let mut sizes = Vec::new();
+        let mut cursor = Value::Null;
         loop {
             let answer = page(cursor.clone());
             assert_eq!(answer, page(cursor));
@@ -137,7 +139,9 @@ fn works(client: &Client, listed_by: &str, item: &Value) {
 /// Resources and prompts that change: as many of each as the tool has added.
 fn growing() -> Server {
     let count = Arc::new(AtomicUsize::new(0));
-    let (grown, resources, prompts) = (count.clone(), count.clone(), count);
+    let grown = count.clone();
+    let resources = count.clone();
+    let prompts = count;
     let grow = Tool::new("grow", "", move |_: IgnoredAny, context: &Context| {
         grown.fetch_add(1, Ordering::SeqCst);
         context.resources_changed();

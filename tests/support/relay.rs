@@ -99,13 +99,15 @@ impl Relay {
             heads: Arc::default(),
             stopped: Arc::default(),
         };
-        let (heads, stopped) = (relay.heads.clone(), relay.stopped.clone());
+        let heads = relay.heads.clone();
+        let stopped = relay.stopped.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                let (serve, heads) = (serve.clone(), heads.clone());
+                let serve = serve.clone();
+                let heads = heads.clone();
                 thread::spawn(move || serve(stream.unwrap(), &heads));
             }
         });

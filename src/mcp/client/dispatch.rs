@@ -132,7 +132,8 @@ impl Inner {
             }
         };
         self.count_and_log(&self.counters.refused, || {
-            let (method, reason) = (printable(method, 64), &error.message);
+            let method = printable(method, 64);
+            let reason = &error.message;
             format!("refused a request of the server method={method:?} reason={reason:?}")
         });
         self.respond(id, Err(&error));
@@ -153,7 +154,9 @@ impl Inner {
             notifications,
             refused,
         } = &self.counters;
-        let (malformed, unexpected, refused) = (take(malformed), take(unexpected), take(refused));
+        let malformed = take(malformed);
+        let unexpected = take(unexpected);
+        let refused = take(refused);
         if malformed + unexpected + refused > 0 {
             log::info!(
                 "skipped messages in total extension={:?} malformed={malformed} unexpected={unexpected} \

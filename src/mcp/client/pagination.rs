@@ -111,15 +111,18 @@ impl Client {
         }
         let wrong = |reason| Error::Protocol { method, reason };
         let after = self.inner.options.timeouts.total;
-        let (begin, mut size) = (Instant::now(), 0);
-        let (mut seen, mut cursor) = (HashSet::new(), None::<String>);
+        let begin = Instant::now();
+        let mut size = 0;
+        let mut seen = HashSet::new();
+        let mut cursor = None::<String>;
         for _ in 0..MAX_PAGES {
             let own = Own {
                 cursor: cursor.as_deref(),
             };
             let page = match self.ask(method, |_| self.params(&own), cancel) {
                 Err(Error::Rpc { error, .. }) if let Some(cursor) = &cursor => {
-                    let (cursor, code) = (printable(cursor, QUOTED), error.code);
+                    let cursor = printable(cursor, QUOTED);
+                    let code = error.code;
                     return Err(wrong(format!(
                         "the server refuses its own cursor {cursor:?}: {} ({code})",
                         error.message

@@ -295,7 +295,9 @@ impl ServerRequests {
             (threads, ours)
         };
         let is_running = |table: &mut Table| table.active > ours;
-        let waited = (self.ended).wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, is_running);
+        let waited = self
+            .ended
+            .wait_timeout_while(lock(&self.table), CLOSE_TIMEOUT, is_running);
         let all_ended = !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         for thread in threads {
             if all_ended || thread.is_finished() {

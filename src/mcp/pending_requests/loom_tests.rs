@@ -49,7 +49,8 @@ fn an_answer_always_wakes_the_one_who_waits() {
 #[test]
 fn an_answer_counts_exactly_if_the_caller_was_not_cancelled() {
     check(|| {
-        let (pending, token) = (Arc::new(PendingRequests::default()), Cancel::new());
+        let pending = Arc::new(PendingRequests::default());
+        let token = Cancel::new();
         let (id, slot) = pending.register(TIMEOUTS).unwrap();
         let reader = with(&pending, move |pending| pending.complete(id, answer()));
         let canceller = {
@@ -256,7 +257,8 @@ fn progress_while_the_clock_is_stopped_and_goes_on_holds_nobody_up() {
 fn an_observer_hears_nothing_once_its_call_has_returned() {
     check(|| {
         let pending = Arc::new(PendingRequests::default());
-        let (returned, token) = (Arc::new(AtomicBool::new(false)), Cancel::new());
+        let returned = Arc::new(AtomicBool::new(false));
+        let token = Cancel::new();
         let call = CallOptions {
             observer: Some({
                 let returned = returned.clone();

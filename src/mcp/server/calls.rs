@@ -148,7 +148,9 @@ impl Calls {
     /// Waits until no call runs, for `timeout` at most.
     pub(super) fn settle(&self, timeout: Duration) {
         let busy = |state: &mut State| state.alive > 0;
-        let waited = (self.call_ended).wait_timeout_while(lock(&self.state), timeout, busy);
+        let waited = self
+            .call_ended
+            .wait_timeout_while(lock(&self.state), timeout, busy);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 

@@ -342,7 +342,8 @@ impl Connection {
             let text = "`arguments` must be an object";
             return pending.refuse(ErrorObject::new(INVALID_PARAMS, text));
         }
-        let (tool, refusing) = (tool.clone(), self.refusing);
+        let tool = tool.clone();
+        let refusing = self.refusing;
         self.run(
             pending,
             &call.name,
@@ -380,7 +381,9 @@ impl Connection {
                 let label = template.wire.name.clone();
                 let quick = template.quick;
                 let read = move |context: &Context| {
-                    (template.read(&uri, variables, context)).map(Produced::Resource)
+                    template
+                        .read(&uri, variables, context)
+                        .map(Produced::Resource)
                 };
                 self.run(pending, &label, meta, quick, Box::new(read));
             }

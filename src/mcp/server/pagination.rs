@@ -96,7 +96,9 @@ mod tests {
             (3, 1, 3),
             (5, usize::MAX, 1),
         ] {
-            let (mut seen, mut cursor, mut count) = (Vec::new(), None, 0);
+            let mut seen = Vec::new();
+            let mut cursor = None;
+            let mut count = 0;
             loop {
                 let (items, next) = cut(length, size, cursor.as_deref()).unwrap();
                 assert_eq!(

@@ -80,7 +80,8 @@ impl Prompt {
         let declared = self.wire.arguments.iter().flatten();
         let mut required = declared.filter(|argument| argument.required == Some(true));
         if let Some(missing) = required.find(|argument| !given.contains_key(&argument.name)) {
-            let (prompt, argument) = (&self.wire.name, &missing.name);
+            let prompt = &self.wire.name;
+            let argument = &missing.name;
             return Err(invalid(format!(
                 "The prompt `{prompt}` needs the argument `{argument}`"
             )));

@@ -225,12 +225,13 @@ impl Transport for HttpTransport {
             state.startup,
             Startup::SendingInitialized | Startup::OpeningStream(_)
         );
-        (self.shared).spawn(&mut state, "post", request, move |shared, exchange| {
-            if waits {
-                shared.wait_until_ready(exchange);
-            }
-            shared.request(exchange, id, &message);
-        })?;
+        self.shared
+            .spawn(&mut state, "post", request, move |shared, exchange| {
+                if waits {
+                    shared.wait_until_ready(exchange);
+                }
+                shared.request(exchange, id, &message);
+            })?;
         Ok(())
     }
 
@@ -269,7 +270,8 @@ impl Shared {
         state.threads.retain(|thread| !thread.is_finished());
         let line = state.idle.pop().unwrap_or_else(|| self.target.line());
         let exchange = Arc::new(Exchange::new(request, line));
-        let (shared, running) = (self.clone(), exchange.clone());
+        let shared = self.clone();
+        let running = exchange.clone();
         let name = format!("mcp {} {role}", self.name);
         let thread = sys::spawn(name, None, move || {
             let running = RunningExchange {
@@ -431,15 +433,17 @@ impl Shared {
         while !exchange.is_aborted() {
             state = match state.startup {
                 Startup::Ready | Startup::Negotiated => return,
-                Startup::SendingInitialized => {
-                    (self.changed.wait(state)).unwrap_or_else(PoisonError::into_inner)
-                }
+                Startup::SendingInitialized => self
+                    .changed
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
                 Startup::OpeningStream(until) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return;
                     }
-                    (self.changed.wait_timeout(state, left))
+                    self.changed
+                        .wait_timeout(state, left)
                         .unwrap_or_else(PoisonError::into_inner)
                         .0
                 }
@@ -469,10 +473,13 @@ impl Shared {
             (state.running.clone(), state.one_way_sender.clone(), threads)
         };
         let notifies = |exchange: &&Arc<Exchange>| {
-            (one_way_sender.as_ref())
+            one_way_sender
+                .as_ref()
                 .is_some_and(|one_way_sender| Arc::ptr_eq(one_way_sender, exchange))
         };
-        (running.iter().filter(|exchange| !notifies(exchange)))
+        running
+            .iter()
+            .filter(|exchange| !notifies(exchange))
             .for_each(|exchange| exchange.abort());
         self.wake();
         let line = self.flush_one_way_queue();
@@ -496,7 +503,8 @@ impl Shared {
     /// Waits a moment until the one-way messages are sent, and drops the others: a server without sessions
     /// learns about cancellations only from them. Returns a connection for ending the session.
     fn flush_one_way_queue(&self) -> Option<Line> {
-        let (mut state, _) = (self.changed)
+        let (mut state, _) = self
+            .changed
             .wait_timeout_while(lock(&self.state), FLUSH_TIMEOUT, |state| {
                 state.one_way_sender.is_some()
             })
@@ -536,7 +544,9 @@ impl Shared {
             if left.is_zero() {
                 return false;
             }
-            state = (self.changed.wait_timeout(state, left))
+            state = self
+                .changed
+                .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }

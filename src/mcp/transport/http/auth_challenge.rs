@@ -46,7 +46,8 @@ impl Challenge {
     pub fn resource_metadata(&self) -> Option<&str> {
         let url = self.parameter("resource_metadata")?;
         let web = |scheme: &str| {
-            (url.get(..scheme.len())).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            url.get(..scheme.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         };
         (web("https://") || web("http://")).then_some(url)
     }
@@ -113,7 +114,8 @@ impl<'a> Rest<'a> {
             return plain.chars().take(VALUE).collect();
         };
         let mut value = String::new();
-        let (mut kept, mut escaped) = (0, false);
+        let mut kept = 0;
+        let mut escaped = false;
         for (at, c) in quoted.char_indices() {
             match c {
                 '\\' if !escaped => {
@@ -172,7 +174,8 @@ impl Denied {
     pub fn challenge(&self) -> Option<&Challenge> {
         let all = &self.challenges;
         let bearer = |c: &&Challenge| c.scheme.eq_ignore_ascii_case("bearer");
-        (all.iter().find(|c| c.resource_metadata().is_some()))
+        all.iter()
+            .find(|c| c.resource_metadata().is_some())
             .or_else(|| all.iter().find(bearer))
             .or_else(|| all.first())
     }

@@ -48,7 +48,8 @@ impl Shared {
     ) -> Option<Decoder> {
         let mut offered = broken.is_some();
         let mut decoder = broken.unwrap_or_else(|| Decoder::new(self.limit));
-        let (mut empty, mut failed) = (0, 0);
+        let mut empty = 0;
+        let mut failed = 0;
         while empty.max(failed) < MAX_FAILURES && !exchange.is_aborted() {
             let mut requested_delay = None;
             let answer = self.connect_stream(exchange, &decoder);
@@ -124,7 +125,9 @@ impl Shared {
             if left.is_zero() {
                 return;
             }
-            state = (self.changed.wait_timeout(state, left))
+            state = self
+                .changed
+                .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
@@ -141,7 +144,8 @@ impl Shared {
         let mut decoder = Decoder::new(self.limit);
         let mut connection = Ok(body);
         let mut requested_delay = None;
-        let (mut empty, mut failed) = (0, 0);
+        let mut empty = 0;
+        let mut failed = 0;
         loop {
             let ended = match connection {
                 Ok(body) => {
@@ -258,7 +262,7 @@ impl Shared {
         waits: impl Fn(&State) -> bool,
     ) -> MutexGuard<'_, State> {
         let waits = |state: &mut State| waits(state) && !exchange.is_aborted();
-        (self.changed)
+        self.changed
             .wait_timeout_while(lock(&self.state), wait, waits)
             .unwrap_or_else(PoisonError::into_inner)
             .0

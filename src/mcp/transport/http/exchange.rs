@@ -212,7 +212,10 @@ impl Shared {
     fn session_headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let session = lock(&self.session);
         let id = session.id.clone().map(|id| (SESSION_ID, id));
-        let version = (session.version.clone()).map(|version| (PROTOCOL_VERSION, version));
+        let version = session
+            .version
+            .clone()
+            .map(|version| (PROTOCOL_VERSION, version));
         id.into_iter().chain(version)
     }
 
@@ -266,7 +269,9 @@ impl Shared {
             return Err(TransportError::TooLarge { limit: self.limit });
         }
         let mut bytes = Vec::with_capacity(length.min(CHUNK as u64) as usize);
-        (body.into_reader().take(limit + 1).read_to_end(&mut bytes))
+        body.into_reader()
+            .take(limit + 1)
+            .read_to_end(&mut bytes)
             .map_err(|error| self.describe(&error.into(), true))?;
         if exchange.is_aborted() {
             return Err(TransportError::Closed);
@@ -275,7 +280,8 @@ impl Shared {
             return Err(TransportError::TooLarge { limit: self.limit });
         }
         let wrong = |what| {
-            let (origin, words) = (&self.target.origin, self.excerpt(&bytes));
+            let origin = &self.target.origin;
+            let words = self.excerpt(&bytes);
             TransportError::Io(format!("{origin} answered with {what}: {words}"))
         };
         match answered_ids(&bytes) {
@@ -388,7 +394,8 @@ impl Shared {
             (_, "") => hint,
             _ => format!("{hint}: {words}"),
         };
-        let (code, detail) = (status.as_u16(), shown(&detail));
+        let code = status.as_u16();
+        let detail = shown(&detail);
         Err(if expired {
             TransportError::SessionExpired { code, detail }
         } else {
@@ -450,7 +457,8 @@ impl Shared {
 
     /// The error for a failure of ureq.
     fn describe(&self, error: &Error, written: bool) -> TransportError {
-        let (origin, way) = (&self.target.origin, &self.target.way);
+        let origin = &self.target.origin;
+        let way = &self.target.way;
         let cause = shown(&self.target.redact(&cause(error)));
         let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
         let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
@@ -495,7 +503,10 @@ pub(super) fn read_short_body(exchange: &Exchange, body: Body) -> Vec<u8> {
         .read_until(Instant::now() + DRAIN_TIMEOUT);
     let mut bytes = Vec::new();
     // The part before a failure is still shown.
-    let _ = (body.into_reader().take(MAX_SHORT_BODY)).read_to_end(&mut bytes);
+    let _ = body
+        .into_reader()
+        .take(MAX_SHORT_BODY)
+        .read_to_end(&mut bytes);
     bytes
 }
 

@@ -115,7 +115,8 @@ mod tests {
         let codes = [
             400, 404, 405, 406, 408, 410, 413, 415, 429, 500, 501, 502, 503, 504,
         ];
-        let mut all: Vec<_> = (codes.iter())
+        let mut all: Vec<_> = codes
+            .iter()
             .map(|code| advice(StatusCode::from_u16(*code).unwrap()))
             .collect();
         assert!(all.iter().all(|advice| !advice.is_empty()));

@@ -21,7 +21,8 @@ impl Read for Pieces<'_> {
 /// The complete lines of these pieces that are not longer than `limit`, and whether one was longer.
 pub(crate) fn lines(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, bool) {
     let pieces = pieces.iter().copied().filter(|piece| !piece.is_empty());
-    let (mut from, mut lines) = (Pieces(pieces.collect()), Vec::new());
+    let mut from = Pieces(pieces.collect());
+    let mut lines = Vec::new();
     let mut reader = LineSplitter::new(limit);
     loop {
         // How much of a too long line is buffered depends on the pieces.

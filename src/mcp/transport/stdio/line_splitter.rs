@@ -94,11 +94,9 @@ mod tests {
                 Ok(n)
             }
         }
-        let (mut from, mut lines, mut out) = (
-            Chunks(chunks.iter().copied().collect()),
-            LineSplitter::new(limit),
-            Vec::new(),
-        );
+        let mut from = Chunks(chunks.iter().copied().collect());
+        let mut lines = LineSplitter::new(limit);
+        let mut out = Vec::new();
         loop {
             let line = |line: &[u8]| out.push(String::from_utf8_lossy(line).into_owned());
             match lines.read(&mut from, line) {

@@ -38,7 +38,8 @@ impl StderrReader {
     /// told to stop.
     pub(super) fn run(self, ended: Sender<()>) {
         let mut buffer = [0; 4 << 10];
-        let (mut first, mut exited) = (FirstLines::default(), false);
+        let mut first = FirstLines::default();
+        let mut exited = false;
         loop {
             if !exited && self.exit.wait(Some(&self.stderr)) {
                 exited = true;
@@ -68,7 +69,8 @@ impl StderrReader {
 
     fn log(&self, line: &[u8], cut: Cut) {
         let line = redact_excerpt(line.trim_ascii_end(), cut, &self.options.secrets);
-        let (name, line) = (&self.options.name, printable(&line, MAX_EXCERPT));
+        let name = &self.options.name;
+        let line = printable(&line, MAX_EXCERPT);
         log::info!("server wrote to stderr extension={name:?} text={line:?}");
     }
 }
@@ -147,7 +149,8 @@ mod tests {
 
     /// The lines that are logged for these writes; `~` marks a cut line.
     fn logged(writes: &[&[u8]]) -> Vec<String> {
-        let (mut first, mut lines) = (FirstLines::default(), Vec::new());
+        let mut first = FirstLines::default();
+        let mut lines = Vec::new();
         let mut log = |line: &[u8], cut: Cut| {
             let line = String::from_utf8_lossy(line).trim_end().to_owned();
             lines.push(line + if cut.behind { "~" } else { "" });

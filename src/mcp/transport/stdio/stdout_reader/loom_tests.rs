@@ -44,7 +44,8 @@ impl Read for &Pipe {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let empty = |state: &mut (Vec<u8>, bool)| state.0.is_empty() && !state.1;
         let state = lock(&self.0.state);
-        let waited = (self.0)
+        let waited = self
+            .0
             .changed
             .wait_timeout_while(state, Duration::from_secs(1000), empty);
         let (bytes, _) = &mut *waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -82,17 +83,16 @@ const TIMEOUTS: RequestTimeouts = RequestTimeouts {
 /// Runs `count` callers, each of which sends one request and reads for itself while there is input. The
 /// server answers at once, or, if `slow`, in its own thread.
 fn callers_get_their_answers(count: usize, slow: bool) {
-    let (pipe, callers) = (
-        Pipe::default(),
-        Arc::new(Callers(PendingRequests::default())),
-    );
+    let pipe = Pipe::default();
+    let callers = Arc::new(Callers(PendingRequests::default()));
     let stdout_reader = Arc::new(StdoutReader::new(pipe.clone(), callers.clone(), 100));
     let reader = {
         let stdout_reader = stdout_reader.clone();
         thread::spawn(move || stdout_reader.read_all())
     };
     let call = {
-        let (stdout_reader, callers) = (stdout_reader.clone(), callers.clone());
+        let stdout_reader = stdout_reader.clone();
+        let callers = callers.clone();
         move || {
             let (id, slot) = callers.0.register(TIMEOUTS).unwrap();
             let server = {
