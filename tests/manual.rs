@@ -7,6 +7,7 @@
 
 mod support;
 
+use gosling::extension::ExtensionConfig;
 use gosling::features::is_left_out;
 use gosling::manual::TOPICS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -489,6 +490,29 @@ fn every_block_is_of_a_known_kind_and_says_why_it_is_not_run() {
 }
 
 #[cfg(all(feature = "chat", feature = "developer", feature = "memory"))]
+#[test]
+fn every_example_of_a_file_is_read() {
+    let mut extensions = 0;
+    for (page, text) in pages() {
+        for block in blocks(text) {
+            let lines: Vec<&str> = block.lines.iter().map(|(_, line)| line.as_str()).collect();
+            let (text, at) = (lines.join("\n"), block.lines.first().map_or(0, |it| it.0));
+            let value: serde_json::Value = match block.kind.as_str() {
+                "json" => serde_json::from_str(&text).map_err(|e| e.to_string()),
+                "yaml" => yaml_serde::from_str(&text).map_err(|e| e.to_string()),
+                _ => continue,
+            }
+            .unwrap_or_else(|error| panic!("{page}, line {at}: {error}"));
+            for (name, entry) in value["extensions"].as_object().into_iter().flatten() {
+                let read = ExtensionConfig::from_value(entry.clone());
+                read.unwrap_or_else(|error| panic!("{page}, {name}: {error}"));
+                extensions += 1;
+            }
+        }
+    }
+    assert!(extensions > 0, "the manual shows no extension");
+}
+
 #[test]
 fn every_shell_line_of_the_manual_runs() {
     let ran: Vec<String> = thread::scope(|scope| {

@@ -85,7 +85,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         Some("-h" | "--help") => print(HELP),
         Some(name) if let Some(text) = find(name) => print(&text),
         _ => Err(Failure::Usage(format!(
-            "there is no help topic {name:?}; the commands are {}; the topics are {}",
+            "there is no help for {name:?}\ncommands: {}\ntopics: {}",
             join(COMMANDS.iter().map(|command| command.name)),
             join(TOPICS.iter().map(|topic| topic.name)),
         ))),
