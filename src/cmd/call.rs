@@ -119,14 +119,13 @@ fn list(config: &ExtensionConfig, offline: bool, as_json: bool) -> Result<(), Fa
     let mut out = String::new();
     for listed in tools {
         let tool = listed.tool;
-        let line = match as_json {
-            true => serde_json::to_string(&tool).unwrap_or_default(),
-            false => {
-                let description = tool.description.as_deref().unwrap_or_default();
-                let description = description.lines().next().unwrap_or_default();
-                let parameters = tool.parameters().join(", ");
-                format!("{} {{{parameters}}}  {description}", tool.name)
-            }
+        let line = if as_json {
+            serde_json::to_string(&tool).unwrap_or_default()
+        } else {
+            let description = tool.description.as_deref().unwrap_or_default();
+            let description = description.lines().next().unwrap_or_default();
+            let parameters = tool.parameters().join(", ");
+            format!("{} {{{parameters}}}  {description}", tool.name)
         };
         let _ = writeln!(out, "{}", line.trim_end());
     }
@@ -150,12 +149,13 @@ fn call(
     let result = manager.call(&name, &arguments, CallOptions::default(), &Cancel::new());
     manager.close();
     let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
-    match as_json {
-        true => print(&format!(
+    if as_json {
+        print(&format!(
             "{}\n",
             serde_json::to_string(&result).unwrap_or_default()
-        ))?,
-        false => print(&readable(&result))?,
+        ))?
+    } else {
+        print(&readable(&result))?
     }
     match result.is_error {
         Some(true) => Err(Failure::Reported),

@@ -179,9 +179,10 @@ impl<'a> Chat<'a> {
             if options.session.is_none() {
                 let _ = registry.delete(&id);
             }
-            return Err(match turn.cancel().is_cancelled() {
-                true => Failure::Signalled(INTERRUPTED),
-                false => failure,
+            return Err(if turn.cancel().is_cancelled() {
+                Failure::Signalled(INTERRUPTED)
+            } else {
+                failure
             });
         }
         interrupts.remember(&id);
@@ -205,9 +206,10 @@ impl<'a> Chat<'a> {
             }
             None => self.read_turns()?,
         }
-        match self.failed {
-            true => Err(Failure::Reported),
-            false => Ok(()),
+        if self.failed {
+            Err(Failure::Reported)
+        } else {
+            Ok(())
         }
     }
 

@@ -84,9 +84,10 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
         "args": server[1..], "timeout": 60,
     });
     // What CMD names may be relative to where the user is.
-    let working_dir = match ours {
-        true => gosling.root().to_owned(),
-        false => env::current_dir().map_err(failed("no working directory"))?,
+    let working_dir = if ours {
+        gosling.root().to_owned()
+    } else {
+        env::current_dir().map_err(failed("no working directory"))?
     };
     let body = json!({"working_dir": working_dir, "extension_overrides": [config]});
     let what = "start a session with an MCP server";

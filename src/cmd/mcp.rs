@@ -89,9 +89,10 @@ fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
         process::exit(128 + signal::wait());
     })
     .map_err(failed("no thread"))?;
-    match serve_stdio_process(server(name, pages, paths), &gone) == ExitCode::SUCCESS {
-        true => Ok(()),
-        false => Err(Failure::Reported),
+    if serve_stdio_process(server(name, pages, paths), &gone) == ExitCode::SUCCESS {
+        Ok(())
+    } else {
+        Err(Failure::Reported)
     }
 }
 

@@ -205,9 +205,10 @@ fn a_client_that_does_not_read_keeps_no_server_from_its_end() {
         let closed = gate.lock().unwrap();
         server.shell(2, &format!("yes | head -c 1000000; sleep {nap}; :"));
         running(&nap, 2);
-        match signalled {
-            true => signal(server.pid(), "TERM"),
-            false => server.leave(),
+        if signalled {
+            signal(server.pid(), "TERM")
+        } else {
+            server.leave()
         }
         assert!(server.ended().success());
         running(&nap, 0);

@@ -131,9 +131,10 @@ fn print(request: &str, turn: &Turn) {
             Some("toolResponse") => {
                 let indented = for_model(part).trim_end().replace('\n', "\n     | ");
                 let outcome = &part["toolResult"]["value"]["structuredContent"];
-                let outcome = match outcome.is_null() {
-                    true => String::new(),
-                    false => format!("\n     = {outcome}"),
+                let outcome = if outcome.is_null() {
+                    String::new()
+                } else {
+                    format!("\n     = {outcome}")
                 };
                 format!("     | {indented}{outcome}")
             }

@@ -53,15 +53,17 @@ impl ProgramOutput {
 
     /// What it complained about, on one line.
     pub(super) fn error_text(&self) -> String {
-        let said = match self.stderr.trim_ascii().is_empty() {
-            true => &self.stdout,
-            false => &self.stderr,
+        let said = if self.stderr.trim_ascii().is_empty() {
+            &self.stdout
+        } else {
+            &self.stderr
         };
         let said = String::from_utf8_lossy(&said[..said.len().min(MAX_COMPLAINT)]);
         let words: Vec<&str> = said.split_whitespace().collect();
-        match words.is_empty() {
-            true => "it did not say why".to_owned(),
-            false => printable(&words.join(" "), MAX_SHOWN),
+        if words.is_empty() {
+            "it did not say why".to_owned()
+        } else {
+            printable(&words.join(" "), MAX_SHOWN)
         }
     }
 }

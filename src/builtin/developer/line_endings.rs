@@ -18,9 +18,10 @@ pub(super) fn split_bom(text: &str) -> (&str, &str) {
 
 /// A text as models see and write it: all its lines end with `\n`.
 pub(super) fn with_lf(text: &str) -> Cow<'_, str> {
-    match text.contains(CRLF) {
-        true => Cow::Owned(text.replace(CRLF, LF)),
-        false => Cow::Borrowed(text),
+    if text.contains(CRLF) {
+        Cow::Owned(text.replace(CRLF, LF))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -116,9 +117,10 @@ pub(super) fn insert(text: &str, behind: usize, new: &str) -> String {
 pub(super) fn rewrite(before: &str, new: &str) -> String {
     let ((bom, before), (own, new)) = (split_bom(before), split_bom(new));
     let is_crlf = before.contains(CRLF) && split(before).iter().all(|line| line.end != LF);
-    let new = match is_crlf {
-        true => Cow::Owned(with_lf(new).replace(LF, CRLF)),
-        false => Cow::Borrowed(new),
+    let new = if is_crlf {
+        Cow::Owned(with_lf(new).replace(LF, CRLF))
+    } else {
+        Cow::Borrowed(new)
     };
     format!("{}{new}", if bom.is_empty() { own } else { bom })
 }

@@ -22,9 +22,10 @@ pub(super) fn path(shell: &Path) -> &'static OsString {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
         let own = env::var_os("PATH").unwrap_or_default();
-        match cfg!(windows) {
-            true => own,
-            false => join(&own, &query_login_shell(shell).unwrap_or_default()),
+        if cfg!(windows) {
+            own
+        } else {
+            join(&own, &query_login_shell(shell).unwrap_or_default())
         }
     })
 }

@@ -271,9 +271,10 @@ fn prompt(template: &Arc<Template>) -> Prompt {
     }
     for argument in &template.arguments {
         let description = argument.description.as_deref().unwrap_or_default();
-        prompt = match argument.required {
-            true => prompt.required(&argument.name, description),
-            false => prompt.optional(&argument.name, description),
+        prompt = if argument.required {
+            prompt.required(&argument.name, description)
+        } else {
+            prompt.optional(&argument.name, description)
         };
     }
     prompt
@@ -292,9 +293,10 @@ fn read(path: &Path) -> Result<Template, String> {
     let content = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
     let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
-    let declaration = match path.extension().is_some_and(|it| it == "json") {
-        true => crate::json::from_str(content).map_err(|error| error.to_string())?,
-        false => markdown(content)?,
+    let declaration = if path.extension().is_some_and(|it| it == "json") {
+        crate::json::from_str(content).map_err(|error| error.to_string())?
+    } else {
+        markdown(content)?
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     template(declaration, &stem)

@@ -163,9 +163,10 @@ impl Output {
     }
 
     fn into_text(self) -> String {
-        match self.is_too_long() {
-            true => last_lines(&self.end),
-            false => self.text,
+        if self.is_too_long() {
+            last_lines(&self.end)
+        } else {
+            self.text
         }
     }
 }
@@ -345,12 +346,11 @@ impl Shared {
 
 impl State {
     fn take(&mut self, source: Source, line: &str, ended: bool) {
-        match self.output.is_too_long() {
-            true => {
-                self.output.count(line.as_bytes());
-                self.output.count(if ended { b"\n" } else { b"" });
-            }
-            false => self.output.push(line, ended),
+        if self.output.is_too_long() {
+            self.output.count(line.as_bytes());
+            self.output.count(if ended { b"\n" } else { b"" });
+        } else {
+            self.output.push(line, ended)
         }
         if self.notified == MAX_NOTIFIED_LINES
             || self.queued.len() == MAX_QUEUED_LINES

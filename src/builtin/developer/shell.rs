@@ -186,13 +186,12 @@ const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
 type Interpreter = (PathBuf, &'static [&'static str]);
 
 fn interpreter() -> Interpreter {
-    match cfg!(windows) {
-        true => {
-            let path = env::var_os("PATH").unwrap_or_default();
-            let folders: Vec<PathBuf> = env::split_paths(&path).collect();
-            on_windows(&folders, &|program| program.is_file())
-        }
-        false => (shell(), &["-c"]),
+    if cfg!(windows) {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+        on_windows(&folders, &|program| program.is_file())
+    } else {
+        (shell(), &["-c"])
     }
 }
 
@@ -301,9 +300,10 @@ fn answer(
 
 /// How it ended stands on a line of its own.
 fn append_status(output: &str, how: &str) -> String {
-    let gap = match output.is_empty() || output.ends_with('\n') || how.is_empty() {
-        true => "",
-        false => "\n",
+    let gap = if output.is_empty() || output.ends_with('\n') || how.is_empty() {
+        ""
+    } else {
+        "\n"
     };
     format!("{output}{gap}{how}")
 }

@@ -42,9 +42,10 @@ impl TemporaryFolder {
     pub(super) fn write(&self, name: &str, content: impl Read, most: u64) -> io::Result<()> {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
-        match written > most {
-            true => Err(io::Error::other("it is larger than it was at first")),
-            false => file.flush(),
+        if written > most {
+            Err(io::Error::other("it is larger than it was at first"))
+        } else {
+            file.flush()
         }
     }
 

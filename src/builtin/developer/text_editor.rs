@@ -41,7 +41,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     Tool::new(
         "text_editor",
         "Looks at text files and changes them. Commands: `view` shows a file with line numbers, or what \
-         is in a directory; `write` makes a file or replaces all of it; `str_replace` replaces one named_path \
+         is in a directory; `write` makes a file or replaces all of it; `str_replace` replaces one place \
          that is written exactly as in the file, or applies a unified diff; `insert` puts text behind a \
          line; `undo_edit` takes the last change of a file back.",
         move |args: Editor, context: &Context| developer.edit(&args, context),
@@ -350,13 +350,15 @@ impl Developer {
         if (is_new || is_moved) && new_real.exists() {
             return Err(diff_error(format!("{} is there already", new.display())));
         }
-        let before = match is_new {
-            true => None,
-            false => Some(text_files::read(&old)?),
+        let before = if is_new {
+            None
+        } else {
+            Some(text_files::read(&old)?)
         };
-        let mode = match is_new {
-            true => None,
-            false => fs::metadata(&old_real).ok().map(|file| file.permissions()),
+        let mode = if is_new {
+            None
+        } else {
+            fs::metadata(&old_real).ok().map(|file| file.permissions())
         };
         let (bom, rest) = line_endings::split_bom(before.as_deref().unwrap_or_default());
         let fits = patch.apply(rest);
@@ -495,9 +497,10 @@ fn named_path(name: &str, folder: &Path) -> Result<PathBuf, String> {
         return Ok(written);
     };
     let bare = text_files::resolve(bare, folder)?;
-    match !bare.exists() && written.exists() {
-        true => Ok(written),
-        false => Ok(bare),
+    if !bare.exists() && written.exists() {
+        Ok(written)
+    } else {
+        Ok(bare)
     }
 }
 
@@ -521,9 +524,10 @@ fn parse_range(range: &[i64], all: usize) -> Result<(usize, usize), String> {
         // Who asks for more than there is gets what there is.
         last => usize::try_from(*last).map_err(|_| wrong())?.min(all),
     };
-    match 1 <= first && first <= last {
-        true => Ok((first, last)),
-        false => Err(wrong()),
+    if 1 <= first && first <= last {
+        Ok((first, last))
+    } else {
+        Err(wrong())
     }
 }
 

@@ -172,9 +172,10 @@ fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), Str
     let special = SPECIAL_FOLDERS
         .iter()
         .any(|folder| canonical.starts_with(folder));
-    match metadata.is_file() && !special {
-        true => Ok(()),
-        false => Err(format!("{} is no regular file", path.display())),
+    if metadata.is_file() && !special {
+        Ok(())
+    } else {
+        Err(format!("{} is no regular file", path.display()))
     }
 }
 

@@ -59,9 +59,10 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
             .iter()
             .any(|line| line.end == "\n");
     let mut reader = Reader {
-        lines: match is_exact {
-            true => diff.split_terminator('\n').collect(),
-            false => diff.lines().collect(),
+        lines: if is_exact {
+            diff.split_terminator('\n').collect()
+        } else {
+            diff.lines().collect()
         },
         is_exact,
         at: 0,
@@ -107,9 +108,10 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
     }
     patches.extend(git_header.filter(FilePatch::is_change));
     let is_empty = |patch: &FilePatch| patch.hunks.is_empty() && !patch.is_change();
-    match patches.iter().any(is_empty) || patches.is_empty() {
-        true => Err("it holds no change (`@@ -1,2 +1,3 @@` and lines)".to_owned()),
-        false => Ok(patches),
+    if patches.iter().any(is_empty) || patches.is_empty() {
+        Err("it holds no change (`@@ -1,2 +1,3 @@` and lines)".to_owned())
+    } else {
+        Ok(patches)
     }
 }
 
@@ -234,9 +236,10 @@ impl<'a> Reader<'a> {
         while matches!(hunk.lines.last(), Some((Kind::Kept, line)) if line.is_empty()) {
             hunk.lines.pop();
         }
-        match hunk.lines.is_empty() {
-            true => Err(format!("line {begin}: the hunk has no lines")),
-            false => Ok(hunk),
+        if hunk.lines.is_empty() {
+            Err(format!("line {begin}: the hunk has no lines"))
+        } else {
+            Ok(hunk)
         }
     }
 
@@ -386,9 +389,10 @@ impl FilePatch {
         for (n, hunk) in self.hunks.iter().enumerate() {
             let old: Vec<&str> = hunk.old().collect();
             // A hunk without old lines stands behind the line that it names.
-            let git_header = match old.is_empty() {
-                true => hunk.start,
-                false => hunk.start.saturating_sub(1),
+            let git_header = if old.is_empty() {
+                hunk.start
+            } else {
+                hunk.start.saturating_sub(1)
             };
             let wanted = git_header.saturating_add_signed(moved);
             let Some(place) = find(&lines, &old, at, wanted) else {

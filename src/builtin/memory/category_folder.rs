@@ -270,13 +270,17 @@ impl CategoryFolder {
                 return Ok(result);
             };
             let changing = || Error::Changing { path: path.clone() };
-            let check = || match files::stamp(&path)? == stamp {
-                true => Ok(()),
-                false => Err(changing()),
+            let check = || {
+                if files::stamp(&path)? == stamp {
+                    Ok(())
+                } else {
+                    Err(changing())
+                }
             };
-            let written = match after.iter().all(u8::is_ascii_whitespace) {
-                true => check().and_then(|()| remove(&path)),
-                false => files::replace(&path, &after, check),
+            let written = if after.iter().all(u8::is_ascii_whitespace) {
+                check().and_then(|()| remove(&path))
+            } else {
+                files::replace(&path, &after, check)
             };
             match written.and_then(|()| files::sync_names(files::parent(&path))) {
                 Err(Error::Changing { .. }) => continue,

@@ -72,9 +72,10 @@ impl Scope {
     const BOTH: [Scope; 2] = [Scope::Local, Scope::Global];
 
     fn of(is_global: bool) -> Self {
-        match is_global {
-            true => Scope::Global,
-            false => Scope::Local,
+        if is_global {
+            Scope::Global
+        } else {
+            Scope::Local
         }
     }
 
@@ -259,9 +260,10 @@ impl Report {
 /// One entry as an item of a list.
 fn item(entry: &Entry) -> String {
     let mut lines = entry.text.lines();
-    let tags = match entry.tags.is_empty() {
-        true => String::new(),
-        false => format!("[{}] ", entry.tags.join(" ")),
+    let tags = if entry.tags.is_empty() {
+        String::new()
+    } else {
+        format!("[{}] ", entry.tags.join(" "))
     };
     let mut out = format!("- {tags}{}\n", lines.next().unwrap_or_default());
     for line in lines {
@@ -495,10 +497,7 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
                 context.resources_changed();
             }
             cleared.map_err(failed)?;
-            Ok(CallToolResult::text(match removed.is_empty() {
-                true => format!("There was nothing to forget in the {} scope.", scope.name()),
-                false => format!("Forgotten ({}): {}.", scope.name(), removed.join(", ")),
-            }))
+            Ok(CallToolResult::text(if removed.is_empty() { format!("There was nothing to forget in the {} scope.", scope.name()) } else { format!("Forgotten ({}): {}.", scope.name(), removed.join(", ")) }))
         },
     )
     .title("Remove a category")

@@ -106,9 +106,10 @@ fn name_of(cmd: &str, args: &[String]) -> String {
         _ => None,
     };
     let name = name.unwrap_or_else(|| stem(cmd));
-    match config::key(&name).is_empty() {
-        true => "extension".to_owned(),
-        false => name,
+    if config::key(&name).is_empty() {
+        "extension".to_owned()
+    } else {
+        name
     }
 }
 

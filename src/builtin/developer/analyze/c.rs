@@ -130,16 +130,17 @@ fn namespace(reader: &mut BraceReader<'_>, at: usize) {
     if code.mark(next) != b'{' {
         return;
     }
-    match code.is_word(next - 1) && next - 1 > at {
-        true => reader.with_body(
+    if code.is_word(next - 1) && next - 1 > at {
+        reader.with_body(
             DefinitionKind::Scope,
             "namespace",
             next - 1,
             at,
             Some(next),
             next,
-        ),
-        false => reader.set_role(next, BraceRole::Top),
+        )
+    } else {
+        reader.set_role(next, BraceRole::Top)
     }
 }
 

@@ -73,9 +73,10 @@ pub(super) fn render(
         let _ = writeln!(text, "  {}: {line}", language.name());
     }
     text.push('\n');
-    match by_folder {
-        true => folders(root, walk, outlines, &mut text),
-        false => tree(root, walk, outlines, &mut text),
+    if by_folder {
+        folders(root, walk, outlines, &mut text)
+    } else {
+        tree(root, walk, outlines, &mut text)
     }
     if !walk.too_deep.is_empty() {
         let name = |path: &std::path::PathBuf| relative(root, path);

@@ -29,9 +29,10 @@ pub(super) fn length(definition: &Definition) -> String {
 }
 
 fn place(definition: &Definition) -> String {
-    match definition.end_line > definition.line {
-        true => format!("{}-{}", definition.line, definition.end_line),
-        false => definition.line.to_string(),
+    if definition.end_line > definition.line {
+        format!("{}-{}", definition.line, definition.end_line)
+    } else {
+        definition.line.to_string()
     }
 }
 

@@ -111,9 +111,10 @@ fn beginning(reader: &BraceReader<'_>, at: usize) -> usize {
 fn function(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     let name = at + 1 + usize::from(code.mark(at + 1) == b'*');
-    let open = match code.is_word(name) {
-        true => code.skip_angles(name + 1),
-        false => code.skip_angles(name),
+    let open = if code.is_word(name) {
+        code.skip_angles(name + 1)
+    } else {
+        code.skip_angles(name)
     };
     if code.mark(open) != b'(' {
         return;
@@ -221,10 +222,7 @@ fn method(reader: &mut BraceReader<'_>, at: usize) {
     if body.is_none() && !declared || body.is_some_and(|body| reader.has_role(body)) {
         return;
     }
-    let from = match modified {
-        true => before,
-        false => at,
-    };
+    let from = if modified { before } else { at };
     reader.with_body(DefinitionKind::Function, "method", at, from, body, end);
 }
 

@@ -202,12 +202,13 @@ fn analyze(
         Some(0) => usize::MAX,
         Some(depth) => depth as usize,
     };
-    let walk = match metadata.is_dir() {
-        true => source_walk::walk(path, ignore_rules, max_depth, limit),
-        false => Walk {
+    let walk = if metadata.is_dir() {
+        source_walk::walk(path, ignore_rules, max_depth, limit)
+    } else {
+        Walk {
             files: vec![path.to_owned()],
             ..Walk::default()
-        },
+        }
     };
     let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit)?;
     let mut text = match focus {
@@ -225,9 +226,10 @@ fn analyze(
         }
         None => {
             let text = directory_report::render(path, &walk, &outlines, max_depth, false);
-            match text.chars().count() > MAX_TEXT && args.force != Some(true) {
-                true => directory_report::render(path, &walk, &outlines, max_depth, true),
-                false => text,
+            if text.chars().count() > MAX_TEXT && args.force != Some(true) {
+                directory_report::render(path, &walk, &outlines, max_depth, true)
+            } else {
+                text
             }
         }
     };

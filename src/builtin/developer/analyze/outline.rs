@@ -97,9 +97,10 @@ impl Outline {
             .found
             .retain(|found| !found.name.is_empty() && found.name.len() <= MAX_NAME);
         findings.found.sort_by_key(|found| (found.from, found.at));
-        let calls = match calls {
-            true => self::calls(&code, &findings.found),
-            false => Vec::new(),
+        let calls = if calls {
+            self::calls(&code, &findings.found)
+        } else {
+            Vec::new()
         };
         Outline {
             language,
@@ -191,9 +192,12 @@ fn is_call(code: &TokenStream<'_>, at: usize) -> bool {
             lower && !written
         }
         Rust => {
-            let turbofish = || match code.marks(at + 1, b"::") && code.mark(at + 3) == b'<' {
-                true => code.mark(code.skip_angles(at + 3)) == b'(',
-                false => false,
+            let turbofish = || {
+                if code.marks(at + 1, b"::") && code.mark(at + 3) == b'<' {
+                    code.mark(code.skip_angles(at + 3)) == b'('
+                } else {
+                    false
+                }
             };
             let macro_call = || next == b'!' && matches!(code.mark(at + 2), b'(' | b'[' | b'{');
             next == b'(' || macro_call() || turbofish()

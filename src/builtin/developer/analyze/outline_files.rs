@@ -46,9 +46,10 @@ pub(super) fn source(path: &Path) -> Result<Vec<u8>, Skipped> {
     if text.len() as u64 > MAX_SOURCE {
         return Err(Skipped::TooLarge);
     }
-    match text.iter().take(8_000).any(|b| *b == 0) {
-        true => Err(Skipped::Binary),
-        false => Ok(text),
+    if text.iter().take(8_000).any(|b| *b == 0) {
+        Err(Skipped::Binary)
+    } else {
+        Ok(text)
     }
 }
 

@@ -29,10 +29,13 @@ pub(super) fn read(code: &TokenStream<'_>) -> Findings {
             takes_do: false,
         };
         match word {
-            b"def" => match method(code, at, &mut findings) {
-                true => opened.found = Some(findings.found.len() - 1),
-                false => continue,
-            },
+            b"def" => {
+                if method(code, at, &mut findings) {
+                    opened.found = Some(findings.found.len() - 1)
+                } else {
+                    continue;
+                }
+            }
             b"class" | b"module" => opened.found = container(code, at, &mut findings),
             b"begin" | b"case" => {}
             b"do" => {
@@ -144,9 +147,10 @@ fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
     let endless = code.mark(parameters + 1) == b'='
         && !code.starts_line(parameters + 1)
         && code.mark(parameters + 2) != b'=';
-    let to = match endless {
-        true => code.expression(parameters + 2),
-        false => parameters,
+    let to = if endless {
+        code.expression(parameters + 2)
+    } else {
+        parameters
     };
     findings.found.push(Found {
         kind: DefinitionKind::Function,

@@ -106,9 +106,10 @@ pub(super) fn walk(
             if kept || ignored(rules.as_ref(), &place, kind.is_dir()) {
                 continue;
             }
-            match kind.is_dir() {
-                true => folders.push(path),
-                false => files.push(path),
+            if kind.is_dir() {
+                folders.push(path)
+            } else {
+                files.push(path)
             }
         }
         files.sort();

@@ -140,9 +140,10 @@ impl Heredoc {
             let line = &rest[..end.unwrap_or(rest.len())];
             at += line.len() + usize::from(end.is_some());
             let line = line.strip_suffix(b"\r").unwrap_or(line);
-            let line = match self.indented {
-                true => line.trim_ascii_start(),
-                false => line,
+            let line = if self.indented {
+                line.trim_ascii_start()
+            } else {
+                line
             };
             if line == self.word {
                 break;

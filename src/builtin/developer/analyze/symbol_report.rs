@@ -32,9 +32,10 @@ impl<'a> Files<'a> {
     fn place(&self, file: usize, line: u32) -> String {
         let path = &self.walk.files[file];
         let path = path.strip_prefix(self.root).unwrap_or(path);
-        let path = match path.as_os_str().is_empty() {
-            true => self.root,
-            false => path,
+        let path = if path.as_os_str().is_empty() {
+            self.root
+        } else {
+            path
         };
         format!("{}:{line}", super::printable_path(path))
     }

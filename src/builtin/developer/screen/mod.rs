@@ -254,17 +254,14 @@ fn no_display(n: u32, all: usize) -> ToolError {
 /// What a program prints; `what` begins the error if it fails.
 fn run_or_fail(programs: &Programs<'_>, command: Command, what: &str) -> Result<String, ToolError> {
     let done = programs.run(command)?;
-    match done.success {
-        true => Ok(done.text()),
-        false => {
-            let mut why = format!("{what}: {}.", done.error_text());
-            if cfg!(target_os = "macos") {
-                why.push_str(
-                    " The user may have to allow it in the settings, under Screen Recording.",
-                );
-            }
-            Err(failed(why))
+    if done.success {
+        Ok(done.text())
+    } else {
+        let mut why = format!("{what}: {}.", done.error_text());
+        if cfg!(target_os = "macos") {
+            why.push_str(" The user may have to allow it in the settings, under Screen Recording.");
         }
+        Err(failed(why))
     }
 }
 
@@ -282,9 +279,10 @@ fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> 
     let names = |windows: &[&Window]| {
         let titles = windows.iter().take(MAX_HINTED);
         let titles: Vec<_> = titles.map(|window| format!("{:?}", window.title)).collect();
-        let more = match windows.len() > MAX_HINTED {
-            true => ", and more",
-            false => "",
+        let more = if windows.len() > MAX_HINTED {
+            ", and more"
+        } else {
+            ""
         };
         format!("{}{more}", titles.join(", "))
     };

@@ -115,9 +115,10 @@ fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, To
     let text = compositor.ask(programs, Question::Displays)?;
     let mut names = outputs(&text).ok_or_else(not_understood)?;
     let all = names.len();
-    match (display as usize) < all {
-        true => Ok(Some(names.swap_remove(display as usize))),
-        false => Err(no_display(display, all)),
+    if (display as usize) < all {
+        Ok(Some(names.swap_remove(display as usize)))
+    } else {
+        Err(no_display(display, all))
     }
 }
 
