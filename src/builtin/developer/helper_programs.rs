@@ -1,16 +1,17 @@
 //! Programs of the system that a tool needs for its work: they are looked for where the user's shell looks,
 //! ask nobody, and end with the call, or when its time is over.
 
+use super::child_output::{ChildOutput, Source};
 use super::{Developer, login_shell_path, shell};
 use crate::mcp::server::{Context, ToolError};
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{Command, Family, Grace, OutputDrain, Process, wait_output};
+use crate::sys::process::{Command, Family, Grace, Process};
 use crate::text::printable;
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,13 +22,15 @@ const MAX_TIME: Duration = Duration::from_secs(60);
 const MAX_PROBE: Duration = Duration::from_secs(10);
 /// How much is kept of what one prints, and of its complaints, in bytes.
 const MAX_OUTPUT: usize = 2 << 20;
-const MAX_COMPLAINT: usize = 4 << 10;
+const MAX_ERROR_TEXT: usize = 4 << 10;
 /// How much of a error_text is passed on, in characters.
 const MAX_SHOWN: usize = 500;
 /// How often somebody looks whether the call was cancelled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How many turns are made once the program has ended: what it started may go on writing.
 const LAST_READS: usize = 64;
+/// How many bytes are read at once.
+const READ_BUFFER: usize = 16 << 10;
 /// How long one that is asked to end may take.
 const TERM_GRACE: Duration = Duration::from_millis(500);
 
@@ -58,7 +61,7 @@ impl ProgramOutput {
         } else {
             &self.stderr
         };
-        let said = String::from_utf8_lossy(&said[..said.len().min(MAX_COMPLAINT)]);
+        let said = String::from_utf8_lossy(&said[..said.len().min(MAX_ERROR_TEXT)]);
         let words: Vec<&str> = said.split_whitespace().collect();
         if words.is_empty() {
             "it did not say why".to_owned()
@@ -165,79 +168,45 @@ impl<'a> Programs<'a> {
         let started = Process::spawn_in(&self.family, command, limit, self.cancel);
         let (process, pipes) = started.map_err(failed)?;
         drop(pipes.stdin);
-        let mut stdout = LimitedPipe::new(PipeReader::new(pipes.stdout), MAX_OUTPUT);
-        let mut stderr = LimitedPipe::new(PipeReader::new(pipes.stderr), MAX_COMPLAINT);
-        let exit = process.watch();
-        let mut ending = OutputDrain::default();
+        let process = Arc::new(process);
+        let (out, err) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
+        let mut output = ChildOutput::new(process.clone(), out, err, READ_BUFFER, LAST_READS);
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut keep = |source, bytes: &[u8]| match source {
+            Source::Stdout => append_limited(&mut stdout, bytes, MAX_OUTPUT),
+            Source::Stderr => append_limited(&mut stderr, bytes, MAX_ERROR_TEXT),
+        };
         loop {
             let now = Instant::now();
-            let over = match () {
-                () if self.cancel.is_cancelled() => Some(cancelled()),
-                () if now >= until => Some(too_long()),
-                () => None,
-            };
-            if let Some(over) = over {
+            let is_cancelled = self.cancel.is_cancelled();
+            if is_cancelled || now >= until {
                 process.end(Grace {
                     stdin: Duration::ZERO,
                     term: TERM_GRACE,
                 });
-                return Err(over);
+                return Err(if is_cancelled {
+                    cancelled()
+                } else {
+                    too_long()
+                });
             }
-            let pause = ending.pause(POLL_INTERVAL.min(until - now));
-            let (out, err) = (stdout.pipe.as_ref(), stderr.pipe.as_ref());
-            let ready = wait_output(out, err, Some(&exit), pause);
-            if ready.stdout {
-                stdout.read();
-            }
-            if ready.stderr {
-                stderr.read();
-            }
-            let exited = ready.exited || process.wait_exit(Duration::ZERO);
-            if ending.is_over(ready, exited, LAST_READS) {
+            if output.poll(POLL_INTERVAL.min(until - now), &mut keep) {
                 break;
             }
         }
         process.leave(&self.family);
         Ok(ProgramOutput {
             success: process.status().is_some_and(|status| status.success()),
-            stdout: stdout.bytes,
-            stderr: stderr.bytes,
+            stdout,
+            stderr,
         })
     }
 }
 
-/// A pipe and the beginning of what came through it.
-struct LimitedPipe {
-    pipe: Option<PipeReader>,
-    bytes: Vec<u8>,
-    most: usize,
-}
-
-impl LimitedPipe {
-    fn new(pipe: PipeReader, most: usize) -> Self {
-        LimitedPipe {
-            pipe: Some(pipe),
-            bytes: Vec::new(),
-            most,
-        }
-    }
-
-    /// Takes what is there, and forgets the pipe at its end.
-    fn read(&mut self) {
-        let Some(mut pipe) = self.pipe.as_ref() else {
-            return;
-        };
-        let mut buffer = [0; 16 << 10];
-        match pipe.read(&mut buffer) {
-            Ok(0) => self.pipe = None,
-            Ok(read) => {
-                let room = self.most - self.bytes.len();
-                self.bytes.extend_from_slice(&buffer[..read.min(room)]);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => self.pipe = None,
-        }
-    }
+/// Appends as many of the bytes as there is room for below `max`.
+fn append_limited(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
+    let room = max - kept.len();
+    kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
 /// The name of a program, for people.
@@ -249,16 +218,6 @@ pub(super) fn name(command: &Command) -> String {
 
 fn cancelled() -> ToolError {
     ToolError::Failed("Cancelled.".to_owned())
-}
-
-/// What runs a script of Windows' own; what the script is to know is best in the environment, where
-/// nothing of it is taken for a part of the script.
-pub(super) fn powershell(programs: &Programs<'_>, script: &str) -> Option<Command> {
-    let mut command = programs
-        .find("pwsh")
-        .or_else(|| programs.find("powershell"))?;
-    command.args(["-NoProfile", "-NonInteractive", "-Command", script]);
-    Some(command)
 }
 
 #[cfg(test)]
@@ -308,7 +267,7 @@ mod tests {
         let done = run(flood, LONG, &none).unwrap();
         assert!(!done.success);
         assert_eq!(done.stdout.len(), MAX_OUTPUT);
-        assert_eq!(done.stderr.len(), MAX_COMPLAINT);
+        assert_eq!(done.stderr.len(), MAX_ERROR_TEXT);
         // What goes on in the background is not waited for, and nothing waits for input.
         let done = run("sleep 1000 & cat; echo hi", LONG, &none).unwrap();
         assert!(done.success);

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod atomic_write;
+mod child_output;
 mod closest_match;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;

@@ -2,16 +2,15 @@
 //! the client, so that neither a slow client nor a flood holds the command up, fills the memory, or keeps
 //! it from being ended in time.
 
+use super::child_output::{ChildOutput, Source};
 use super::output_lines::LineSplitter;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::pipe::PipeReader;
-use crate::sys::process::{
-    Command, ExitWatch, Family, Grace, OutputDrain, Process, Ready, wait_output,
-};
+use crate::sys::process::{Command, Family, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::process::ExitStatus;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -40,22 +39,6 @@ const NO_DEADLINE: Duration = Duration::from_secs(3600);
 const TERM_GRACE: Duration = Duration::from_secs(2);
 /// How long its output may take to end after it.
 const OUTPUT_GRACE: Duration = Duration::from_millis(250);
-
-/// Where a line came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    Stdout,
-    Stderr,
-}
-
-impl Source {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Source::Stdout => "stdout",
-            Source::Stderr => "stderr",
-        }
-    }
-}
 
 /// Why a run was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,10 +189,9 @@ pub(super) fn run(
     let shared = Arc::new(Shared::default());
     let (stdout, stderr) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
     let open = Arc::new(Mutex::new(vec![stdout.clone(), stderr.clone()]));
+    let output = ChildOutput::new(process.clone(), stdout, stderr, READ_BUFFER, LAST_READS);
     let reader = Reader {
-        process: process.clone(),
-        exit: Some(process.watch()),
-        pipes: [Some(stdout), Some(stderr)],
+        output,
         lines: Default::default(),
         shared: shared.clone(),
     };
@@ -268,6 +250,21 @@ pub(super) fn run(
 }
 
 impl Shared {
+    /// Takes what the reader thread has read.
+    fn take(&self, source: Source, bytes: &[u8], lines: &mut LineSplitter) {
+        let mut state = lock(&self.state);
+        if state.output.is_too_long() {
+            state.output.count(bytes);
+        } else if !state.over {
+            lines.push(bytes, &mut |line, ended| state.take(source, line, ended));
+            let has_lines = !state.queued.is_empty();
+            drop(state);
+            if has_lines {
+                self.changed.notify_all();
+            }
+        }
+    }
+
     /// Waits until the command is over, or has to be. `begin` is called when there are lines to be notified
     /// meanwhile.
     fn wait_for_end(
@@ -280,11 +277,14 @@ impl Shared {
         let mut begun = false;
         loop {
             let now = Instant::now();
-            match () {
-                () if cancel.is_cancelled() => return End::Cancelled,
-                () if state.over => return End::Exited,
-                () if until.is_some_and(|until| now >= until) => return End::TimedOut,
-                () => {}
+            if cancel.is_cancelled() {
+                return End::Cancelled;
+            }
+            if state.over {
+                return End::Exited;
+            }
+            if until.is_some_and(|until| now >= until) {
+                return End::TimedOut;
             }
             if !begun && !state.queued.is_empty() {
                 begun = true;
@@ -370,76 +370,29 @@ impl State {
 
 /// The thread that reads.
 struct Reader {
-    process: Arc<Process>,
-    exit: Option<ExitWatch>,
-    pipes: [Option<PipeReader>; 2],
+    output: ChildOutput,
+    /// The splitters of stdout and stderr.
     lines: [LineSplitter; 2],
     shared: Arc<Shared>,
 }
 
-const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
-
 impl Reader {
     fn run(mut self) {
-        let mut buffer = vec![0; READ_BUFFER];
-        let mut ending = OutputDrain::default();
-        loop {
-            let [stdout, stderr] = &self.pipes;
-            if stdout.is_none() && stderr.is_none() && self.exit.is_none() {
-                return;
-            }
-            let exit = self.exit.as_ref();
-            let pause = exit.map_or(NO_DEADLINE, |_| ending.pause(POLL_INTERVAL));
-            let ready = wait_output(stdout.as_ref(), stderr.as_ref(), exit, pause);
-            let Ready { stdout, stderr, .. } = ready;
-            for (n, ready) in [stdout, stderr].into_iter().enumerate() {
-                if ready && !self.read(n, &mut buffer) {
-                    self.pipes[n] = None;
-                }
-            }
-            if self.exit.is_none() {
-                continue;
-            }
-            let exited = ready.exited || self.process.wait_exit(Duration::ZERO);
-            if ending.is_over(ready, exited, LAST_READS) {
-                self.exit = None;
+        while !self.output.is_closed() {
+            let (lines, shared) = (&mut self.lines, &self.shared);
+            let exited = self.output.poll(POLL_INTERVAL, &mut |source, bytes| {
+                shared.take(source, bytes, &mut lines[source as usize]);
+            });
+            if exited {
                 self.finish();
             }
-        }
-    }
-
-    /// False at the end.
-    fn read(&mut self, n: usize, buffer: &mut [u8]) -> bool {
-        let Some(pipe) = &self.pipes[n] else {
-            return false;
-        };
-        let mut pipe = pipe;
-        match pipe.read(buffer) {
-            Ok(0) => false,
-            Ok(read) => {
-                let mut state = lock(&self.shared.state);
-                if state.output.is_too_long() {
-                    state.output.count(&buffer[..read]);
-                } else if !state.over {
-                    self.lines[n].push(&buffer[..read], &mut |line, ended| {
-                        state.take(SOURCES[n], line, ended);
-                    });
-                    let heard = !state.queued.is_empty();
-                    drop(state);
-                    if heard {
-                        self.shared.changed.notify_all();
-                    }
-                }
-                true
-            }
-            Err(error) => error.kind() == io::ErrorKind::Interrupted,
         }
     }
 
     /// The command is over.
     fn finish(&mut self) {
         let mut state = lock(&self.shared.state);
-        for (lines, source) in self.lines.iter_mut().zip(SOURCES) {
+        for (lines, source) in self.lines.iter_mut().zip([Source::Stdout, Source::Stderr]) {
             lines.finish(&mut |line, ended| state.take(source, line, ended));
         }
         state.over = true;

@@ -1,6 +1,7 @@
 //! `shell`: runs a command in the user's shell.
 
-use super::run_command::{self, CommandResult, End, MAX_OUTPUT, Source};
+use super::child_output::Source;
+use super::run_command::{self, CommandResult, End, MAX_OUTPUT};
 use super::{Developer, login_shell_path};
 use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};

@@ -3,12 +3,11 @@
 //! nothing in the name or the place of the image can mean anything to it.
 
 use super::format::{Format, Header};
-use super::{MAX_FILE, MAX_SIDE, fits};
-use crate::builtin::developer::helper_programs::{self, Programs, powershell};
+use super::{MAX_FILE, MAX_SIDE};
+use crate::builtin::developer::helper_programs::{self, Programs};
 use crate::builtin::developer::temporary_folder::TemporaryFolder;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
-use std::env;
 use std::io::Read;
 
 /// How good the JPEG is, of 100.
@@ -66,37 +65,15 @@ fn source(format: Format) -> String {
 }
 
 fn converter(programs: &Programs<'_>, header: &Header) -> Result<Command, ToolError> {
-    let missing = |what: &str| ToolError::Failed(format!("The image has to be scaled, {what}"));
-    match env::consts::OS {
-        "macos" => {
-            let mut command = programs.find("sips").ok_or_else(|| {
-                missing("but `sips`, which comes with macOS, is not on the PATH (/usr/bin).")
-            })?;
-            command.args(sips(header));
-            Ok(command)
-        }
-        "windows" => {
-            let mut command = powershell(programs, POWERSHELL).ok_or_else(|| {
-                missing("but PowerShell (`pwsh` or `powershell`) is not on the PATH.")
-            })?;
-            command
-                .env("GOSLING_IN", source(header.format))
-                .env("GOSLING_OUT", RESULT)
-                .env("GOSLING_SIDE", MAX_SIDE.to_string())
-                .env("GOSLING_QUALITY", QUALITY.to_string());
-            Ok(command)
-        }
-        _ => {
-            let mut command = programs.imagemagick("convert")?.ok_or_else(|| {
-                missing(
-                    "but ImageMagick (`magick` or `convert`) is not installed. Install it, for example \
-                     with `apt install imagemagick` or `dnf install ImageMagick`.",
-                )
-            })?;
-            command.args(imagemagick(header));
-            Ok(command)
-        }
-    }
+    let mut command = programs.imagemagick("convert")?.ok_or_else(|| {
+        ToolError::Failed(
+            "The image has to be scaled, but ImageMagick (`magick` or `convert`) is not installed. Install it, \
+             for example with `apt install imagemagick` or `dnf install ImageMagick`."
+                .to_owned(),
+        )
+    })?;
+    command.args(imagemagick(header));
+    Ok(command)
 }
 
 /// What it may use. A policy of the system that allows less still counts.
@@ -142,39 +119,6 @@ fn imagemagick(header: &Header) -> Vec<String> {
     args
 }
 
-fn sips(header: &Header) -> Vec<String> {
-    let quality = QUALITY.to_string();
-    let mut args: Vec<&str> = vec!["-s", "format", "jpeg", "-s", "formatOptions", &quality];
-    let side = MAX_SIDE.to_string();
-    // It would make a small one larger.
-    if !header.size.is_some_and(fits) {
-        args.extend(["--resampleHeightWidthMax", &side]);
-    }
-    let source = source(header.format);
-    args.extend([&source, "--out", RESULT]);
-    args.into_iter().map(str::to_owned).collect()
-}
-
-/// Scales an image on a white ground.
-const POWERSHELL: &str = r"
-$ErrorActionPreference = 'Stop'
-Add-Type -AssemblyName System.Drawing
-$in = [System.Drawing.Image]::FromFile((Join-Path $PWD $env:GOSLING_IN))
-$scale = [Math]::Min(1, [int]$env:GOSLING_SIDE / [Math]::Max($in.Width, $in.Height))
-$width = [Math]::Max(1, [int]($in.Width * $scale))
-$height = [Math]::Max(1, [int]($in.Height * $scale))
-$out = New-Object System.Drawing.Bitmap $width, $height
-$canvas = [System.Drawing.Graphics]::FromImage($out)
-$canvas.Clear([System.Drawing.Color]::White)
-$canvas.InterpolationMode = 'HighQualityBicubic'
-$canvas.DrawImage($in, 0, 0, $width, $height)
-$jpeg = [System.Drawing.Imaging.ImageCodecInfo]::GetImageEncoders() | Where-Object MimeType -eq 'image/jpeg'
-$options = New-Object System.Drawing.Imaging.EncoderParameters 1
-$quality = [System.Drawing.Imaging.Encoder]::Quality
-$options.Param[0] = New-Object System.Drawing.Imaging.EncoderParameter $quality, ([long]$env:GOSLING_QUALITY)
-$out.Save((Join-Path $PWD $env:GOSLING_OUT), $jpeg, $options)
-";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -208,17 +152,5 @@ mod tests {
         };
         assert!(hinted(Some((2048, 9000))));
         assert!(!hinted(Some((2047, 9000))) && !hinted(Some((9000, 20))) && !hinted(None));
-    }
-
-    #[test]
-    fn sips_makes_nothing_larger() {
-        let end = "in.heic --out out.jpeg";
-        let scaled =
-            format!("-s format jpeg -s formatOptions 85 --resampleHeightWidthMax 1024 {end}");
-        for size in [None, Some((10, 1025)), Some((1025, 10))] {
-            assert_eq!(sips(&header(Format::Heic, size)).join(" "), scaled);
-        }
-        let small = sips(&header(Format::Heic, Some((1024, 1024)))).join(" ");
-        assert_eq!(small, format!("-s format jpeg -s formatOptions 85 {end}"));
     }
 }

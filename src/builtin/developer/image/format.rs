@@ -89,24 +89,30 @@ pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
 fn kind(bytes: &[u8]) -> Option<Format> {
     let at = |from: usize, what: &[u8]| part(bytes, from, what.len()) == Some(what);
     let any = |from: usize, brands: &[&[u8; 4]]| brands.iter().any(|brand| at(from, *brand));
-    match () {
-        () if at(0, b"\x89PNG\r\n\x1a\n") => Some(Format::Png),
-        () if at(0, b"\xff\xd8\xff") => Some(Format::Jpeg),
-        () if at(0, b"GIF87a") || at(0, b"GIF89a") => Some(Format::Gif),
-        () if at(0, b"RIFF") && at(8, b"WEBP") => Some(Format::WebP),
-        // Two letters say little, so the size of the header has to be one of those that there are.
-        () if at(0, b"BM")
-            && matches!(le32(bytes, 14), Some(12 | 40 | 52 | 56 | 64 | 108 | 124)) =>
-        {
-            Some(Format::Bmp)
-        }
-        () if at(0, b"II*\0") || at(0, b"MM\0*") => Some(Format::Tiff),
-        () if at(4, b"ftyp") && any(8, &[b"avif", b"avis"]) => Some(Format::Avif),
-        () if at(4, b"ftyp") && any(8, &[b"heic", b"heix", b"heim", b"heis", b"mif1"]) => {
-            Some(Format::Heic)
-        }
-        () => None,
+    if at(0, b"\x89PNG\r\n\x1a\n") {
+        Some(Format::Png)
+    } else if at(0, b"\xff\xd8\xff") {
+        Some(Format::Jpeg)
+    } else if at(0, b"GIF87a") || at(0, b"GIF89a") {
+        Some(Format::Gif)
+    } else if at(0, b"RIFF") && at(8, b"WEBP") {
+        Some(Format::WebP)
+    } else if at(0, b"BM") && is_bmp_header(le32(bytes, 14)) {
+        Some(Format::Bmp)
+    } else if at(0, b"II*\0") || at(0, b"MM\0*") {
+        Some(Format::Tiff)
+    } else if at(4, b"ftyp") && any(8, &[b"avif", b"avis"]) {
+        Some(Format::Avif)
+    } else if at(4, b"ftyp") && any(8, &[b"heic", b"heix", b"heim", b"heis", b"mif1"]) {
+        Some(Format::Heic)
+    } else {
+        None
     }
+}
+
+/// Whether this is the size of a known BMP header: the two letters before it are weak evidence.
+fn is_bmp_header(size: Option<u32>) -> bool {
+    matches!(size, Some(12 | 40 | 52 | 56 | 64 | 108 | 124))
 }
 
 fn part(bytes: &[u8], from: usize, len: usize) -> Option<&[u8]> {

@@ -1,7 +1,6 @@
 //! `screen_capture` and `list_windows`: what is on the screen, by the programs that each system has for
 //! that.
 
-mod desktop;
 mod wayland;
 mod x11;
 
@@ -68,11 +67,9 @@ enum Target<'a> {
     Window(&'a Window),
 }
 
-/// Who shows things here.
+/// The display protocol of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DisplaySystem {
-    Mac,
-    Windows,
     Wayland,
     X11,
 }
@@ -127,7 +124,7 @@ fn read_only() -> ToolAnnotations {
 
 impl Developer {
     fn list_windows(&self, context: &Context) -> Result<CallToolResult, ToolError> {
-        let screen = DisplaySystem::here()?;
+        let screen = DisplaySystem::current()?;
         let windows = screen.windows(&Programs::new(self, context)?)?;
         let mut text: String = windows
             .iter()
@@ -157,7 +154,7 @@ impl Developer {
                 "`display` and `window_title` are both given; say which of the two to capture";
             return Err(ToolError::Refused(text.to_owned()));
         }
-        let screen = DisplaySystem::here()?;
+        let screen = DisplaySystem::current()?;
         let programs = Programs::new(self, context)?;
         let folder = TemporaryFolder::new()
             .map_err(|error| failed(format!("There is no place for the picture: {error}.")))?;
@@ -191,34 +188,38 @@ impl Developer {
 }
 
 impl DisplaySystem {
+    /// The display system of this process's session.
+    ///
     /// # Errors
-    /// When there is none.
-    fn here() -> Result<Self, ToolError> {
+    /// When the operating system is not supported, or the process belongs to no graphical session.
+    fn current() -> Result<Self, ToolError> {
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let screen = DisplaySystem::of(env::consts::OS, &is_set);
-        screen.ok_or_else(|| {
-            failed(
-                "There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set. gosling has to run in \
-                 a graphical session, or with DISPLAY and XAUTHORITY of one.",
-            )
-        })
+        DisplaySystem::of(env::consts::OS, &is_set).map_err(failed)
     }
 
-    fn of(system: &str, is_set: &dyn Fn(&str) -> bool) -> Option<Self> {
-        match system {
-            "macos" => Some(DisplaySystem::Mac),
-            "windows" => Some(DisplaySystem::Windows),
-            // Programs for X11 see next to nothing of a Wayland session.
-            _ if is_set("WAYLAND_DISPLAY") => Some(DisplaySystem::Wayland),
-            _ if is_set("DISPLAY") => Some(DisplaySystem::X11),
-            _ => None,
+    fn of(system: &str, is_set: &dyn Fn(&str) -> bool) -> Result<Self, String> {
+        if matches!(system, "macos" | "windows") {
+            return Err(format!(
+                "Screens and windows are not supported on this system ({system}); they are under X11 and \
+                 Wayland."
+            ));
         }
+        // A program for X11 sees next to nothing of a Wayland session.
+        if is_set("WAYLAND_DISPLAY") {
+            return Ok(DisplaySystem::Wayland);
+        }
+        if is_set("DISPLAY") {
+            return Ok(DisplaySystem::X11);
+        }
+        Err(
+            "There is no screen here: neither DISPLAY nor WAYLAND_DISPLAY is set. gosling has to run in \
+             a graphical session, or with DISPLAY and XAUTHORITY of one."
+                .to_owned(),
+        )
     }
 
     fn windows(self, programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
         match self {
-            DisplaySystem::Mac => desktop::mac_windows(programs),
-            DisplaySystem::Windows => desktop::windows_windows(programs),
             DisplaySystem::Wayland => wayland::windows(programs),
             DisplaySystem::X11 => x11::windows(programs),
         }
@@ -232,8 +233,6 @@ impl DisplaySystem {
         run: &dyn Fn(Command) -> Result<(), ToolError>,
     ) -> Result<(), ToolError> {
         match self {
-            DisplaySystem::Mac => desktop::mac_capture(programs, target, run, FILE),
-            DisplaySystem::Windows => desktop::windows_capture(programs, target, run, FILE),
             DisplaySystem::Wayland => wayland::capture(programs, target, run, FILE),
             DisplaySystem::X11 => x11::capture(programs, target, run, FILE),
         }
@@ -257,11 +256,8 @@ fn run_or_fail(programs: &Programs<'_>, command: Command, what: &str) -> Result<
     if done.success {
         Ok(done.text())
     } else {
-        let mut why = format!("{what}: {}.", done.error_text());
-        if cfg!(target_os = "macos") {
-            why.push_str(" The user may have to allow it in the settings, under Screen Recording.");
-        }
-        Err(failed(why))
+        let why = done.error_text();
+        Err(failed(format!("{what}: {why}.")))
     }
 }
 
@@ -344,13 +340,14 @@ mod tests {
     #[test]
     fn who_shows_things_depends_on_system_and_session() {
         let of = |system, set: &[&str]| DisplaySystem::of(system, &|name| set.contains(&name));
-        assert_eq!(of("macos", &[]), Some(DisplaySystem::Mac));
-        assert_eq!(of("windows", &["DISPLAY"]), Some(DisplaySystem::Windows));
-        assert_eq!(of("linux", &["DISPLAY"]), Some(DisplaySystem::X11));
-        assert_eq!(
-            of("linux", &["DISPLAY", "WAYLAND_DISPLAY"]),
-            Some(DisplaySystem::Wayland)
-        );
-        assert_eq!(of("linux", &[]), None);
+        for system in ["macos", "windows"] {
+            let why = of(system, &["DISPLAY"]).unwrap_err();
+            assert!(why.contains("not supported on this system"), "{why}");
+        }
+        assert_eq!(of("linux", &["DISPLAY"]), Ok(DisplaySystem::X11));
+        let both = of("linux", &["DISPLAY", "WAYLAND_DISPLAY"]);
+        assert_eq!(both, Ok(DisplaySystem::Wayland));
+        let why = of("linux", &[]).unwrap_err();
+        assert!(why.contains("There is no screen here"), "{why}");
     }
 }

@@ -21,10 +21,12 @@ enum Compositor {
 impl Compositor {
     fn of_this_session() -> Option<Self> {
         let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        match () {
-            () if is_set("SWAYSOCK") => Some(Compositor::Sway),
-            () if is_set("HYPRLAND_INSTANCE_SIGNATURE") => Some(Compositor::Hyprland),
-            () => None,
+        if is_set("SWAYSOCK") {
+            Some(Compositor::Sway)
+        } else if is_set("HYPRLAND_INSTANCE_SIGNATURE") {
+            Some(Compositor::Hyprland)
+        } else {
+            None
         }
     }
 
