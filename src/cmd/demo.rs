@@ -103,43 +103,8 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
         printer.summarize();
         return Ok(());
     }
-    let path = format!("/agent/tools?session_id={id}");
-    let tools = printer.exchange(&gosling, "list its tools", "GET", &path, None)?;
-    let offer = ask(server, &working_dir).map_err(failed("cannot ask the server itself"))?;
-    let chosen = offer.choose_tool(&tools, ours);
-    match &chosen {
-        None => printer.note("call a tool", "the server has none", Duration::ZERO, true),
-        Some((name, arguments, invented)) => {
-            let body = json!({"session_id": id, "name": name, "arguments": arguments});
-            let what = format!("call the tool {name}");
-            let answer =
-                printer.exchange(&gosling, &what, "POST", "/agent/call_tool", Some(body))?;
-            if answer["is_error"] == true && !*invented {
-                printer.failed += 1;
-            }
-        }
-    }
-    match offer.resources.first() {
-        None => printer.note(
-            "read a resource",
-            "the server has none",
-            Duration::ZERO,
-            true,
-        ),
-        Some(uri) => {
-            let body = json!({"session_id": id, "extension_name": "demo", "uri": uri});
-            let what = format!("read the resource {}", printable(uri, 100));
-            printer.exchange(&gosling, &what, "POST", "/agent/read_resource", Some(body))?;
-        }
-    }
-    let call = chosen.map(|(name, arguments, _)| (name, arguments));
-    let script = turn::script(call.as_ref());
-    let written = gosling.set_script(&script);
-    written.map_err(failed("cannot write a script"))?;
-    let body = json!({"session_id": id, "provider": "scripted", "model": "script"});
-    let what = "choose a model: a script, which needs no network and no key";
-    printer.exchange(&gosling, what, "POST", "/agent/update_provider", Some(body))?;
-    printer.reply(&gosling, &id, call.is_some())?;
+    let call = use_server(printer, &gosling, &id, server, &working_dir, ours)?;
+    run_turn(printer, &gosling, &id, call)?;
     let body = json!({"session_id": id});
     let what = "stop the agent; the MCP server ends with it";
     printer.exchange(&gosling, what, "POST", "/agent/stop", Some(body))?;
@@ -152,6 +117,61 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     printer.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
     printer.summarize();
     Ok(())
+}
+
+/// Lists the tools, calls one and reads a resource. Returns the tool and the arguments.
+fn use_server(
+    printer: &mut StepPrinter,
+    gosling: &SpawnedServer,
+    id: &str,
+    server: &[String],
+    working_dir: &Path,
+    ours: bool,
+) -> Result<Option<(String, Json)>, Failure> {
+    let path = format!("/agent/tools?session_id={id}");
+    let tools = printer.exchange(gosling, "list its tools", "GET", &path, None)?;
+    let offer = ask(server, working_dir).map_err(failed("cannot ask the server itself"))?;
+    let chosen = offer.choose_tool(&tools, ours);
+    match &chosen {
+        None => printer.note("call a tool", "the server has none", Duration::ZERO, true),
+        Some((name, arguments, invented)) => {
+            let body = json!({"session_id": id, "name": name, "arguments": arguments});
+            let what = format!("call the tool {name}");
+            let answer =
+                printer.exchange(gosling, &what, "POST", "/agent/call_tool", Some(body))?;
+            if answer["is_error"] == true && !*invented {
+                printer.failed += 1;
+            }
+        }
+    }
+    match offer.resources.first() {
+        None => {
+            let none = "the server has none";
+            printer.note("read a resource", none, Duration::ZERO, true);
+        }
+        Some(uri) => {
+            let body = json!({"session_id": id, "extension_name": "demo", "uri": uri});
+            let what = format!("read the resource {}", printable(uri, 100));
+            printer.exchange(gosling, &what, "POST", "/agent/read_resource", Some(body))?;
+        }
+    }
+    Ok(chosen.map(|(name, arguments, _)| (name, arguments)))
+}
+
+/// Runs one turn in which the scripted model makes `call`.
+fn run_turn(
+    printer: &mut StepPrinter,
+    gosling: &SpawnedServer,
+    id: &str,
+    call: Option<(String, Json)>,
+) -> Result<(), Failure> {
+    let script = turn::script(call.as_ref());
+    let written = gosling.set_script(&script);
+    written.map_err(failed("cannot write a script"))?;
+    let body = json!({"session_id": id, "provider": "scripted", "model": "script"});
+    let what = "choose a model: a script, which needs no network and no key";
+    printer.exchange(gosling, what, "POST", "/agent/update_provider", Some(body))?;
+    printer.reply(gosling, id, call.is_some())
 }
 
 /// What the server offers, asked by the library without HTTP in between: the API has no listing of

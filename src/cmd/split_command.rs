@@ -42,8 +42,18 @@ mod tests {
             ("a 'b c' \"d \\\" e\"", &["a", "b c", "d \" e"]),
             ("a\\ b''c \"\"", &["a bc", ""]),
             ("'\\'", &["\\"]),
+            ("a'b'\"c\"d", &["abcd"]),
+            ("\"it's\" '\"'", &["it's", "\""]),
+            ("\\'a \\\"b\\\"", &["'a", "\"b\""]),
         ] {
             assert_eq!(split(text).unwrap(), words, "{text}");
+            // The `shell` tool reads the quotes in the same way.
+            #[cfg(feature = "developer")]
+            assert_eq!(
+                crate::builtin::developer::words_of_command(text),
+                words,
+                "{text}"
+            );
         }
         for bad in ["'a", "a \"b", "a\\"] {
             assert!(split(bad).is_err(), "{bad}");

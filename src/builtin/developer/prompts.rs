@@ -334,7 +334,23 @@ fn template(declaration: Declaration, stem: &str) -> Result<Template, String> {
             "its name {name:?} is not a word of at most {MAX_NAME} characters"
         ));
     }
-    let messages: Vec<(String, String)> = match (declaration.template, declaration.messages) {
+    let messages = messages(declaration.template, declaration.messages)?;
+    let arguments = arguments(declaration.arguments.unwrap_or_default(), &messages)?;
+    Ok(Template {
+        name,
+        title: declaration.title,
+        description: declaration.description,
+        arguments,
+        messages,
+    })
+}
+
+/// The messages of a prompt, each with its role: one of the user, or those that the file lists.
+fn messages(
+    template: Option<String>,
+    messages: Option<Vec<Message>>,
+) -> Result<Vec<(String, String)>, String> {
+    let messages: Vec<(String, String)> = match (template, messages) {
         (Some(template), None) => vec![("user".to_owned(), template)],
         (None, Some(messages)) => messages
             .into_iter()
@@ -351,15 +367,21 @@ fn template(declaration: Declaration, stem: &str) -> Result<Template, String> {
     if messages.len() > MAX_MESSAGES {
         return Err(format!("it has more than {MAX_MESSAGES} messages"));
     }
-    if let Some((role, _)) = messages
-        .iter()
-        .find(|(role, _)| role != "user" && role != "assistant")
-    {
+    let is_other = |(role, _): &&(String, String)| role != "user" && role != "assistant";
+    if let Some((role, _)) = messages.iter().find(is_other) {
         return Err(format!(
             "the role {role:?} is neither `user` nor `assistant`"
         ));
     }
-    let mut arguments = declaration.arguments.unwrap_or_default();
+    Ok(messages)
+}
+
+/// The declared arguments, and after them those that the messages use without a declaration.
+fn arguments(
+    declared: Vec<Argument>,
+    messages: &[(String, String)],
+) -> Result<Vec<Argument>, String> {
+    let mut arguments = declared;
     let mut names = HashSet::new();
     for argument in &arguments {
         if !is_name(&argument.name) || !names.insert(argument.name.clone()) {
@@ -369,29 +391,21 @@ fn template(declaration: Declaration, stem: &str) -> Result<Template, String> {
             ));
         }
     }
-    for (_, text) in &messages {
-        for part in parts(text) {
-            if let Part::Argument(name) = part
-                && names.insert(name.to_owned())
-            {
-                arguments.push(Argument {
-                    name: name.to_owned(),
-                    description: None,
-                    required: true,
-                });
-            }
+    for part in messages.iter().flat_map(|(_, text)| parts(text)) {
+        if let Part::Argument(name) = part
+            && names.insert(name.to_owned())
+        {
+            arguments.push(Argument {
+                name: name.to_owned(),
+                description: None,
+                required: true,
+            });
         }
     }
     if arguments.len() > MAX_ARGUMENTS {
         return Err(format!("it has more than {MAX_ARGUMENTS} arguments"));
     }
-    Ok(Template {
-        name,
-        title: declaration.title,
-        description: declaration.description,
-        arguments,
-        messages,
-    })
+    Ok(arguments)
 }
 
 /// A piece of a template.

@@ -11,7 +11,7 @@ use crate::sys::process::{Command, Family, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use std::collections::VecDeque;
 use std::io;
-use std::process::ExitStatus;
+use std::process::{ChildStderr, ChildStdout, ExitStatus};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -187,24 +187,7 @@ pub(super) fn run(
     drop(pipes.stdin);
     let process = Arc::new(process);
     let shared = Arc::new(Shared::default());
-    let (stdout, stderr) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
-    let open = Arc::new(Mutex::new(vec![stdout.clone(), stderr.clone()]));
-    let output = ChildOutput::new(process.clone(), stdout, stderr, READ_BUFFER, LAST_READS);
-    let reader = Reader {
-        output,
-        lines: Default::default(),
-        shared: shared.clone(),
-    };
-    let name = format!("shell {}", process.pid());
-    let pipes = open.clone();
-    let thread = sys::spawn(name, Some(SMALL_STACK), move || {
-        reader.run();
-        lock(&pipes).clear();
-    })?;
-    let reader = OutputReader {
-        thread,
-        pipes: open,
-    };
+    let reader = spawn_reader(&process, pipes.stdout, pipes.stderr, &shared)?;
     let woken = shared.clone();
     let _hook = cancel.on_cancel(move || woken.changed.notify_all());
     let until = limit.map(|limit| begin + limit);
@@ -246,6 +229,33 @@ pub(super) fn run(
         output: output.into_text(),
         took,
         reader,
+    })
+}
+
+/// Starts the thread that reads the command's output into `shared`.
+fn spawn_reader(
+    process: &Arc<Process>,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+    shared: &Arc<Shared>,
+) -> io::Result<OutputReader> {
+    let (stdout, stderr) = (PipeReader::new(stdout), PipeReader::new(stderr));
+    let open = Arc::new(Mutex::new(vec![stdout.clone(), stderr.clone()]));
+    let output = ChildOutput::new(process.clone(), stdout, stderr, READ_BUFFER, LAST_READS);
+    let reader = Reader {
+        output,
+        lines: Default::default(),
+        shared: shared.clone(),
+    };
+    let pipes = open.clone();
+    let name = format!("shell {}", process.pid());
+    let thread = sys::spawn(name, Some(SMALL_STACK), move || {
+        reader.run();
+        lock(&pipes).clear();
+    })?;
+    Ok(OutputReader {
+        thread,
+        pipes: open,
     })
 }
 

@@ -79,42 +79,48 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     })
 }
 
-impl Developer {
-    fn shell(&self, args: &Shell, context: &Context) -> Result<CallToolResult, ToolError> {
-        if args.command.trim().is_empty() {
-            let text = "`command` is empty; say what to run";
-            return Err(ToolError::Refused(text.to_owned()));
+impl Shell {
+    fn check_command(&self) -> Result<(), ToolError> {
+        let refused = |text: &str| Err(ToolError::Refused(text.to_owned()));
+        if self.command.trim().is_empty() {
+            return refused("`command` is empty; say what to run");
         }
-        if args.command.contains('\0') {
-            let text =
-                "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`";
-            return Err(ToolError::Refused(text.to_owned()));
+        if self.command.contains('\0') {
+            return refused(
+                "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`",
+            );
         }
-        if args.command.len() > MAX_COMMAND {
-            let text = format!(
+        if self.command.len() > MAX_COMMAND {
+            return refused(&format!(
                 "`command` is too long to run: it has more than {MAX_COMMAND} bytes; write it to a file \
                  with text_editor and run that"
-            );
-            return Err(ToolError::Refused(text));
+            ));
         }
+        Ok(())
+    }
+
+    fn time_limit(&self) -> Result<Option<Duration>, ToolError> {
+        let Some(seconds) = self.timeout_secs else {
+            return Ok(None);
+        };
+        let limit = TimeLimit::from_secs_f64(seconds).map(TimeLimit::get);
+        let limit = limit.filter(|limit| !limit.is_zero());
+        limit.map(Some).ok_or_else(|| {
+            ToolError::Refused("`timeout_secs` is a number of seconds, more than 0".to_owned())
+        })
+    }
+}
+
+impl Developer {
+    fn shell(&self, args: &Shell, context: &Context) -> Result<CallToolResult, ToolError> {
+        args.check_command()?;
         let dir = working_dir(context);
         let ignore_rules = self.ignore_rules(&dir);
         let cancel = context.cancel();
         let allowed = ignore_rules
             .and_then(|ignore_rules| ignore_rules.allows_command(&args.command, &dir, cancel));
         allowed.map_err(ToolError::Refused)?;
-        let limit = match args.timeout_secs {
-            Some(seconds) => Some(
-                TimeLimit::from_secs_f64(seconds)
-                    .map(TimeLimit::get)
-                    .filter(|limit| !limit.is_zero())
-                    .ok_or_else(|| {
-                        let text = "`timeout_secs` is a number of seconds, more than 0";
-                        ToolError::Refused(text.to_owned())
-                    })?,
-            ),
-            None => None,
-        };
+        let limit = args.time_limit()?;
         let failed = |error: std::io::Error| {
             let more = match error.kind() {
                 ErrorKind::ArgumentListTooLong => {
@@ -233,22 +239,7 @@ fn answer(
 ) -> CallToolResult {
     let truncated = ran.printed > MAX_OUTPUT;
     let (code, signal) = outcome(ran.status);
-    let said = match ran.end {
-        End::Exited => match (code, signal) {
-            (Some(0), _) => None,
-            (Some(code), _) => Some(format!("exit code {code}")),
-            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
-            (None, None) => Some("ended in an unknown way".to_owned()),
-        },
-        End::TimedOut => {
-            let seconds = limit.unwrap_or_default().as_secs_f64();
-            Some(format!("ended after {seconds} s, as `timeout_secs` says"))
-        }
-        End::Cancelled => Some("cancelled".to_owned()),
-    };
-    let how = said
-        .as_ref()
-        .map_or(String::new(), |said| format!("[{said}]\n"));
+    let status = status_line(ran, limit);
     let structured = |text: &str| {
         let outcome = Outcome {
             exit_code: code,
@@ -263,7 +254,7 @@ fn answer(
         let text = format!(
             "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
              again with its output in a file (`> FILE 2>&1`) and read parts of that, or filter it. It \
-             ends so:\n{}\n{how}",
+             ends so:\n{}\n{status}",
             ran.printed,
             ran.output.trim_end()
         );
@@ -272,7 +263,7 @@ fn answer(
             ..CallToolResult::text(text).failed()
         };
     }
-    let whole = append_status(&ran.output, &how);
+    let whole = append_status(&ran.output, &status);
     let shown = match last_lines(&ran.output, SHOWN_LINES) {
         Some((last, all)) => {
             // Nobody hears of a call that was cancelled.
@@ -283,7 +274,7 @@ fn answer(
             };
             append_status(
                 &format!("[the last {SHOWN_LINES} of {all} lines; {place}]\n{last}"),
-                &how,
+                &status,
             )
         }
         None => whole.clone(),
@@ -299,7 +290,25 @@ fn answer(
     }
 }
 
-/// How it ended stands on a line of its own.
+/// How the command ended, as a line in brackets; empty if it succeeded.
+fn status_line(ran: &CommandResult, limit: Option<Duration>) -> String {
+    let text = match ran.end {
+        End::Exited => match outcome(ran.status) {
+            (Some(0), _) => return String::new(),
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, None) => "ended in an unknown way".to_owned(),
+        },
+        End::TimedOut => {
+            let seconds = limit.unwrap_or_default().as_secs_f64();
+            format!("ended after {seconds} s, as `timeout_secs` says")
+        }
+        End::Cancelled => "cancelled".to_owned(),
+    };
+    format!("[{text}]\n")
+}
+
+/// The output and the status, which stands on a line of its own.
 fn append_status(output: &str, how: &str) -> String {
     let gap = if output.is_empty() || output.ends_with('\n') || how.is_empty() {
         ""

@@ -369,33 +369,29 @@ impl Developer {
             return Err(diff_error(format!("{} {why}", old.display())));
         }
         let after = (!is_gone).then(|| format!("{bom}{text}"));
-        let (before, moved) = if is_moved {
-            (None, before)
-        } else {
-            (before, None)
-        };
-        let mut changes = vec![Change {
+        let change = Change {
             path: new,
             real: new_real,
-            before,
+            before: None,
             after,
             mode: mode.clone(),
             is_executable: patch.is_executable,
             lines: (first, last),
-        }];
-        // The new file comes first, so that there is one of both at any time.
-        if is_moved {
-            changes.push(Change {
-                path: old,
-                real: old_real,
-                before: moved,
-                after: None,
-                mode,
-                is_executable: false,
-                lines: (1, 1),
-            });
+        };
+        if !is_moved {
+            return Ok(vec![Change { before, ..change }]);
         }
-        Ok(changes)
+        let removal = Change {
+            path: old,
+            real: old_real,
+            before,
+            after: None,
+            mode,
+            is_executable: false,
+            lines: (1, 1),
+        };
+        // The new file is written before the old one is removed, so that one of them exists at any time.
+        Ok(vec![change, removal])
     }
 
     fn undo(&self, path: &Path, dir: &Path) -> Result<CallToolResult, String> {

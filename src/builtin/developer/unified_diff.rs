@@ -389,12 +389,12 @@ impl FilePatch {
         for (n, hunk) in self.hunks.iter().enumerate() {
             let old: Vec<&str> = hunk.old().collect();
             // A hunk without old lines stands behind the line that it names.
-            let git_header = if old.is_empty() {
+            let start = if old.is_empty() {
                 hunk.start
             } else {
                 hunk.start.saturating_sub(1)
             };
-            let wanted = git_header.saturating_add_signed(moved);
+            let wanted = start.saturating_add_signed(moved);
             let Some(place) = find(&lines, &old, at, wanted) else {
                 let expected = old.iter().find(|line| !line.trim().is_empty());
                 return Err(format!(
@@ -404,7 +404,7 @@ impl FilePatch {
                     expected.unwrap_or(&"")
                 ));
             };
-            moved = place.cast_signed() - git_header.cast_signed();
+            moved = place.cast_signed() - start.cast_signed();
             out.extend(&lines[at..place]);
             first = first.min(out.len() + 1);
             at = place;

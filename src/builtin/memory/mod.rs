@@ -497,7 +497,12 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
                 context.resources_changed();
             }
             cleared.map_err(failed)?;
-            Ok(CallToolResult::text(if removed.is_empty() { format!("There was nothing to forget in the {} scope.", scope.name()) } else { format!("Forgotten ({}): {}.", scope.name(), removed.join(", ")) }))
+            let text = if removed.is_empty() {
+                format!("There was nothing to forget in the {} scope.", scope.name())
+            } else {
+                format!("Forgotten ({}): {}.", scope.name(), removed.join(", "))
+            };
+            Ok(CallToolResult::text(text))
         },
     )
     .title("Remove a category")

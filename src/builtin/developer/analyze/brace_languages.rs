@@ -297,33 +297,7 @@ fn rust_impl(reader: &mut BraceReader<'_>, at: usize) {
 fn go(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     match code.word(at) {
-        b"func" if code.starts_line(at) => {
-            let receiver = code.mark(at + 1) == b'(';
-            let name = if receiver {
-                code.close(at + 1) + 1
-            } else {
-                at + 1
-            };
-            let open = match code.mark(name + 1) {
-                b'[' => code.close(name + 1) + 1,
-                _ => name + 1,
-            };
-            if !code.is_word(name) || code.mark(open) != b'(' {
-                return;
-            }
-            let end = code.close(open);
-            let body = go_body(code, end + 1);
-            reader.with_body(DefinitionKind::Function, "func", name, at, body, end);
-            if receiver {
-                // `(s *Server)`, `(s *Server[T])`, `(Server)`
-                let inside = at + 2..name - 1;
-                let generic = inside.clone().find(|at| code.mark(*at) == b'[');
-                let last = (inside.start..generic.unwrap_or(inside.end)).rev();
-                if let Some(owner) = last.into_iter().find(|at| code.is_word(*at)) {
-                    reader.owned_by(owner);
-                }
-            }
-        }
+        b"func" if code.starts_line(at) => go_func(reader, at),
         b"type" if code.mark(at + 1) == b'(' => {
             let end = code.close(at + 1);
             let mut next = at + 2;
@@ -335,25 +309,7 @@ fn go(reader: &mut BraceReader<'_>, at: usize) {
             }
         }
         b"type" if code.is_word(at + 1) && code.starts_line(at) => go_type(reader, at + 1, at),
-        b"import" if code.mark(at + 1) == b'(' => {
-            for next in at + 2..code.close(at + 1) {
-                if code.kind(next) == Some(Kind::Text) {
-                    let named = code.is_word(next - 1) || code.mark(next - 1) == b'.';
-                    let from = if named && !code.starts_line(next) {
-                        next - 1
-                    } else {
-                        next
-                    };
-                    reader.import(from, next);
-                }
-            }
-        }
-        b"import" => {
-            let text = (at + 1..at + 3).find(|at| code.kind(*at) == Some(Kind::Text));
-            if let Some(text) = text {
-                reader.import(at + 1, text);
-            }
-        }
+        b"import" => go_import(reader, at),
         // The methods of an interface.
         _ if reader.role() == BraceRole::Type
             && code.is_word(at)
@@ -368,6 +324,58 @@ fn go(reader: &mut BraceReader<'_>, at: usize) {
             );
         }
         _ => {}
+    }
+}
+
+fn go_func(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let has_receiver = code.mark(at + 1) == b'(';
+    let name = if has_receiver {
+        code.close(at + 1) + 1
+    } else {
+        at + 1
+    };
+    let open = match code.mark(name + 1) {
+        b'[' => code.close(name + 1) + 1,
+        _ => name + 1,
+    };
+    if !code.is_word(name) || code.mark(open) != b'(' {
+        return;
+    }
+    let end = code.close(open);
+    let body = go_body(code, end + 1);
+    reader.with_body(DefinitionKind::Function, "func", name, at, body, end);
+    if has_receiver {
+        // `(s *Server)`, `(s *Server[T])`, `(Server)`
+        let inside = at + 2..name - 1;
+        let generic = inside.clone().find(|at| code.mark(*at) == b'[');
+        let mut last = (inside.start..generic.unwrap_or(inside.end)).rev();
+        if let Some(owner) = last.find(|at| code.is_word(*at)) {
+            reader.owned_by(owner);
+        }
+    }
+}
+
+/// `import "a"`, `import name "a"`, or several in parentheses.
+fn go_import(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    if code.mark(at + 1) != b'(' {
+        let text = (at + 1..at + 3).find(|at| code.kind(*at) == Some(Kind::Text));
+        if let Some(text) = text {
+            reader.import(at + 1, text);
+        }
+        return;
+    }
+    for next in at + 2..code.close(at + 1) {
+        if code.kind(next) == Some(Kind::Text) {
+            let is_named = code.is_word(next - 1) || code.mark(next - 1) == b'.';
+            let from = if is_named && !code.starts_line(next) {
+                next - 1
+            } else {
+                next
+            };
+            reader.import(from, next);
+        }
     }
 }
 

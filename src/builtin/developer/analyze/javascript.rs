@@ -58,16 +58,29 @@ pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
         }
         _ => return method(reader, at),
     };
-    let from = beginning(reader, at);
     if label == "type" {
-        let mut end = code.skip_angles(at + 2);
-        if code.mark(end) != b'=' {
-            return;
-        }
-        end = reader.statement(end + 1).min(code.expression(end + 1));
-        return reader.define(DefinitionKind::Type, label, at + 1, (from, end));
+        return type_alias(reader, at);
     }
-    let named = next_is_name && code.word(at + 1) != b"extends";
+    container(reader, at, label);
+}
+
+/// `type Name<T> = …`
+fn type_alias(reader: &mut BraceReader<'_>, at: usize) {
+    let code = reader.code;
+    let mut end = code.skip_angles(at + 2);
+    if code.mark(end) != b'=' {
+        return;
+    }
+    end = reader.statement(end + 1).min(code.expression(end + 1));
+    let from = beginning(reader, at);
+    reader.define(DefinitionKind::Type, "type", at + 1, (from, end));
+}
+
+/// A class, interface, enum or namespace, which may have no name.
+fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
+    let code = reader.code;
+    let from = beginning(reader, at);
+    let named = code.is_word(at + 1) && code.word(at + 1) != b"extends";
     let (mut next, mut body) = (at + 1 + usize::from(named), None);
     for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {

@@ -68,7 +68,7 @@ use crate::builtin::working_dir;
 use crate::mcp::server::{Context, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, ToolAnnotations};
 use language::Language;
-use outline_files::Skipped;
+use outline_files::{Outlines, Skipped};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -212,26 +212,8 @@ fn analyze(
     };
     let outlines = outline_files::outline_all(&walk.files, focus.is_some(), limit)?;
     let mut text = match focus {
-        Some(focus) => {
-            let follow = args.follow_depth.map_or(FOLLOW, |depth| depth as usize);
-            let mut text =
-                symbol_report::render(path, &walk, &outlines, focus, follow.min(MAX_FOLLOW));
-            if !walk.too_deep.is_empty() {
-                let n = walk.too_deep.len();
-                text.push_str(&format!(
-                    "\nFolders deeper than max_depth {max_depth} were not looked into ({n}); `max_depth` 0 is all\n"
-                ));
-            }
-            text
-        }
-        None => {
-            let text = directory_report::render(path, &walk, &outlines, max_depth, false);
-            if text.chars().count() > MAX_TEXT && args.force != Some(true) {
-                directory_report::render(path, &walk, &outlines, max_depth, true)
-            } else {
-                text
-            }
-        }
+        Some(focus) => render_symbol(path, args, &walk, &outlines, focus, max_depth),
+        None => render_directory(path, args, &walk, &outlines, max_depth),
     };
     let mut notes = outlines.notes();
     if walk.cut {
@@ -243,6 +225,41 @@ fn analyze(
         text.push_str(&format!("({note})\n"));
     }
     Ok(text)
+}
+
+fn render_symbol(
+    path: &Path,
+    args: &Analyze,
+    walk: &Walk,
+    outlines: &Outlines,
+    focus: &str,
+    max_depth: usize,
+) -> String {
+    let follow = args.follow_depth.map_or(FOLLOW, |depth| depth as usize);
+    let mut text = symbol_report::render(path, walk, outlines, focus, follow.min(MAX_FOLLOW));
+    if !walk.too_deep.is_empty() {
+        let n = walk.too_deep.len();
+        text.push_str(&format!(
+            "\nFolders deeper than max_depth {max_depth} were not looked into ({n}); `max_depth` 0 is all\n"
+        ));
+    }
+    text
+}
+
+/// The overview by files, or by folders if that is too long and the call does not force it.
+fn render_directory(
+    path: &Path,
+    args: &Analyze,
+    walk: &Walk,
+    outlines: &Outlines,
+    max_depth: usize,
+) -> String {
+    let text = directory_report::render(path, walk, outlines, max_depth, false);
+    if text.chars().count() > MAX_TEXT && args.force != Some(true) {
+        directory_report::render(path, walk, outlines, max_depth, true)
+    } else {
+        text
+    }
 }
 
 fn refused(path: &Path, why: Skipped) -> String {

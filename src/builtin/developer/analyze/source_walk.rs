@@ -90,26 +90,12 @@ pub(super) fn walk(
                 walk.cut = true;
                 break;
             }
-            let name = entry.file_name();
-            let hidden = name.as_encoded_bytes().starts_with(b".");
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
-            let path = folder.join(&name);
-            let source = kind.is_file() && Language::by_name(&path).is_some();
-            if hidden || !source && !kind.is_dir() {
-                continue;
-            }
-            let place = place.join(&name);
-            let kept = !ignore_rules.allows_entry(&path, kind.is_dir())
-                || place != path && !ignore_rules.allows_entry(&place, kind.is_dir());
-            if kept || ignored(rules.as_ref(), &place, kind.is_dir()) {
-                continue;
-            }
-            if kind.is_dir() {
-                folders.push(path)
-            } else {
-                files.push(path)
+            let path = folder.join(entry.file_name());
+            let place = place.join(entry.file_name());
+            match wanted(&entry, &path, &place, ignore_rules, rules.as_ref()) {
+                Some(Wanted::Folder) => folders.push(path),
+                Some(Wanted::Source) => files.push(path),
+                None => {}
             }
         }
         files.sort();
@@ -129,6 +115,41 @@ pub(super) fn walk(
         }
     }
     walk
+}
+
+/// What the walk does with an entry of a folder.
+enum Wanted {
+    Source,
+    Folder,
+}
+
+/// Whether the walk looks at an entry: at folders and source files that are not hidden and that no rule leaves
+/// out. `path` is its path below the root as given, `place` the same without links.
+fn wanted(
+    entry: &fs::DirEntry,
+    path: &Path,
+    place: &Path,
+    ignore_rules: &IgnoreRules,
+    rules: Option<&Arc<Rules>>,
+) -> Option<Wanted> {
+    let kind = entry.file_type().ok()?;
+    if entry.file_name().as_encoded_bytes().starts_with(b".") {
+        return None;
+    }
+    let is_dir = kind.is_dir();
+    if !is_dir && !(kind.is_file() && Language::by_name(path).is_some()) {
+        return None;
+    }
+    let is_kept = !ignore_rules.allows_entry(path, is_dir)
+        || place != path && !ignore_rules.allows_entry(place, is_dir);
+    if is_kept || ignored(rules, place, is_dir) {
+        return None;
+    }
+    Some(if is_dir {
+        Wanted::Folder
+    } else {
+        Wanted::Source
+    })
 }
 
 /// The patterns of the repository around a folder, from its top down to above this folder.

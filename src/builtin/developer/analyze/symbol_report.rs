@@ -92,54 +92,64 @@ pub(super) fn render(
     let mut seen: HashSet<Name> = wanted.keys().copied().collect();
     for level in 1..=follow_depth {
         let callers = callers(&files, &wanted);
-        let heading = match level {
-            1 => "Calls of it".to_owned(),
-            2 => "Calls of these callers".to_owned(),
-            n => format!("Calls of these callers, level {n}"),
-        };
         if callers.is_empty() && level > 1 {
             break;
         }
-        let _ = writeln!(text, "\n{heading} ({}):", callers.len());
-        let mut next = BTreeMap::new();
-        for (n, (file, call, outline)) in callers.iter().enumerate() {
-            let within = call
-                .within
-                .and_then(|at| outline.definitions.get(at as usize));
-            if let Some(within) = within {
-                let name = Name::of(within.name.as_bytes());
-                if seen.len() < MAX_NAMES && seen.insert(name) {
-                    next.insert(name, within.name.clone());
-                }
-            }
-            if n < MAX_SHOWN {
-                let place = files.place(*file, call.line);
-                let within = within.map_or("outside of functions".to_owned(), |d| {
-                    format!("in {}", title(d))
-                });
-                let called = match level {
-                    1 => String::new(),
-                    _ => format!(
-                        ", calls {}",
-                        wanted.get(&call.name).map_or("", String::as_str)
-                    ),
-                };
-                let _ = writeln!(text, "  {place} {within}{called}");
-            }
-        }
-        if callers.len() > MAX_SHOWN {
-            let _ = writeln!(text, "  … and {} more", callers.len() - MAX_SHOWN);
-        }
-        if callers.is_empty() {
-            text.push_str("  none here\n");
-        }
-        wanted = next;
+        list_callers(&files, &callers, level, &wanted, &mut text);
+        wanted = callers
+            .iter()
+            .filter_map(|(_, call, outline)| within(call, outline))
+            .map(|function| (Name::of(function.name.as_bytes()), function.name.clone()))
+            .filter(|(name, _)| seen.len() < MAX_NAMES && seen.insert(*name))
+            .collect();
         if wanted.is_empty() {
             break;
         }
     }
     callees(&files, &defined, &mut text);
     text
+}
+
+/// The innermost function around a call.
+fn within<'a>(call: &Call, outline: &'a Outline) -> Option<&'a Definition> {
+    outline.definitions.get(call.within? as usize)
+}
+
+/// Lists the calls of one level; `wanted` has the names that they call.
+fn list_callers(
+    files: &Files<'_>,
+    callers: &[(usize, &Call, &Outline)],
+    level: usize,
+    wanted: &BTreeMap<Name, String>,
+    text: &mut String,
+) {
+    let heading = match level {
+        1 => "Calls of it".to_owned(),
+        2 => "Calls of these callers".to_owned(),
+        n => format!("Calls of these callers, level {n}"),
+    };
+    let _ = writeln!(text, "\n{heading} ({}):", callers.len());
+    for (file, call, outline) in callers.iter().take(MAX_SHOWN) {
+        let place = files.place(*file, call.line);
+        let function = within(call, outline);
+        let function = function.map_or("outside of functions".to_owned(), |function| {
+            format!("in {}", title(function))
+        });
+        let called = match level {
+            1 => String::new(),
+            _ => format!(
+                ", calls {}",
+                wanted.get(&call.name).map_or("", String::as_str)
+            ),
+        };
+        let _ = writeln!(text, "  {place} {function}{called}");
+    }
+    if callers.len() > MAX_SHOWN {
+        let _ = writeln!(text, "  … and {} more", callers.len() - MAX_SHOWN);
+    }
+    if callers.is_empty() {
+        text.push_str("  none here\n");
+    }
 }
 
 type Defined<'a> = (usize, usize, &'a Definition);

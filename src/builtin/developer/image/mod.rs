@@ -161,14 +161,7 @@ impl Picture {
             no("is no image of a kind that is known here (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
                 .to_owned())
         })?;
-        let is_whole = header.is_intact && head.len() as u64 <= MAX_UNCHANGED;
-        let is_large = !header.size.is_some_and(fits);
-        if let (Some(mime_type), Some(size), true, false) = (
-            header.format.media_type_for_models(),
-            header.size,
-            is_whole,
-            is_large,
-        ) {
+        if let Some((mime_type, size)) = usable_unchanged(&header, head.len()) {
             return Ok(Picture {
                 bytes: head,
                 format: header.format,
@@ -234,6 +227,14 @@ impl Picture {
             ..CallToolResult::default()
         }
     }
+}
+
+/// The media type and the size of an image that a model can be given as it is; `len` bytes of it were read.
+fn usable_unchanged(header: &Header, len: usize) -> Option<(&'static str, (u32, u32))> {
+    let mime_type = header.format.media_type_for_models()?;
+    let size = header.size.filter(|size| fits(*size))?;
+    let is_whole = header.is_intact && len as u64 <= MAX_UNCHANGED;
+    is_whole.then_some((mime_type, size))
 }
 
 fn fits((width, height): (u32, u32)) -> bool {
