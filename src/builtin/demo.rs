@@ -1,5 +1,4 @@
-//! A small server to try clients with: a bit of everything that MCP has, and nothing that does any
-//! harm.
+//! A small server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
 
 use crate::mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
@@ -21,15 +20,16 @@ Welcome! This text is a resource of gosling's demo server.
 If you can read it, your client, the server and everything between them work.
 ";
 
-/// How many of everything there are with pages, and how many of them on one page.
+/// With pages: how many tools, resources, templates and prompts there are of each, and how many of them are on
+/// one page.
 const PAGED_ITEMS: usize = 25;
 const PAGE_SIZE: usize = 10;
 
 const MAX_STEPS: u32 = 1_000;
 const MAX_STEP_MS: u64 = 60_000;
 
-/// The demo server. With `pages` it has 25 tools, resources, templates and prompts, all of which
-/// work, and lists 10 at a time.
+/// Creates the demo server. With `pages` it has 25 tools, resources, templates and prompts each, and lists 10 at
+/// a time.
 pub fn server(pages: bool) -> Server {
     let server = Server::new("demo", env!("CARGO_PKG_VERSION"))
         .title("gosling demo")
@@ -46,7 +46,7 @@ pub fn server(pages: bool) -> Server {
     if pages { with_pages(server) } else { server }
 }
 
-/// True of all tools here.
+/// The annotations of every tool here.
 fn harmless() -> ToolAnnotations {
     ToolAnnotations {
         title: None,
@@ -105,7 +105,7 @@ fn add() -> Tool {
     .quick()
 }
 
-/// Two integers make an integer: 2 and 3 are 5 and not 5.0.
+/// Two integers add up to an integer: 2 and 3 make 5, not 5.0.
 fn sum(a: &Number, b: &Number) -> Option<Number> {
     let whole = a
         .as_i64()
@@ -324,7 +324,7 @@ fn numbered_prompt(n: usize) -> Prompt {
     .quick()
 }
 
-/// 16 by 16, black and white.
+/// 16 by 16 pixels, black and white.
 #[rustfmt::skip]
 const GOSLING_PNG: [u8; 110] = [
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,

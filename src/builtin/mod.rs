@@ -1,6 +1,5 @@
-//! The MCP servers that gosling brings along, each an [`mcp::server::Server`](Server) like any
-//! other: in the process of a session, or for any client on stdin and stdout or over HTTP, where a container
-//! may be around it.
+//! The builtin MCP servers. Each is an [`mcp::server::Server`](Server). It runs in the process of a session, or
+//! as `gosling mcp NAME` for any MCP client over stdio or HTTP, in a container if the client wants that.
 
 pub mod demo;
 #[cfg(feature = "developer")]
@@ -22,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The names that [`server`] knows.
+/// The names that [`server`] accepts.
 pub const NAMES: &[&str] = &[
     "demo",
     #[cfg(feature = "developer")]
@@ -32,9 +31,9 @@ pub const NAMES: &[&str] = &[
     "todo",
 ];
 
-/// A new server of this name, one of [`NAMES`]; each client gets its own. `None` for any other
-/// name. `paths` is where the user's own files for it are, `data` what is kept with its session. `offline`:
-/// programs that it starts are asked to connect to no other machine.
+/// Creates the server called `name`, one of [`NAMES`], for one client; `None` for any other name. `paths` has the
+/// user's own files, `data` stores the data of the session. With `offline`, the programs that the server starts
+/// are asked not to connect to other machines.
 #[cfg_attr(
     not(all(feature = "developer", feature = "memory")),
     allow(unused_variables, reason = "servers that are left out take them")
@@ -56,22 +55,22 @@ pub fn server(
     }
 }
 
-/// Where a server keeps data of the one session that it works for: JSON under versioned keys.
+/// Stores the data of one session for its builtin servers: JSON values under versioned keys.
 pub trait SessionData: Send + Sync {
-    /// What is kept under `key`.
+    /// The value of `key`, if there is one.
     ///
     /// # Errors
-    /// Why that cannot be told.
+    /// Why the value cannot be read.
     fn get(&self, key: &str) -> Result<Option<Value>, String>;
 
-    /// Keeps `value` under `key`, in place of what was there.
+    /// Sets the value of `key` and replaces an earlier one.
     ///
     /// # Errors
-    /// Why not; what was there before is there still.
+    /// Why the value cannot be stored; the earlier one is kept.
     fn set(&self, key: &str, value: Value) -> Result<(), String>;
 }
 
-/// Data that is kept as long as the server lives, where there is no session of ours.
+/// Data in memory, for a server that runs outside of a session. It is lost with the server.
 #[derive(Debug, Default)]
 pub struct InMemoryData(Mutex<Map<String, Value>>);
 
@@ -86,8 +85,8 @@ impl SessionData for InMemoryData {
     }
 }
 
-/// Where a call works: the session's directory as the client names it, else that of this process. What
-/// is no directory is passed over.
+/// The working directory of a call: the one that the client names, if it is an absolute path of a directory, or
+/// else that of this process.
 #[cfg(any(feature = "developer", feature = "memory"))]
 fn working_dir(context: &Context) -> PathBuf {
     let named = context
@@ -102,7 +101,7 @@ fn working_dir(context: &Context) -> PathBuf {
     )
 }
 
-/// Whose session it is, as the client says.
+/// The id of the session that the call belongs to, if the client names it.
 #[cfg(feature = "developer")]
 fn session_id(context: &Context) -> Option<&str> {
     let id = context.meta("agent-session-id")?.as_str()?.trim();

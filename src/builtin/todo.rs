@@ -1,5 +1,5 @@
-//! `todo`: a checklist of the session, for a model that works on something long. The tool that writes,
-//! and where the list is kept, are those of Goose's extension of this name.
+//! `todo`: the checklist of a session, for long tasks of a model. The name of the writing tool and the key of the
+//! list are those of Goose's extension of this name.
 
 use super::SessionData;
 use crate::mcp::server::{Context, Server, Tool, ToolError};
@@ -18,16 +18,16 @@ writing replaces the whole list, so keep what still holds. Short tasks need no l
 
 /// The name of this server.
 pub const NAME: &str = "todo";
-/// Where Goose keeps the list with a session.
+/// The key under which Goose stores the list in a session.
 pub const KEY: &str = "todo.v0";
-/// How long the list may be, in characters, unless the environment says otherwise.
+/// The default limit on the length of the list, in characters.
 const DEFAULT_LIMIT: usize = 50_000;
-/// What it may say at most.
+/// The highest limit that can be set, in characters.
 const MAX_LIMIT: usize = 1_000_000;
-/// The variable that says otherwise; 0 for as much as is possible.
+/// The environment variable that sets the limit; 0 means [`MAX_LIMIT`].
 const LIMIT_VARIABLE: &str = "GOOSE_TODO_MAX_CHARS";
 
-/// A `todo` server for the session whose data this is.
+/// Creates a `todo` server that stores its list in `data`.
 pub fn server(data: Arc<dyn SessionData>) -> Server {
     Server::new(NAME, env!("CARGO_PKG_VERSION"))
         .title("gosling todo")
@@ -39,7 +39,7 @@ pub fn server(data: Arc<dyn SessionData>) -> Server {
         .tool(read(data))
 }
 
-/// The list in what is kept under [`KEY`]; nothing if it is empty.
+/// The list in the value stored under [`KEY`]; `None` if it is blank.
 pub fn list(kept: Option<&Value>) -> Option<&str> {
     let list = kept?.get("content")?.as_str()?;
     (!list.trim().is_empty()).then_some(list)
@@ -107,14 +107,14 @@ fn hints(read_only: bool) -> ToolAnnotations {
     ToolAnnotations {
         title: None,
         read_only_hint: Some(read_only),
-        // What is replaced is gone.
+        // A write replaces the earlier list.
         destructive_hint: Some(!read_only),
         idempotent_hint: Some(true),
         open_world_hint: Some(false),
     }
 }
 
-/// How many items are ticked, and how many are not.
+/// Counts the ticked items and the open ones.
 fn count(list: &str) -> (usize, usize) {
     let (mut done, mut open) = (0, 0);
     for line in list.lines() {

@@ -1,7 +1,8 @@
-//! Writes files so that nothing is lost. A file whose place a new one takes has its old content or its new one,
-//! whatever fails. One that is written in place ([`atomic_write`] says which) is restored if that fails; a process that
-//! is killed meanwhile leaves a mixture, and beside it, unannounced, a copy of what the file held: `.NAME.HEX` in
-//! the same folder, or in the one for temporary_path files where no file can be made there.
+//! Writes files without losing data. Where a new file replaces the old one, the path has either the old content
+//! or the new one, whatever fails. A file that is written in place ([`write`] says which ones) is restored if
+//! writing fails; if the process is killed during that, the file has a mixture, and a backup of the old content
+//! stays behind as `.NAME.HEX` in the same folder, or in the folder for temporary files where no file can be
+//! created in the same one.
 
 use super::text_files;
 use super::undo_history::{Edit, History};
@@ -11,11 +12,11 @@ use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Makes the file what it should be: this text, or absent. One that was not there gets the mode. The edit is
-/// kept before that, so that it can be undone whatever fails.
+/// Gives the file the new text, or removes it if there is none. A new file gets the mode. The edit is recorded
+/// first, so that it can be undone whatever fails.
 ///
 /// # Errors
-/// When that cannot be done.
+/// Why the file cannot be written or removed.
 pub(super) fn apply(
     history: &mut History,
     real: &Path,
@@ -28,10 +29,10 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// The same, as one edit of several: [`History::commit`] has to be told when all are made.
+/// The same for one of several edits: the caller calls [`History::commit`] once all of them are made.
 ///
 /// # Errors
-/// When that cannot be done.
+/// Why the file cannot be written or removed.
 pub(super) fn apply_uncommitted(
     history: &mut History,
     real: &Path,
@@ -44,10 +45,10 @@ pub(super) fn apply_uncommitted(
         .inspect_err(|_| history.revert_failed(real, text_files::current_state(real)))
 }
 
-/// Makes the file what it was before its last edit, and forgets that.
+/// Undoes the last edit of the file and removes it from the history.
 ///
 /// # Errors
-/// When that cannot be done; the edit is kept then.
+/// Why the file cannot be restored; the edit stays in the history.
 pub(super) fn undo(history: &mut History, real: &Path) -> Result<(), String> {
     if let Some(edit) = history.last(real) {
         let is_there = fs::symlink_metadata(real).is_ok();
@@ -77,22 +78,22 @@ fn write_or_remove(
     }
 }
 
-/// Puts `content` in the place of what the file has, all or nothing; keeps mode and owner, and makes
-/// folders that are missing. `real` comes from [`target`](super::text_files::write_target).
+/// Replaces the content of a file completely or not at all. Keeps mode and owner, and creates missing folders.
+/// `real` comes from [`write_target`](super::text_files::write_target).
 ///
-/// A new file takes the old one's place. Three kinds of files are written in place, with a copy of what
-/// they hold as long as that takes: those with several names, those whose owner a new file could not
-/// have, and those in a folder where no file can be made.
+/// Normally a new file replaces the old one. Three kinds of files are written in place, with a backup during that
+/// time: those with several hard links, those whose owner a new file could not get, and those in a folder where
+/// no file can be created.
 ///
 /// # Errors
-/// When that cannot be done. The file is as it was, unless the error says where its copy is.
+/// Why the file cannot be written. Its content is unchanged, unless the error names a backup.
 pub(super) fn write(real: &Path, content: &str) -> Result<(), String> {
     let failed = |error| failed(real, &error);
     let folder = real.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(failed)?;
     let before = fs::metadata(real).ok();
     if before.is_some() {
-        // A new file in its place would get around its mode.
+        // A replacement by a new file would bypass a mode that forbids writing.
         match open(real, OpenOptions::new().write(true)) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(failed(error));
@@ -145,7 +146,7 @@ fn replace(
     written.inspect_err(|_| drop(fs::remove_file(&temporary_path)))
 }
 
-/// A name that no file has.
+/// The path of a file that does not exist yet.
 fn temporary_path(real: &Path, folder: &Path) -> io::Result<PathBuf> {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name.chars().take(60).collect();
@@ -172,8 +173,8 @@ fn write_in_place(real: &Path, folder: &Path, content: &[u8]) -> Result<(), Stri
     }
 }
 
-/// Writes `content` over `len` bytes. What makes the file longer comes first: if there is no room for that,
-/// the rest of the file is untouched.
+/// Overwrites a file of `len` bytes with `content`. The part beyond `len` is written first: if the disk has no
+/// room for it, the rest of the file is untouched.
 fn overwrite_contents(file: &mut File, content: &[u8], len: u64) -> io::Result<()> {
     let shared = usize::try_from(len).map_or(content.len(), |len| len.min(content.len()));
     let (beginning, rest) = content.split_at(shared);
@@ -188,7 +189,7 @@ fn overwrite_contents(file: &mut File, content: &[u8], len: u64) -> io::Result<(
     file.sync_all()
 }
 
-/// What a file held, as long as it is written in place. Removed when dropped.
+/// A copy of the old content while a file is written in place. Dropping it removes the copy.
 struct Backup {
     path: PathBuf,
     len: u64,
@@ -196,7 +197,7 @@ struct Backup {
 }
 
 impl Backup {
-    /// A durable copy, next to the file or where temporary_path files are.
+    /// A durable copy, in the same folder or in the one for temporary files.
     fn of(file: &mut File, real: &Path, folder: &Path) -> io::Result<Self> {
         Backup::within(folder, file, real).or_else(|first| {
             let second = Backup::within(&env::temp_dir(), file, real);

@@ -1,23 +1,23 @@
-//! Where a text nearly is that is not in a file. Pure: no files.
+//! Describes where a file has text that is similar to a text that it does not have. Pure: no I/O.
 
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many lines that are nearly what was looked for are named.
+/// How many similar lines the message names.
 const MAX_SUGGESTIONS: usize = 3;
-/// How many lines are compared at each place: a file may be one line over and over, and so may what is
-/// looked for.
+/// How many lines are compared at each position. Without a limit, a file and a text of equal lines would take
+/// quadratic time.
 const MAX_COMPARED_LINES: usize = 100;
-/// How similarity they are at least, from 0 to 1.
+/// The lowest similarity of a line that the message names, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// What is message when `old` is not in the text: where it nearly is.
+/// The error message for an `old` that is not in `text`: it names the place that comes closest.
 pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
     let mut message = format!(
         "`old_str` is not in {} as it is written, blanks included",
         path.display()
     );
-    // Empty lines before the first one say nothing.
+    // Leading empty lines match almost anywhere.
     let wanted: Vec<&str> = old
         .lines()
         .skip_while(|line| line.trim().is_empty())
@@ -57,8 +57,8 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
     message
 }
 
-/// The place in the text where most of the wanted lines stand before one that is another: that line, and
-/// which of the wanted ones it is not.
+/// The position where the most wanted lines match before one differs, as the index of the differing line in
+/// `lines` and in `wanted`.
 fn first_difference(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let same = |at: usize, wanted: &[&str]| {
         let pairs = lines[at..].iter().zip(wanted);
@@ -67,7 +67,7 @@ fn first_difference(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let head = &wanted[..wanted.len().min(MAX_COMPARED_LINES)];
     let places = (0..lines.len()).map(|at| (same(at, head), at));
     let found = places.filter(|(same, _)| (1..wanted.len()).contains(same));
-    // Of several, the first.
+    // The first of several equally good positions.
     let (_, at) = found.max_by_key(|(same, at)| (*same, std::cmp::Reverse(*at)))?;
     let same = same(at, wanted);
     (same < wanted.len()).then_some((at + same, same))
@@ -78,8 +78,8 @@ fn quoted(line: &str) -> String {
     format!("{line:?}")
 }
 
-/// How similarity two lines are, from 0 to 1: what share of their pairs of neighbouring characters they have in
-/// common (Dice's coefficient).
+/// The similarity of two lines, from 0 to 1: the share of adjacent character pairs that they have in common
+/// (Dice's coefficient).
 fn similarity(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
@@ -130,7 +130,7 @@ mod tests {
         let message = not_found_message(Path::new("/a.rs"), text, "\n}\nfn more() {\n");
         let says = "line 5 is the end of the file, not \"fn more() {\"";
         assert!(message.contains(says), "{message}");
-        // As many comparisons as squares of lines would take minutes.
+        // Comparing all lines at all positions would take minutes.
         let (text, old) = ("x\n".repeat(200_000), "x\n".repeat(150_000) + "y");
         let message = not_found_message(Path::new("/a"), &text, &old);
         assert!(

@@ -1,4 +1,4 @@
-//! What a fuzzer checks of what models and repositories hand to the tools: diffs, commands, patterns.
+//! Fuzz targets for what models and repositories hand to the tools: diffs, commands, patterns.
 
 use super::gitignore::{self, Gitignore};
 use super::{line_endings, shell_patterns, shell_words, unified_diff};
@@ -8,7 +8,7 @@ use std::path::Path;
 pub(crate) use super::analyze::fuzzing::source;
 pub(crate) use super::image::fuzzing::image_header;
 
-/// A diff of two texts makes the second of the first; any other leaves alone what it does not name.
+/// A diff of two texts turns the first into the second; any other diff changes only the lines that it names.
 pub(crate) fn patch(input: &[u8]) {
     let [old, new, diff] = texts(input);
     if let Ok(patches) = unified_diff::parse(&diff) {
@@ -26,7 +26,7 @@ pub(crate) fn patch(input: &[u8]) {
         assert_eq!(patches.len(), 1, "{diff:?}");
         let made = patches[0].apply(&old).map(|(made, ..)| made);
         assert_eq!(made.as_deref(), Ok(new.as_str()), "{diff:?}");
-        // Lines of Windows stay so.
+        // CR LF line ends are kept.
         let windows = |text: &str| text.replace('\n', "\r\n");
         if old.contains('\n') {
             let made = patches[0].apply(&windows(&old)).map(|(made, ..)| made);
@@ -36,9 +36,9 @@ pub(crate) fn patch(input: &[u8]) {
     edited(&old, &new);
 }
 
-/// What comes before the first line that differs, and behind the last, is as it was.
+/// The lines before the first changed one and after the last one are unchanged.
 fn only_between(old: &str, new: &str, first: usize, last: usize) {
-    // The last line may gain or lose its end, before which a CR counts as part of it.
+    // The last line may gain or lose its line end; a CR before it is part of the line then.
     let lines = |text: &str| -> Vec<String> {
         let lines = line_endings::split(text).into_iter();
         lines
@@ -78,10 +78,10 @@ fn diff_of(old: &str, new: &str) -> String {
     diff
 }
 
-/// The other ways to edit a text.
+/// The edits that are not diffs.
 fn edited(text: &str, new: &str) {
     let (plain, plain_new) = (line_endings::with_lf(text), line_endings::with_lf(new));
-    // Where a lone CR comes to stand before a line feed is left open.
+    // The result is unspecified where a lone CR ends up before a line feed.
     if !plain.contains('\r') && !plain_new.contains('\r') {
         let (from, to) = (plain.len() / 3, plain.len() - plain.len() / 4);
         let place = plain.floor_char_boundary(from)..plain.ceil_char_boundary(to);
@@ -106,7 +106,7 @@ fn edited(text: &str, new: &str) {
     );
 }
 
-/// The words of a command and the patterns of `.gooseignore`: a name that is written plainly is found.
+/// The words of a command and the patterns of `.gooseignore`: a plainly written name is found.
 pub(crate) fn shell_words(input: &[u8]) {
     let [command, patterns, name] = texts(input);
     let variable = |name: &str| (name.len() < 3).then(|| "a value".to_owned());

@@ -1,7 +1,7 @@
-//! `.gooseignore`: which files the tools keep their hands off, with git's rules for patterns.
+//! `.gooseignore`: the files that the tools must not touch, in git's pattern syntax.
 //!
-//! It guards against accidents: a model that means well does not read a secret by mistake. It is no
-//! sandbox: a program that the shell starts may open what it likes.
+//! It prevents accidents: a well-meaning model does not read a secret by mistake. It is not a sandbox: a program
+//! that the shell starts can open any file.
 
 use super::gitignore::{self, Gitignore, Rule};
 use super::shell_patterns;
@@ -15,9 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The name of such a file, in the working directory and in the configuration folder.
+/// The name of the file, in the working directory and in the configuration folder.
 const FILE_NAME: &str = ".gooseignore";
-/// What is guarded by default. A `.gooseignore` may say `!` to any of it.
+/// The default patterns. A `.gooseignore` file can negate each of them with `!`.
 const DEFAULT_RULES: &str = "\
 .env
 .env.*
@@ -33,24 +33,24 @@ secrets.*
 **/.kube/config
 **/.docker/config.json
 ";
-/// How large such a file may be, in bytes, and how many patterns it may have.
+/// The largest file, in bytes, and the most patterns in it.
 const MAX_FILE: u64 = 64 << 10;
 const MAX_PATTERNS: usize = 2_000;
-/// How long one of them may be, in bytes.
+/// The longest pattern, in bytes.
 const MAX_LINE: usize = 1_000;
-/// How many files a pattern of the shell is compared with.
+/// The most directory entries that one shell pattern is compared with.
 const MAX_GLOB_ENTRIES: usize = 20_000;
 
-/// The rules for one working directory, the strongest first.
+/// The rules for one working directory, those with the highest priority first.
 pub(super) struct IgnoreRules {
     dir: PathBuf,
-    /// The directory without links.
+    /// The directory with symbolic links resolved.
     real: PathBuf,
     read: [(PathBuf, Option<Stamp>); 2],
     rules: Vec<RuleFile>,
 }
 
-/// The rules of one file, and where they are from.
+/// The rules of one file, with its path.
 #[derive(Debug)]
 struct RuleFile {
     rules: Gitignore,
@@ -58,10 +58,10 @@ struct RuleFile {
 }
 
 impl Developer {
-    /// The rules as the files say now.
+    /// The current rules for a working directory. They are read again if one of the files has changed.
     ///
     /// # Errors
-    /// When one of the files cannot be understood: it is better to ask than to guess what was meant.
+    /// Why one of the files cannot be used: guessing what it means could expose a secret.
     pub(super) fn ignore_rules(&self, dir: &Path) -> Result<Arc<IgnoreRules>, String> {
         let files = [dir.join(FILE_NAME), self.config.join(FILE_NAME)];
         let read = files.map(|file| {
@@ -90,11 +90,11 @@ impl IgnoreRules {
             if stamp.is_some() {
                 let text = read_rules(file).map_err(|why| format!("{} {why}", file.display()))?;
                 rules.push(parse_rules(dir, &text, file)?);
-                // Whoever names the same folder in another way means the same files.
+                // The same files may be named by the real path of the directory.
                 if real != dir {
                     rules.push(parse_rules(&real, &text, file)?);
                 }
-                // The user's own count elsewhere too.
+                // The user's own patterns hold in every folder.
                 if n > 0 {
                     rules.push(parse_rules(root, &text, file)?);
                 }
@@ -113,20 +113,20 @@ impl IgnoreRules {
         })
     }
 
-    /// Whether tools may touch this path; `path` is absolute.
+    /// Checks whether tools may touch this absolute path.
     ///
     /// # Errors
-    /// Which pattern says no.
+    /// The pattern that forbids it.
     pub(super) fn allows(&self, path: &Path) -> Result<(), String> {
         self.check(path)?;
-        // What a link leads to counts as well.
+        // The rules hold for the target of a link, too.
         match text_files::canonical(path) {
             Ok(real) if real != path => self.check(&real),
             _ => Ok(()),
         }
     }
 
-    /// As git has it: nothing in a folder that is kept can be let go by a pattern of its own.
+    /// As with git, a pattern cannot re-include an entry of an excluded folder.
     fn check(&self, path: &Path) -> Result<(), String> {
         let mut ways: Vec<&Path> = path.ancestors().collect();
         ways.reverse();
@@ -144,12 +144,12 @@ impl IgnoreRules {
         Ok(())
     }
 
-    /// The same for what is in a folder that is allowed, and is no link.
+    /// The same for an entry of an allowed folder. The entry must not be a symbolic link.
     pub(super) fn allows_entry(&self, path: &Path, is_dir: bool) -> bool {
         self.rule(path, is_dir).is_none()
     }
 
-    /// The rule that keeps this very file or folder, and the file that it is from.
+    /// The rule that excludes this file or folder itself, and the file that it is from.
     fn rule(&self, path: &Path, is_dir: bool) -> Option<(&Rule, &Path)> {
         for RuleFile { rules, from } in &self.rules {
             let Ok(relative) = path.strip_prefix(rules.folder()) else {
@@ -167,10 +167,11 @@ impl IgnoreRules {
         None
     }
 
-    /// Whether a command names something that tools may not touch.
+    /// Checks whether a command names a file that tools may not touch.
     ///
     /// # Errors
-    /// What it names, or that it takes too much to find out, or that it was cancelled meanwhile.
+    /// The pattern that forbids it, or that the command is too complex to analyze, or that the call was
+    /// cancelled.
     pub(super) fn allows_command(
         &self,
         command: &str,
@@ -216,7 +217,7 @@ impl IgnoreRules {
                 let Ok(path) = text_files::resolve(part, dir) else {
                     continue;
                 };
-                // A link counts though it leads nowhere.
+                // A dangling symbolic link counts as an existing file.
                 if fs::symlink_metadata(&path).is_ok() {
                     self.allows(&path)?;
                 }
@@ -261,7 +262,8 @@ fn parse_rules(root: &Path, text: &[u8], from: &Path) -> Result<RuleFile, String
     })
 }
 
-/// What of a word may be a path: all of it, what is behind `=`, `@` or `:`, and behind the letter of an option.
+/// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, and the text after the
+/// letter of a short option.
 fn candidate_paths(word: &str) -> Vec<&str> {
     let behind = word
         .match_indices(['=', '@', ':'])
@@ -275,7 +277,7 @@ fn candidate_paths(word: &str) -> Vec<&str> {
     all.filter(|part| !part.is_empty()).collect()
 }
 
-/// The files that a pattern of the shell names, as far as it gets with [`MAX_GLOB_ENTRIES`] of them.
+/// The existing paths that match a shell pattern, until [`MAX_GLOB_ENTRIES`] entries have been compared.
 fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
     let Ok(pattern) = text_files::resolve(pattern, dir) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Programs of the system that a tool needs for its work: they are looked for where the user's shell looks,
-//! ask nobody, and end with the call, or when its time is over.
+//! Runs the programs that tools need, such as ImageMagick. They are searched for in the `PATH` of the user's
+//! shell, get no input, and end with the call or at its time limit.
 
 use super::child_output::{ChildOutput, Source};
 use super::{Developer, login_shell_path, shell};
@@ -16,32 +16,32 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long all programs of one call may take together.
+/// The time limit for all programs of one call together.
 const MAX_TIME: Duration = Duration::from_secs(60);
-/// How long one may take to say what it is.
+/// The time limit for a program that is asked for its version.
 const MAX_PROBE: Duration = Duration::from_secs(10);
-/// How much is kept of what one prints, and of its complaints, in bytes.
+/// How much of stdout and of stderr is kept, in bytes.
 const MAX_OUTPUT: usize = 2 << 20;
 const MAX_ERROR_TEXT: usize = 4 << 10;
-/// How much of a error_text is passed on, in characters.
+/// The longest error text that is passed on, in characters.
 const MAX_SHOWN: usize = 500;
-/// How often somebody looks whether the call was cancelled.
+/// How often a cancelled call is noticed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How many turns are made once the program has ended: what it started may go on writing.
+/// How many polls may find output after the program has exited: its descendants may go on writing.
 const LAST_READS: usize = 64;
 /// How many bytes are read at once.
 const READ_BUFFER: usize = 16 << 10;
-/// How long one that is asked to end may take.
+/// How long a program may run on after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_millis(500);
 
-/// What one call may run.
+/// Starts the programs of one call.
 pub(super) struct Programs<'a> {
     family: Arc<Family>,
     until: Instant,
     cancel: &'a Cancel,
 }
 
-/// What became of a program.
+/// The result of a program that has run to its end.
 pub(super) struct ProgramOutput {
     pub(super) success: bool,
     pub(super) stdout: Vec<u8>,
@@ -49,12 +49,12 @@ pub(super) struct ProgramOutput {
 }
 
 impl ProgramOutput {
-    /// What it printed.
+    /// The stdout as text.
     pub(super) fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).into_owned()
     }
 
-    /// What it complained about, on one line.
+    /// The stderr, or the stdout if that is blank, on one line.
     pub(super) fn error_text(&self) -> String {
         let said = if self.stderr.trim_ascii().is_empty() {
             &self.stdout
@@ -72,7 +72,7 @@ impl ProgramOutput {
 }
 
 impl<'a> Programs<'a> {
-    /// For the call of this context; its time runs from now on.
+    /// Creates it for a call, whose time limit begins now.
     pub(super) fn new(developer: &Developer, context: &'a Context) -> Result<Self, ToolError> {
         let family = developer.family().map_err(|error| {
             ToolError::Failed(format!("No program can be started here: {error}."))
@@ -84,12 +84,12 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// Where programs are. The first to ask may have to wait for the login shell.
+    /// The `PATH` to search. The first call waits for the login shell.
     fn path(&self) -> &'static OsString {
         login_shell_path::path(&shell::shell())
     }
 
-    /// The programs of this name, in the order in which the shell would find them.
+    /// The programs of this name, in the order of the `PATH`.
     fn all<'n>(&'n self, name: &'n str) -> impl Iterator<Item = PathBuf> + 'n {
         let name = format!("{name}{}", env::consts::EXE_SUFFIX);
         env::split_paths(self.path())
@@ -98,13 +98,13 @@ impl<'a> Programs<'a> {
             .filter(|program| sys::is_executable(program))
     }
 
-    /// The program of this name.
+    /// The first program of this name in the `PATH`.
     pub(super) fn find(&self, name: &str) -> Option<Command> {
         self.all(name).next().map(Command::new)
     }
 
-    /// A program of ImageMagick, `convert` or `import`. Others have those names too, so each is asked what
-    /// it is.
+    /// The ImageMagick program `convert` or `import`. Other programs have these names, too, so each candidate
+    /// is asked for its version.
     ///
     /// # Errors
     /// When the call is cancelled.
@@ -112,7 +112,7 @@ impl<'a> Programs<'a> {
         for program in self.all("magick") {
             if self.is_imagemagick(&program)? {
                 let mut command = Command::new(program);
-                // It converts unless it is told otherwise.
+                // `magick` converts by default.
                 if name != "convert" {
                     command.arg(name);
                 }
@@ -139,10 +139,11 @@ impl<'a> Programs<'a> {
         Ok(done.is_ok_and(says))
     }
 
-    /// Runs it to its end, without input.
+    /// Runs a program to its end, without input.
     ///
     /// # Errors
-    /// When it cannot be started, takes too long, or the call is cancelled. That it failed is no error.
+    /// When it cannot be started, takes too long, or the call is cancelled. A failure of the program itself
+    /// is not an error.
     pub(super) fn run(&self, command: Command) -> Result<ProgramOutput, ToolError> {
         self.run_until(command, self.until)
     }
@@ -203,13 +204,13 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Appends as many of the bytes as there is room for below `max`.
+/// Appends bytes until there are `max`.
 fn append_limited(kept: &mut Vec<u8>, bytes: &[u8], max: usize) {
     let room = max - kept.len();
     kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
 }
 
-/// The name of a program, for people.
+/// The file name of a program, for messages.
 pub(super) fn name(command: &Command) -> String {
     let program = Path::new(command.program());
     let name = program.file_name().unwrap_or(program.as_os_str());
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(long.chars().count(), MAX_SHOWN + 1);
     }
 
-    /// What becomes of a shell's script that may take so long.
+    /// Runs a shell script with this time limit.
     #[cfg(unix)]
     fn run(script: &str, limit: Duration, cancel: &Cancel) -> Result<ProgramOutput, String> {
         let programs = Programs {
@@ -268,7 +269,7 @@ mod tests {
         assert!(!done.success);
         assert_eq!(done.stdout.len(), MAX_OUTPUT);
         assert_eq!(done.stderr.len(), MAX_ERROR_TEXT);
-        // What goes on in the background is not waited for, and nothing waits for input.
+        // Background processes are not waited for, and reading stdin ends at once.
         let done = run("sleep 1000 & cat; echo hi", LONG, &none).unwrap();
         assert!(done.success);
         assert_eq!(done.text(), "hi\n");

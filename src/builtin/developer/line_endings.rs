@@ -1,5 +1,5 @@
-//! Texts as they are edited: lines that end in their own way, and the byte order mark before the first,
-//! stay as they are wherever an edit does not touch them. Pure: no files.
+//! Edits texts without changing the line ends and the byte order mark of the parts that an edit does not touch.
+//! Pure: no I/O.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,7 +8,7 @@ const BOM: &str = "\u{feff}";
 const LF: &str = "\n";
 const CRLF: &str = "\r\n";
 
-/// The byte order mark, if there is one, and the rest.
+/// Splits off the byte order mark, if there is one.
 pub(super) fn split_bom(text: &str) -> (&str, &str) {
     match text.strip_prefix(BOM) {
         Some(rest) => (BOM, rest),
@@ -16,7 +16,7 @@ pub(super) fn split_bom(text: &str) -> (&str, &str) {
     }
 }
 
-/// A text as models see and write it: all its lines end with `\n`.
+/// The text as models see and write it: every line ends with `\n`.
 pub(super) fn with_lf(text: &str) -> Cow<'_, str> {
     if text.contains(CRLF) {
         Cow::Owned(text.replace(CRLF, LF))
@@ -25,7 +25,7 @@ pub(super) fn with_lf(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line, and what ends it: nothing, if it is the last one and open.
+/// A line and its line end, which is empty for an unterminated last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     pub(super) text: &'a str,
@@ -48,14 +48,14 @@ pub(super) fn split(text: &str) -> Vec<Line<'_>> {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// How a line ends that comes to stand before `lines[at]`: like its neighbours.
+/// The line end for a line that is inserted before `lines[at]`: that of its neighbours.
 pub(super) fn end_at(lines: &[Line<'_>], at: usize) -> &'static str {
     let before = lines[..at].iter().rev();
     let mut near = before.chain(&lines[at..]).map(|line| line.end);
     near.find(|end| !end.is_empty()).unwrap_or(LF)
 }
 
-/// The lines as a text again, which is open at its end or not.
+/// Joins the lines to a text, whose last line has no line end if `lacks_final_newline`.
 pub(super) fn join(lines: &[Line<'_>], lacks_final_newline: bool) -> String {
     let mut text = String::new();
     for (n, line) in lines.iter().enumerate() {
@@ -69,18 +69,18 @@ pub(super) fn join(lines: &[Line<'_>], lacks_final_newline: bool) -> String {
     text
 }
 
-/// Whether the last line has no end.
+/// Whether the last line has no line end.
 pub(super) fn lacks_final_newline(text: &str) -> bool {
     !text.is_empty() && !text.ends_with('\n')
 }
 
-/// Puts `new` in the place of a part of the text; `place` counts in what [`with_lf`] gives.
+/// Replaces a part of the text by `new`; `place` is a range of [`with_lf`]'s text.
 pub(super) fn splice(text: &str, place: &Range<usize>, new: &str) -> String {
     let (from, to) = (offset(text, place.start), offset(text, place.end));
     let (before, old, behind) = (&text[..from], &text[from..to], &text[to..]);
     let ends = |text| split(text).into_iter().map(|line| line.end);
     let ends: Vec<_> = ends(old).filter(|end| !end.is_empty()).collect();
-    // Lines that there were not before end like the last that there was, or the one that they are in.
+    // Additional lines end like the last replaced line, or like the line that they are in.
     let around = split(behind).first().map(|line| line.end);
     let around = around.filter(|end| !end.is_empty());
     let other = ends.last().copied().or(around).unwrap_or_else(|| {
@@ -97,14 +97,14 @@ pub(super) fn splice(text: &str, place: &Range<usize>, new: &str) -> String {
     out + behind
 }
 
-/// Where in the text a place of [`with_lf`] is.
+/// The offset in `text` of an offset in [`with_lf`]'s text.
 fn offset(text: &str, with_lf: usize) -> usize {
     let breaks = text.match_indices(CRLF).map(|(at, _)| at).enumerate();
     let before = breaks.take_while(|(n, at)| at - n < with_lf);
     with_lf + before.count()
 }
 
-/// Puts lines behind the line of this number.
+/// Inserts lines after the line of this number, counted from 1.
 pub(super) fn insert(text: &str, behind: usize, new: &str) -> String {
     let mut lines = split(text);
     let end = end_at(&lines, behind);
@@ -113,7 +113,7 @@ pub(super) fn insert(text: &str, behind: usize, new: &str) -> String {
     join(&lines, lacks_final_newline(text))
 }
 
-/// All of a file anew: a byte order mark stays, and lines that all ended with CR LF do so again.
+/// Replaces the whole text: keeps a byte order mark, and CR LF if every line ended with it.
 pub(super) fn rewrite(before: &str, new: &str) -> String {
     let ((bom, before), (own, new)) = (split_bom(before), split_bom(new));
     let is_crlf = before.contains(CRLF) && split(before).iter().all(|line| line.end != LF);

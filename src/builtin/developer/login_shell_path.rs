@@ -1,5 +1,4 @@
-//! The `PATH` of the user's login shell. A server that a desktop has started knows little of what the
-//! user's shell would find.
+//! The `PATH` of the user's login shell. A server that a desktop starts often has a shorter one.
 
 use super::run_command::{self, End};
 use crate::sys::cancel::Cancel;
@@ -11,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// How long the shell may take to start: its files may wait for something, or never end.
+/// How long the shell may take: its startup files may wait for something or never end.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Before the answer, on a line of its own, because those files may print anything.
+/// Precedes the answer on its line, because the startup files may print anything.
 const MARK: &str = "--gosling-path--";
 
-/// This process's `PATH`, and behind it what the login shell has besides. Asked once; Windows has no such
-/// shell.
+/// This process's `PATH`, followed by the folders that only the login shell has. The shell is run once. Windows
+/// has no login shell.
 pub(super) fn path(shell: &Path) -> &'static OsString {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
@@ -33,7 +32,7 @@ pub(super) fn path(shell: &Path) -> &'static OsString {
 fn query_login_shell(shell: &Path) -> Option<String> {
     let mut command = Command::new(shell);
     let script = format!("printf '\\n%s' '{MARK}'; printenv PATH");
-    // Interactive too: many set it where only that is read.
+    // Interactive, too: many users set `PATH` in a file that only interactive shells read.
     command.args(["-l", "-i", "-c", &script]);
     let family = Family::new().ok()?;
     let ran = run_command::run(

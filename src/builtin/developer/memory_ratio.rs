@@ -1,11 +1,11 @@
-//! What patches and commands take while they are read, see `crate::memory_ratio`.
+//! Measures the memory that parsing patches and commands takes, see `crate::memory_ratio`.
 
 use super::shell::MAX_COMMAND;
 use super::unified_diff::{self, MAX_DIFF};
 use super::{shell_patterns, shell_words};
 use crate::memory_ratio::{at_most, filled};
 
-/// A text of `size` bytes from each of these.
+/// Texts of `size` bytes, each a repetition of one unit.
 fn texts(size: usize, units: &[&str]) -> Vec<Vec<u8>> {
     units
         .iter()
@@ -62,7 +62,7 @@ fn memory_ratio_of_commands() {
             "a=$a$a ",
         ],
     );
-    // Words that stand for many texts.
+    // Words that stand for many values.
     let value = "v".repeat(2_000);
     let values: String = (0..40).map(|n| format!("A={n}{value};")).collect();
     let numbers: String = (0..40).map(|n| format!("A={n};")).collect();

@@ -1,5 +1,5 @@
-//! `developer`: a shell and files, for a model that works on a computer. Names and parameters of the
-//! tools are those of Goose's extension of this name.
+//! `developer`: a shell, files and code analysis, for a model that works on a computer. Names and parameters of
+//! the tools are those of Goose's extension of this name.
 
 mod analyze;
 mod atomic_write;
@@ -49,8 +49,8 @@ things with `rg` where it is installed, and keep long output out: filter it, or 
 `image_processor` shows an image file, `screen_capture` what is on the screen or in one of the windows that \
 `list_windows` names. Files that `.gooseignore` names are kept from all of them.";
 
-/// A `developer` server. What it has started ends with it. `offline`: commands are asked to connect to no
-/// other machine.
+/// Creates a `developer` server. The processes that it has started end with it. With `offline`, commands are
+/// asked not to connect to other machines.
 pub fn server(paths: &Paths, offline: bool) -> Server {
     let developer = Arc::new(Developer {
         config: paths.config.clone(),
@@ -76,21 +76,21 @@ pub fn server(paths: &Paths, offline: bool) -> Server {
     prompts::builtin_prompts().fold(server, Server::prompt)
 }
 
-/// What the tools share.
+/// The state that the tools share.
 struct Developer {
     /// The user's configuration folder.
     config: PathBuf,
-    /// Commands are asked to connect to no other machine.
+    /// Whether commands are asked not to connect to other machines.
     offline: bool,
-    /// What its commands have started, from the first one on.
+    /// The processes that commands have started; none before the first command.
     family: Mutex<Option<Arc<Family>>>,
-    /// Threads that read what still goes on.
+    /// The threads that read the output of commands that have ended but left processes in the background.
     readers: Mutex<Vec<OutputReader>>,
-    /// Long outputs.
+    /// The long outputs that are kept in files.
     outputs: saved_outputs::SavedOutputs,
-    /// What can be undone. Its lock is what lets one edit in at a time.
+    /// The edits that can be undone. Holding the lock makes edits exclusive.
     edits: Mutex<undo_history::History>,
-    /// The rules for the working directory that was last used.
+    /// The rules for the working directory of the last call.
     ignore_rules: Mutex<Option<Arc<gooseignore::IgnoreRules>>>,
 }
 

@@ -1,21 +1,21 @@
-//! What a command prints, made fit to be read: whole lines, in order of arrival, without the tricks that
-//! terminals understand. Pure: bytes in, text out.
+//! Turns the output of a command into readable lines: complete, in order of arrival, without terminal control
+//! sequences. Pure: bytes in, text out.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// A line that is longer than this is given in pieces, in bytes.
+/// A longer line is delivered in pieces, in bytes.
 const MAX_LINE: usize = 64 << 10;
 
-/// Cuts one stream into lines.
+/// Splits one stream into lines.
 #[derive(Default)]
 pub(super) struct LineSplitter {
     partial: Vec<u8>,
 }
 
 impl LineSplitter {
-    /// Takes what was read; `line` is called with each line that is complete by then, and whether a line
-    /// break belongs to it.
+    /// Takes bytes of the stream and calls `line` for each line that is complete, and whether a line break
+    /// ended it.
     pub(super) fn push(&mut self, mut bytes: &[u8], line: &mut dyn FnMut(&str, bool)) {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             self.partial.extend_from_slice(&bytes[..end]);
@@ -35,7 +35,7 @@ impl LineSplitter {
         self.partial.shrink_to(MAX_LINE);
     }
 
-    /// What is left when nothing more comes.
+    /// Delivers the unterminated last line at the end of the stream.
     pub(super) fn finish(&mut self, line: &mut dyn FnMut(&str, bool)) {
         if !self.partial.is_empty() {
             line(&legible(&self.partial), false);
@@ -44,8 +44,8 @@ impl LineSplitter {
     }
 }
 
-/// How much at the beginning of an unfinished line something later stands on top of: progress bars never
-/// end their line.
+/// How many bytes at the beginning of an unfinished line are overwritten after a carriage return. Progress bars
+/// never end their line.
 fn overwritten(bytes: &[u8]) -> usize {
     let end = bytes.iter().rposition(|byte| *byte != b'\r');
     let written = &bytes[..end.map_or(0, |end| end + 1)];
@@ -53,7 +53,7 @@ fn overwritten(bytes: &[u8]) -> usize {
     last.unwrap_or(0)
 }
 
-/// Where a piece may end without cutting a character in two.
+/// The length of the longest prefix that does not cut a character in two.
 fn char_boundary(bytes: &[u8]) -> usize {
     let begins = |byte: &u8| byte & 0xc0 != 0x80;
     let last = bytes.iter().rev().take(4).position(begins);
@@ -63,15 +63,15 @@ fn char_boundary(bytes: &[u8]) -> usize {
     }
 }
 
-/// One line as it would stand on a terminal in the end: what was written over is gone, and so are colours
-/// and other control sequences. Bytes that are no UTF-8 become U+FFFD.
+/// The final state of a line on a terminal: without overwritten text, colours and other control sequences. Bytes
+/// that are not UTF-8 become U+FFFD.
 fn legible(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.contains(|c: char| c.is_control()) {
         return text.into_owned();
     }
     let mut line = String::with_capacity(text.len());
-    // A carriage return only takes effect when something follows it.
+    // A carriage return takes effect only if something follows it.
     let mut returned = false;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -79,7 +79,7 @@ fn legible(bytes: &[u8]) -> String {
             '\r' => returned = true,
             '\u{8}' => drop(line.pop()),
             '\u{1b}' => skip_sequence(&mut chars),
-            // The same in one character.
+            // The one-character form of the same sequences.
             '\u{9b}' => skip_control(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut chars),
             '\t' => line.push(c),
@@ -95,8 +95,8 @@ fn legible(bytes: &[u8]) -> String {
     line
 }
 
-/// The rest of an escape sequence (ECMA-48): CSI up to its final byte, OSC and its like up to their
-/// terminator, else one character.
+/// Skips the rest of an escape sequence (ECMA-48): CSI up to its final byte, OSC and similar ones up to their
+/// terminator, otherwise one character.
 fn skip_sequence(chars: &mut Peekable<Chars<'_>>) {
     match chars.next() {
         Some('[') => skip_control(chars),
@@ -168,7 +168,7 @@ mod tests {
             let all = lines(&text.as_bytes().chunks(997).collect::<Vec<_>>());
             assert_eq!(all, [("49999 of 50000".to_owned(), end == "\n")]);
         }
-        // What nothing was written over stays.
+        // Text that nothing overwrites is kept.
         let text = format!("{}\r", "x".repeat(MAX_LINE));
         assert_eq!(lines(&[text.as_bytes(), b"\n"]).len(), 2);
         assert_eq!(

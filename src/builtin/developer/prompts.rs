@@ -1,9 +1,9 @@
-//! Prompts: a few of our own, and those that the user puts into a folder, as Markdown or JSON.
+//! Prompts: the built-in ones, and those of the user's prompt folder, as Markdown or JSON files.
 //!
-//! `NAME.md` is the text of one message, with front matter or without; `NAME.json` has `template`, or
-//! `messages`, each with `role` and `content`. Both may say `name`, `title`, `description` and
-//! `arguments`, each with `name`, `description` and `required`. Where a text says `{{ARG}}`, the argument
-//! comes in; one that is not declared is required.
+//! `NAME.md` has the text of one message, with or without front matter; `NAME.json` has `template`, or
+//! `messages`, each with `role` and `content`. Both may set `name`, `title`, `description` and `arguments`, each
+//! with `name`, `description` and `required`. `{{ARG}}` in a text is replaced by the argument; an argument that
+//! is not declared is required.
 
 use crate::mcp::server::Prompt;
 use crate::mcp::types::{Content, GetPromptResult, PromptMessage};
@@ -18,21 +18,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-/// How large a file may be, in bytes, how many there may be, and how many others beside them.
+/// The largest file, in bytes; how many files are used, and how many directory entries are listed.
 const MAX_FILE: u64 = 64 << 10;
 const MAX_FILES: usize = 200;
 const MAX_LISTED: usize = 10_000;
-/// How long names may be, in characters.
+/// The longest name, in characters.
 const MAX_NAME: usize = 100;
-/// How much of its text describes a prompt, in characters.
+/// The longest description that is taken from the text, in characters.
 const MAX_LINE: usize = 100;
-/// How many arguments and messages a prompt may have.
+/// The most arguments and messages of a prompt.
 const MAX_ARGUMENTS: usize = 32;
 const MAX_MESSAGES: usize = 100;
-/// How large a prompt may become once it is filled in, in bytes.
+/// The largest prompt after its arguments are filled in, in bytes.
 const MAX_FILLED: usize = 4 << 20;
 
-/// One of ours: what it must be told, what it may be told and how that is put.
+/// A built-in prompt: its required argument, its optional argument, its text, and the text that is added for the
+/// optional argument.
 struct BuiltinPrompt {
     name: &'static str,
     title: &'static str,
@@ -99,7 +100,7 @@ const BUILTIN_PROMPTS: [BuiltinPrompt; 4] = [
     },
 ];
 
-/// The prompts that are always there.
+/// The built-in prompts.
 pub(super) fn builtin_prompts() -> impl Iterator<Item = Prompt> {
     BUILTIN_PROMPTS.iter().map(|own| {
         let fill = |arguments: BTreeMap<String, String>, _: &_| {
@@ -121,28 +122,28 @@ pub(super) fn builtin_prompts() -> impl Iterator<Item = Prompt> {
     })
 }
 
-/// The prompts of a folder, read anew when they change.
+/// The prompts of a folder. A file is read again when it has changed.
 pub(super) struct PromptFolder {
     path: PathBuf,
     cache: Mutex<HashMap<PathBuf, CachedFile>>,
 }
 
-/// What a file held.
+/// The content of a file.
 struct CachedFile {
     stamp: Stamp,
     read_at: SystemTime,
-    /// Nothing, if it is broken.
+    /// None if the file is invalid.
     template: Option<Arc<Template>>,
 }
 
-/// A prompt that is to be filled in.
+/// A prompt whose arguments are not filled in yet.
 #[derive(Debug, PartialEq)]
 struct Template {
     name: String,
     title: Option<String>,
     description: Option<String>,
     arguments: Vec<Argument>,
-    /// Who speaks, and what.
+    /// The role and the text of each message.
     messages: Vec<(String, String)>,
 }
 
@@ -154,7 +155,7 @@ struct Argument {
     required: bool,
 }
 
-/// What a file says.
+/// What a prompt file declares.
 #[derive(Default, Deserialize)]
 struct Declaration {
     #[serde(alias = "id")]
@@ -187,7 +188,7 @@ impl PromptFolder {
         }
     }
 
-    /// What is there now. A file that makes no sense is left out, and the log says why.
+    /// The current prompts. An invalid file is left out, and a log record says why.
     pub(super) fn prompts(&self) -> Vec<Prompt> {
         let mut cache = std::mem::take(&mut *lock(&self.cache));
         let (mut fresh, mut names, mut prompts) = (HashMap::new(), HashSet::new(), Vec::new());
@@ -220,7 +221,7 @@ impl PromptFolder {
         prompts
     }
 
-    /// In the order of their names.
+    /// The prompt files, sorted by path.
     fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         let paths = entries.take(MAX_LISTED).map(|entry| entry.path());
@@ -280,7 +281,7 @@ fn prompt(template: &Arc<Template>) -> Prompt {
     prompt
 }
 
-/// What describes a prompt that says nothing of itself: clients show prompts by their descriptions.
+/// The description of a prompt that has none: its first line. Clients list prompts by their descriptions.
 fn first_line(template: &Template) -> String {
     let mut lines = template.messages.iter().flat_map(|(_, text)| text.lines());
     let line = lines.find(|line| !line.trim().is_empty());
@@ -302,7 +303,7 @@ fn read(path: &Path) -> Result<Template, String> {
     template(declaration, &stem)
 }
 
-/// Front matter between lines of `---`, if there is some, and the text.
+/// Reads the text, and the front matter between lines of `---` if there is any.
 fn markdown(content: &str) -> Result<Declaration, String> {
     let mut declaration = Declaration::default();
     let mut text = content;
@@ -408,7 +409,7 @@ fn arguments(
     Ok(arguments)
 }
 
-/// A piece of a template.
+/// A part of a template.
 enum Part<'t> {
     Text(&'t str),
     Argument(&'t str),
@@ -419,13 +420,13 @@ fn is_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len()) && name.chars().all(letter)
 }
 
-/// Takes a template apart. Braces around what is no name are text.
+/// Splits a template into parts. Braces around something else than a name are text.
 fn parts(mut text: &str) -> Vec<Part<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find("{{").map(|at| from + at) {
         let inside = &text[at + 2..];
-        // A name is short, and looking further each time would take long.
+        // A name is short; a longer search at every brace would take quadratic time.
         let near = &inside[..inside.floor_char_boundary(2 * MAX_NAME)];
         match near.split_once("}}") {
             Some((name, _)) if is_name(name.trim()) => {
@@ -440,7 +441,7 @@ fn parts(mut text: &str) -> Vec<Part<'_>> {
     found
 }
 
-/// The text with its arguments, which are taken as they are: braces in them mean nothing.
+/// Fills in the arguments. Their values are taken literally: braces in them have no meaning.
 fn fill(text: &str, arguments: &BTreeMap<String, String>, room: usize) -> Result<String, String> {
     let mut filled = String::new();
     for part in parts(text) {

@@ -1,6 +1,5 @@
-//! Runs a command and listens to it. One thread reads what the command prints as it comes, another tells
-//! the client, so that neither a slow client nor a flood holds the command up, fills the memory, or keeps
-//! it from being ended in time.
+//! Runs a shell command. One thread reads its output, another sends the lines to the client. So neither a slow
+//! client nor a flood of output blocks the command, fills the memory, or delays a timeout.
 
 use super::child_output::{ChildOutput, Source};
 use super::output_lines::LineSplitter;
@@ -16,31 +15,31 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// How much output a command may have, in characters.
+/// The longest output of a command, in characters.
 pub(super) const MAX_OUTPUT: usize = 400_000;
-/// How much of the end of a longer one is kept, in bytes.
+/// How much of the end of a longer output is kept, in bytes.
 const KEPT_TAIL: usize = 4 << 10;
-/// How many lines may wait for the client, and how many it is sent in all.
+/// The most lines that wait for the client, and that are sent to it in all.
 const MAX_QUEUED_LINES: usize = 1_000;
 const MAX_NOTIFIED_LINES: usize = 10_000;
-/// How much may wait for it, in bytes.
+/// The most text that waits for the client, in bytes.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
-/// How much of a line the client is sent as it comes, in bytes.
+/// How much of a line is sent to the client, in bytes.
 const MAX_NOTIFIED_LINE: usize = 8 << 10;
-/// How much is read at once, in bytes.
+/// How many bytes are read at once.
 const READ_BUFFER: usize = 64 << 10;
-/// How often it is read once more after the command has ended: what it started may go on writing.
+/// How many polls may find output after the command has exited: its descendants may go on writing.
 const LAST_READS: usize = 4;
-/// How often somebody looks who would miss an event otherwise.
+/// How often the calling thread checks for cancellation and the time limit.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// How long nobody needs to look.
+/// How long a wait may take that another thread ends.
 const NO_DEADLINE: Duration = Duration::from_secs(3600);
-/// How long a command that is asked to end may take.
+/// How long a command may run on after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(2);
-/// How long its output may take to end after it.
+/// How long the output may take to end after the command was ended.
 const OUTPUT_GRACE: Duration = Duration::from_millis(250);
 
-/// Why a run was over.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Exited,
@@ -48,48 +47,48 @@ pub(super) enum End {
     Cancelled,
 }
 
-/// What became of a command.
+/// The result of a command.
 pub(super) struct CommandResult {
     pub(super) end: End,
     pub(super) status: Option<ExitStatus>,
-    /// All that it printed; of more than [`MAX_OUTPUT`] the end.
+    /// The whole output; if it has more than [`MAX_OUTPUT`] characters, only its end.
     pub(super) output: String,
-    /// How long the output was, in characters.
+    /// The length of the output, in characters.
     pub(super) printed: usize,
     pub(super) took: Duration,
-    /// Reads on while something that the command started still writes.
+    /// Reads on while processes that the command started hold its output open.
     pub(super) reader: OutputReader,
 }
 
-/// The thread that reads what a command prints, and what it started.
+/// The thread that reads the output of a command and of the processes that it started.
 pub(super) struct OutputReader {
     thread: JoinHandle<()>,
-    /// Where it reads from, until it has ended.
+    /// The pipes that it reads; empty once it has ended.
     pipes: Arc<Mutex<Vec<PipeReader>>>,
 }
 
 impl OutputReader {
-    /// Whether nothing holds the pipes any more.
+    /// Whether no process holds the pipes open any more.
     pub(super) fn is_over(&self) -> bool {
         self.thread.is_finished()
     }
 
-    /// Ends it, though something that nobody can end may still hold the pipes.
+    /// Ends the thread, even if a process still holds the pipes open.
     pub(super) fn end(self) {
         if self.stop() {
             let _ = self.thread.join();
         }
     }
 
-    /// It reads no more; false where it cannot be notified so.
+    /// Tells the thread to stop reading; false where the system does not support that.
     fn stop(&self) -> bool {
-        // All of them, whatever the first one says.
+        // Every pipe has to be told.
         let notified: Vec<bool> = lock(&self.pipes).iter().map(PipeReader::stop).collect();
         !notified.contains(&false)
     }
 }
 
-/// What the reader and the caller share.
+/// The state that the reader thread and the caller share.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
@@ -100,14 +99,14 @@ struct Shared {
 struct State {
     output: Output,
     queued: VecDeque<(Source, String)>,
-    /// How much that is, in bytes.
+    /// The size of the queued lines, in bytes.
     queued_bytes: usize,
     notified: usize,
-    /// Nothing more is wanted: what still comes is read and forgotten.
+    /// Whether the run has ended. Later output is read and discarded.
     over: bool,
 }
 
-/// The output, or when it is too long, how long it is and its end as it came.
+/// The output. If it is too long, only its length and the raw bytes of its end.
 #[derive(Default)]
 struct Output {
     text: String,
@@ -132,7 +131,7 @@ impl Output {
         }
     }
 
-    /// A flood is only counted: nobody will read it.
+    /// Counts output beyond the limit without splitting it into lines.
     fn count(&mut self, bytes: &[u8]) {
         self.printed += bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
         self.keep_end(bytes);
@@ -154,7 +153,7 @@ impl Output {
     }
 }
 
-/// The lines of the end of something; the first one is cut.
+/// The complete lines at the end of an output that was cut.
 fn last_lines(end: &[u8]) -> String {
     let (mut text, mut lines) = (String::new(), LineSplitter::default());
     let whole = end
@@ -170,11 +169,11 @@ fn last_lines(end: &[u8]) -> String {
     text
 }
 
-/// Runs the command to its end, but no longer than `limit` and only until `cancel` fires; then it is ended
-/// with all of its group. `line` hears each line as it comes, as far as it keeps up.
+/// Runs the command until it exits, `limit` is over or `cancel` fires. In the last two cases its process group is
+/// ended. `line` is called with each line as it arrives; lines are skipped if it is too slow.
 ///
 /// # Errors
-/// Whatever kept the command from starting.
+/// Why the command could not be started.
 pub(super) fn run(
     family: &Family,
     command: Command,
@@ -197,7 +196,7 @@ pub(super) fn run(
             let notify = line.take().map(|line| || shared.notify(line));
             let teller = thread::Builder::new().name("shell lines".to_owned());
             let notified = notify.map(|notify| teller.spawn_scoped(scope, notify));
-            // Without a thread for it nothing is notified, and the command runs all the same.
+            // Without a thread no lines are sent; the command runs all the same.
             if let Some(Err(error)) = notified {
                 log::warn!("the lines of a command are not sent as they come reason={error}");
             }
@@ -275,8 +274,8 @@ impl Shared {
         }
     }
 
-    /// Waits until the command is over, or has to be. `begin` is called when there are lines to be notified
-    /// meanwhile.
+    /// Waits until the command has exited, is cancelled or times out. Calls `begin` when the first lines are
+    /// queued.
     fn wait_for_end(
         &self,
         until: Option<Instant>,
@@ -308,8 +307,7 @@ impl Shared {
         }
     }
 
-    /// Tells the lines as they come until there will be no more. May wait for the client as long as it
-    /// likes.
+    /// Calls `line` for queued lines until the run has ended. `line` may block on the client.
     fn notify(&self, line: &mut dyn FnMut(Source, &str)) {
         let mut state = lock(&self.state);
         loop {
@@ -326,7 +324,7 @@ impl Shared {
         }
     }
 
-    /// Gives the output a moment to end after the command was ended.
+    /// Waits a moment for the output to end after the command was ended.
     fn wait_for_output(&self) {
         let state = lock(&self.state);
         let going_on = |state: &mut State| !state.over;
@@ -336,7 +334,7 @@ impl Shared {
         drop(waited);
     }
 
-    /// Nothing more comes; of a call that was cancelled nobody hears what is left.
+    /// Ends the run. Queued lines of a cancelled call are discarded.
     fn close(&self, end: End) {
         let mut state = lock(&self.state);
         state.over = true;
@@ -378,10 +376,10 @@ impl State {
     }
 }
 
-/// The thread that reads.
+/// The state of the reader thread.
 struct Reader {
     output: ChildOutput,
-    /// The splitters of stdout and stderr.
+    /// The line splitters of stdout and stderr.
     lines: [LineSplitter; 2],
     shared: Arc<Shared>,
 }
@@ -399,7 +397,7 @@ impl Reader {
         }
     }
 
-    /// The command is over.
+    /// The command has exited and its output is read.
     fn finish(&mut self) {
         let mut state = lock(&self.shared.state);
         for (lines, source) in self.lines.iter_mut().zip([Source::Stdout, Source::Stderr]) {

@@ -1,6 +1,6 @@
-//! Whole outputs of commands in files, for people who were shown only the end.
+//! Saves whole outputs of commands in files, for users who are shown only the end.
 //!
-//! Their folder is made with the first of them and goes with the server.
+//! The folder is created with the first file and removed with the server.
 
 use super::temporary_folder::TemporaryFolder;
 use crate::sys::lock;
@@ -11,13 +11,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// How many outputs are files, and how much of them together, in bytes; the oldest go first.
+/// The most files, and their total size in bytes; the oldest are removed first.
 const MAX_FILES: usize = 50;
 const MAX_BYTES: usize = 16 << 20;
 
-/// The outputs that are files. Dropping it removes them.
+/// The saved outputs. Dropping it removes them.
 pub(super) struct SavedOutputs {
-    /// Where the folder is to be.
+    /// The folder in which the folder of the outputs is created.
     parent: PathBuf,
     files: Mutex<Files>,
 }
@@ -25,14 +25,14 @@ pub(super) struct SavedOutputs {
 #[derive(Default)]
 struct Files {
     folder: Option<TemporaryFolder>,
-    /// The oldest first, with their sizes.
+    /// The paths and sizes, the oldest first.
     entries: VecDeque<(PathBuf, usize)>,
-    /// How many there have been.
+    /// How many outputs have been saved so far.
     count: usize,
 }
 
 impl SavedOutputs {
-    /// Of a server that has not files any yet.
+    /// Creates it without any outputs, for the folder of temporary files.
     pub(super) fn new() -> SavedOutputs {
         SavedOutputs::under(env::temp_dir())
     }
@@ -44,10 +44,10 @@ impl SavedOutputs {
         }
     }
 
-    /// Keeps one and says where.
+    /// Saves an output and returns the path of its file.
     ///
     /// # Errors
-    /// When it is too large, or the disk refuses.
+    /// When the output is too large, or the file cannot be written.
     pub(super) fn save(&self, output: &str) -> io::Result<PathBuf> {
         if output.len() > MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -58,7 +58,7 @@ impl SavedOutputs {
         let name = format!("output-{}.txt", files.count);
         let folder = files.folder(&self.parent)?;
         let (path, mut file) = (folder.path().join(&name), folder.create(&name)?);
-        // Half of one is removed like a whole one.
+        // Recorded before it is written, so that an incomplete file is removed, too.
         files.entries.push_back((path.clone(), output.len()));
         file.write_all(output.as_bytes())?;
         Ok(path)
@@ -66,7 +66,7 @@ impl SavedOutputs {
 }
 
 impl Files {
-    /// The folder, made anew if somebody has removed it.
+    /// The folder, which is created again if it was removed.
     fn folder(&mut self, parent: &Path) -> io::Result<&TemporaryFolder> {
         let folder = match self.folder.take() {
             Some(folder) if folder.path().is_dir() => folder,
@@ -94,7 +94,7 @@ impl Files {
 mod tests {
     use super::*;
 
-    /// A folder to save them under, removed with all that is in it.
+    /// A parent folder, removed with its content.
     struct ParentFolder(PathBuf);
 
     fn parent() -> ParentFolder {

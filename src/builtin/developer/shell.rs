@@ -19,14 +19,14 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many lines of the output people are shown.
+/// How many lines of the output the user is shown.
 const SHOWN_LINES: usize = 100;
 
-/// What an editor is replaced by: who needs a text typed in would wait for ever.
+/// Replaces editors: a command that waits for input in an editor would never end.
 const FAILING_EDITOR: &str =
     "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
 
-/// The longest command that is taken, in bytes: with the NUL behind it, what Linux takes as one argument.
+/// The longest command, in bytes: with the terminating NUL, the longest argument that Linux accepts.
 pub(super) const MAX_COMMAND: usize = (128 << 10) - 1;
 
 #[derive(Deserialize)]
@@ -35,14 +35,14 @@ struct Shell {
     timeout_secs: Option<f64>,
 }
 
-/// How it went, beside the text.
+/// The structured content of a result.
 #[derive(Serialize)]
 struct Outcome {
     exit_code: Option<i32>,
     signal: Option<i32>,
     truncated: bool,
     duration_ms: u64,
-    /// The text once more, for a client that may show a model nothing but this.
+    /// The text again, for a client that shows a model only the structured content.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
 }
@@ -138,7 +138,7 @@ impl Developer {
         };
         let ran = run_command::run(&family, command, limit, cancel, &mut tell);
         let ran = ran.map_err(failed)?;
-        // Goose and gosling say which session a call is of, and give models the text.
+        // Goose and gosling name the session of a call, and show models the text.
         let is_elsewhere = session_id(context).is_none();
         let answer = answer(&ran, limit, is_elsewhere, |output| {
             match self.outputs.save(output) {
@@ -186,10 +186,10 @@ impl Developer {
     }
 }
 
-/// What stands for a shell where nobody is to log in.
+/// Programs that are set as the shell of users who must not log in.
 const NOT_SHELLS: [&str; 3] = ["nologin", "false", "true"];
 
-/// What runs commands, and its arguments before the command.
+/// The program that runs commands, and its arguments before the command.
 type Interpreter = (PathBuf, &'static [&'static str]);
 
 fn interpreter() -> Interpreter {
@@ -202,7 +202,7 @@ fn interpreter() -> Interpreter {
     }
 }
 
-/// PowerShell, the newer one if it is there, else what every Windows has.
+/// PowerShell (`pwsh` before `powershell`), or else `cmd.exe`, which every Windows has.
 fn on_windows(folders: &[PathBuf], is_there: &dyn Fn(&Path) -> bool) -> Interpreter {
     let find = |name: &str| {
         let mut programs = folders.iter().map(|folder| folder.join(name));
@@ -214,7 +214,7 @@ fn on_windows(folders: &[PathBuf], is_there: &dyn Fn(&Path) -> bool) -> Interpre
     }
 }
 
-/// The user's shell, or one that is there.
+/// The user's shell, or else the first of the usual shells that exists.
 pub(super) fn shell() -> PathBuf {
     let own = env::var_os("SHELL").map(PathBuf::from);
     let is_one = |shell: &Path| {
@@ -229,8 +229,8 @@ pub(super) fn shell() -> PathBuf {
     })
 }
 
-/// What is said of a run. An output that people see only the end of is handed to `keep`, which says in
-/// which file all of it is. `repeat` puts the text into the structured content, too.
+/// The result of a call. An output of which the user is shown only the end is handed to `keep`, which returns the
+/// file that has all of it. With `repeat`, the structured content has the text, too.
 fn answer(
     ran: &CommandResult,
     limit: Option<Duration>,
@@ -266,7 +266,7 @@ fn answer(
     let whole = append_status(&ran.output, &status);
     let shown = match last_lines(&ran.output, SHOWN_LINES) {
         Some((last, all)) => {
-            // Nobody hears of a call that was cancelled.
+            // A cancelled call has no result.
             let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
             let place = match path.flatten() {
                 Some(path) => format!("while this extension runs all are in {}", path.display()),
@@ -308,7 +308,7 @@ fn status_line(ran: &CommandResult, limit: Option<Duration>) -> String {
     format!("[{text}]\n")
 }
 
-/// The output and the status, which stands on a line of its own.
+/// Appends the status to the output, on a line of its own.
 fn append_status(output: &str, how: &str) -> String {
     let gap = if output.is_empty() || output.ends_with('\n') || how.is_empty() {
         ""
@@ -318,7 +318,7 @@ fn append_status(output: &str, how: &str) -> String {
     format!("{output}{gap}{how}")
 }
 
-/// The last lines and how many there are in all, if that is more.
+/// The last `count` lines and the number of all lines; `None` if there are no more than `count`.
 fn last_lines(text: &str, count: usize) -> Option<(&str, usize)> {
     let all = text.lines().count();
     let mut breaks = text.trim_end_matches('\n').rmatch_indices('\n');

@@ -1,10 +1,10 @@
-//! Patterns of the shell: expand_braces and wildcards. Pure: no files.
+//! Shell patterns: braces and wildcards. Pure: no I/O.
 
-/// How much text expand_braces may make of one word, in bytes: each alternative repeats what is around it.
+/// How much text braces may produce from one word, in bytes: each alternative repeats the text around it.
 const MAX_EXPANSION: usize = 4 << 20;
 
-/// The names that expand_braces make of one word: `a.{b,c}` is `a.b` and `a.c`. No more are made once there are 100
-/// of them, or [`MAX_EXPANSION`].
+/// Expands the braces of a word: `a.{b,c}` becomes `a.b` and `a.c`. Stops expanding at 100 words or
+/// [`MAX_EXPANSION`].
 pub(super) fn expand_braces(word: &str) -> Vec<String> {
     let (mut done, mut left) = (Vec::new(), vec![word.to_owned()]);
     let mut room = MAX_EXPANSION;
@@ -31,7 +31,7 @@ pub(super) fn expand_braces(word: &str) -> Vec<String> {
     done
 }
 
-/// What expand_braces with `inner` between them stand for: nothing if they are characters like any other.
+/// The alternatives of braces with `inner` between them; none if they are literal.
 fn alternatives(inner: &str) -> Vec<String> {
     if inner.contains(',') {
         return inner.split(',').map(str::to_owned).collect();
@@ -59,8 +59,8 @@ fn alternatives(inner: &str) -> Vec<String> {
     }
 }
 
-/// Whether a file name matches a pattern with `*`, `?` and `[…]`. A name that begins with a dot is only meant by a
-/// pattern that does so too.
+/// Whether a file name matches a pattern with `*`, `?` and `[…]`. A name that begins with a dot is matched only
+/// by a pattern that does so, too.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
@@ -68,7 +68,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // Where to go on after the last `*` if what follows it does not fit.
+    // The positions to continue from if the text after the last `*` does not match.
     let mut back: Option<(usize, usize)> = None;
     loop {
         let step = match pattern.get(p) {
@@ -94,7 +94,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The length of the class at the beginning of `pattern`, if `c` is in it.
+/// The length of the character class at the beginning of `pattern`, if `c` is in it.
 fn class(pattern: &[char], c: char) -> Option<usize> {
     let close = pattern
         .iter()

@@ -1,32 +1,31 @@
-//! The values that a shell command gives to variables, as far as its text tells them. Each variable has
-//! all of its values at once: which one it has where it is used, only a shell knows. Pure: no environment.
+//! The values that a shell command assigns to variables, as far as its text shows them. A variable has all of its
+//! values at the same time, because the order of execution is not known. Pure: no I/O.
 
 use super::work_budget::WorkBudget;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many values a variable may have, how many variables there may be, and how long a value may be, in
-/// bytes. What is more is left out.
+/// The most values of a variable, the most variables, and the longest value in bytes. The rest is ignored.
 const MAX_VALUES: usize = 32;
 const MAX_NAMES: usize = 256;
 const MAX_VALUE: usize = 4 << 10;
 
-/// How many budget it takes to look a variable up, beside its values.
+/// The cost of looking up a variable, in steps, in addition to its values.
 const LOOKUP_COST: usize = 64;
 
-/// The name for all the arguments of a function or script.
+/// The name that stands for all positional parameters.
 const POSITIONAL: &str = "@";
 
-/// Words that may stand before the name of a program.
+/// Words that may precede the name of a program.
 const PREFIX_WORDS: [&str; 13] = [
     "if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "command", "builtin",
     "exec",
 ];
 
 pub(super) struct Variables<'a> {
-    /// For all that is done with the command.
+    /// The budget for the whole command.
     pub(super) budget: WorkBudget,
-    /// Of variables that are there already.
+    /// The variables of the environment.
     environment: &'a dyn Fn(&str) -> Option<String>,
     values: RefCell<BTreeMap<String, Vec<String>>>,
     functions: RefCell<BTreeSet<String>>,
@@ -40,7 +39,7 @@ pub(super) struct Assignment<'a> {
     appends: bool,
 }
 
-/// What a word assigns, if it does so.
+/// The assignment that a word makes, if it makes one.
 pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     let (name, value) = word.split_once('=')?;
     let (name, appends) = match name.strip_suffix('+') {
@@ -59,7 +58,7 @@ pub(super) fn assignment(word: &str) -> Option<Assignment<'_>> {
     })
 }
 
-/// The length of the variable's name with which the text begins, in characters, which are all ASCII.
+/// The length of the variable name at the beginning of the text, in characters, all of which are ASCII.
 pub(super) fn name_length(text: impl Iterator<Item = char>) -> usize {
     let mut text = text.peekable();
     match text.peek() {
@@ -71,7 +70,7 @@ pub(super) fn name_length(text: impl Iterator<Item = char>) -> usize {
     }
 }
 
-/// The name of the program that a command runs; empty if there is none.
+/// The name of the program that a command runs; empty if it runs none.
 pub(super) fn program_name(command: &[Vec<String>]) -> &str {
     program_and_arguments(command)
         .first()
@@ -98,12 +97,12 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Whether there is a new value since this was last asked.
+    /// Whether a value has been added since the last call.
     pub(super) fn take_changed(&self) -> bool {
         self.changed.take()
     }
 
-    /// What the variable may be, at least one text: the first is its value before the command.
+    /// The possible values of a variable, at least one; the first is the value from the environment.
     pub(super) fn values(&self, name: &str) -> Vec<String> {
         let name = key(name);
         if !self.budget.take(LOOKUP_COST) {
@@ -133,7 +132,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// A function of this name gets arguments.
+    /// Records a function, whose arguments are positional parameters.
     pub(super) fn define(&self, name: &str) {
         let mut functions = self.functions.borrow_mut();
         if functions.len() < MAX_NAMES && functions.insert(name.to_owned()) {
@@ -141,7 +140,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// What one word of a command assigns.
+    /// Records the assignment that one word of a command makes.
     pub(super) fn learn_word(&self, word: &str) {
         let Some(assigned) = assignment(word) else {
             return;
@@ -155,7 +154,7 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// What a whole command assigns; `input` is what it reads.
+    /// Records what a whole command assigns; `input` is what it reads from here-strings.
     pub(super) fn learn(&self, command: &[Vec<String>], input: &[String]) {
         let Some((program, arguments)) = program_and_arguments(command).split_first() else {
             return;

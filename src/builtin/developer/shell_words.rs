@@ -1,36 +1,36 @@
-//! Which words of a shell command may be paths. It understands what people and models write: quotes,
-//! variables, redirections with and without blanks, `cd`, substitutions, here_documents in place. It is not a
-//! shell: what a program makes up by itself, only that program knows. Pure: text in, words out.
+//! Finds the words of a shell command that may be paths. It understands the usual syntax: quotes, variables,
+//! redirections, `cd`, command substitutions, here-documents. It is not a shell: paths that a program builds
+//! itself are not found. Pure: no I/O.
 
 use super::shell_variables::{self, Variables};
 use std::collections::VecDeque;
 
-/// How deep commands within commands are looked at.
+/// How deep nested commands are scanned.
 const MAX_DEPTH: usize = 4;
-/// How many words are looked at.
+/// The most words that are found.
 const MAX_WORDS: usize = 10_000;
-/// How many texts one word may stand for, where its variables have several values.
+/// The most texts of one word whose variables have several values.
 const MAX_TEXTS: usize = 64;
-/// How long such a text may be, in bytes.
+/// The longest text of a word with variables, in bytes.
 const MAX_TEXT: usize = 4 << 10;
-/// How often the command is looked at, since a variable may get its value from one that is set behind it.
+/// How often the command is scanned: a variable may get its value from one that is assigned after it.
 const MAX_PASSES: usize = 4;
-/// Programs that take a here_document in place for a command.
+/// Programs that execute a here-document.
 const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
 
-/// One word, without its quotes.
+/// A word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word {
     pub(super) text: String,
-    /// It holds characters that the shell takes for wildcards.
+    /// Whether it has unquoted wildcards or braces.
     pub(super) has_wildcards: bool,
-    /// It is where a `cd` or `git -C` goes.
+    /// Whether it is the directory of a `cd` or `git -C`.
     pub(super) is_directory_change: bool,
 }
 
-/// The words of a command, those of commands within it included. `variable` gives the values of
-/// variables that the command finds; to these come all the values that it gives them itself, whatever
-/// the order. None if it takes too many [`WorkBudget`](super::work_budget::WorkBudget) to find them.
+/// The words of a command, with those of nested commands. `variable` returns the values of environment variables;
+/// in addition, a variable has every value that the command assigns to it, in any order. `None` if the search
+/// exceeds its [`WorkBudget`](super::work_budget::WorkBudget).
 pub(super) fn words_of(
     command: &str,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -57,15 +57,15 @@ struct Scanner<'a> {
     words: &'a mut Vec<Word>,
     /// The word that is being read.
     word: Option<PartialWord>,
-    /// The words before it in the same command, each in all the texts that it may stand for.
+    /// The earlier words of the same command, each with all of its possible texts.
     command: Vec<Vec<String>>,
-    /// What the command reads (`<<<TEXT`).
+    /// The here-strings that the command reads (`<<<TEXT`).
     input: Vec<String>,
-    /// What the next word is besides.
+    /// The role of the next word.
     role: WordRole,
-    /// The array that gets the next words (`NAME=(…)`).
+    /// The array that the next words are values of (`NAME=(…)`).
     array: Option<String>,
-    /// The here_documents that begin with the next line.
+    /// The here-documents that begin on the next line.
     here_documents: VecDeque<HereDocument>,
 }
 
@@ -73,26 +73,26 @@ struct Scanner<'a> {
 struct PartialWord {
     texts: Vec<String>,
     has_wildcards: bool,
-    /// Some of it is quoted.
+    /// Whether a part of it is quoted.
     quoted: bool,
-    /// Some of it is the value of a variable, which may be several words.
+    /// Whether a part of it is the value of a variable, which may be split into several words.
     expanded: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum WordRole {
     Plain,
-    /// It names the end of a here_document (`<<END`).
+    /// The end marker of a here-document (`<<END`).
     HereDocumentEnd,
-    /// It is what the command reads.
+    /// A here-string (`<<<TEXT`).
     HereString,
 }
 
 struct HereDocument {
     end: String,
-    /// Nothing in it is expanded.
+    /// Whether its end marker is quoted, so that nothing in it is expanded.
     literal: bool,
-    /// A shell runs it.
+    /// Whether a shell executes it.
     runs: bool,
 }
 
@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
                     self.end_word();
                     self.at += 1;
                     self.role = match self.peek() {
-                        // A text in place is a word like any other.
+                        // A here-string is also a word like any other.
                         Some('<') => WordRole::HereString,
                         _ => WordRole::HereDocumentEnd,
                     };
@@ -171,7 +171,7 @@ impl<'a> Scanner<'a> {
         self.end_command();
     }
 
-    /// The next character, as long as there are budget left.
+    /// The next character; `None` at the end, or if the budget is used up.
     fn next(&mut self) -> Option<char> {
         let c = self.peek().filter(|_| self.variables.budget.take(1))?;
         self.at += 1;
@@ -203,7 +203,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the word so far is `NAME=`, and the `(` behind it begins an array.
+    /// Begins an array if the word so far is `NAME=`; called for the `(` after it. Returns whether it did.
     fn begins_array(&mut self) -> bool {
         let text = self.word.as_ref().map(|word| &*word.texts[0]);
         let assigned = text.and_then(shell_variables::assignment);
@@ -211,7 +211,7 @@ impl<'a> Scanner<'a> {
         self.word.take_if(|_| self.array.is_some()).is_some()
     }
 
-    /// The word so far names a function.
+    /// Records the word so far as the name of a function.
     fn define(&mut self) {
         let before = self.command.last().map(|word| &word[0]);
         let name = self.word.as_ref().map(|word| &word.texts[0]).or(before);
@@ -282,14 +282,14 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A command within this one.
+    /// Scans a nested command.
     fn scan_nested(&mut self, command: &str) {
         if self.depth > 0 && self.words.len() < MAX_WORDS && self.variables.budget.is_left() {
             Scanner::new(command, self.depth - 1, self.variables, self.words).scan();
         }
     }
 
-    /// What a text may stand for that is a part of a word, or a here_document.
+    /// The possible values of a text within a word, or of a here-document.
     fn expand_text(&mut self, text: &str, has_quotes: bool) -> Vec<String> {
         let depth = self.depth.saturating_sub(1);
         let mut scanner = Scanner::new(text, depth, self.variables, self.words);
@@ -336,7 +336,7 @@ impl<'a> Scanner<'a> {
         self.substituted(&inner);
     }
 
-    /// A command whose output is a part of the word. What `pwd` and `echo` print is known without them.
+    /// Scans a command substitution. The outputs of `pwd` and `echo` become a part of the word.
     fn substituted(&mut self, command: &str) {
         self.scan_nested(command);
         let output = match command.trim() {
@@ -349,8 +349,8 @@ impl<'a> Scanner<'a> {
         self.append_values(output);
     }
 
-    /// The text up to the closing `close`, where the opening one was read. Quotes hide it, unless they would
-    /// hide all that follows.
+    /// The text up to the matching `close`; the opening character has been read. Quoted characters do not
+    /// match, unless nothing matches otherwise.
     fn until_closing(&mut self, open: char, close: char) -> String {
         let begin = self.at;
         let find = |has_quotes| {
@@ -367,7 +367,7 @@ impl<'a> Scanner<'a> {
             .collect()
     }
 
-    /// `$'…'`, where a backslash begins the code of a character.
+    /// Reads `$'…'`, where a backslash begins a character code.
     fn ansi_c_quoted(&mut self) {
         self.current().quoted = true;
         while let Some(c) = self.next() {
@@ -390,7 +390,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The character whose code comes next, in at most `most` digits.
+    /// Reads a character code of at most `most` digits.
     fn push_code(&mut self, radix: u32, most: usize) {
         let digits = self.chars[self.at..].iter().take(most);
         let digits: String = digits.take_while(|c| c.is_digit(radix)).collect();
@@ -401,7 +401,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `$(…)`, `$NAME`, `${NAME}`, `$'…'`, or just the character.
+    /// Reads `$(…)`, `$NAME`, `${NAME}`, `$'…'`, or a literal `$`.
     fn dollar(&mut self, is_quoted: bool) {
         match self.peek() {
             Some('(') => {
@@ -410,12 +410,12 @@ impl<'a> Scanner<'a> {
                 self.current();
                 self.substituted(&inner);
             }
-            // Within other quotes it is a character like any other.
+            // Within double quotes it is literal.
             Some('\'') if !is_quoted => {
                 self.at += 1;
                 self.ansi_c_quoted();
             }
-            // A text that is translated.
+            // `$"…"`, a translated string.
             Some('"') if !is_quoted => {}
             Some('{') => {
                 self.at += 1;
@@ -436,7 +436,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is between the braces of `${…}`: a name, and often what to take where it has no value.
+    /// Reads the inside of `${…}`: a name, and often an operator with a default value.
     fn parameter(&mut self, inner: &str) {
         let without_mark = inner.strip_prefix('!');
         let is_indirect = without_mark.is_some();
@@ -482,7 +482,7 @@ impl<'a> Scanner<'a> {
             if texts.len() >= MAX_TEXTS || !budget.take(1) {
                 break;
             }
-            // Most texts differ early from the ones that they are compared with.
+            // Most of the compared texts differ within their first bytes.
             if length > MAX_TEXT || !budget.copy(length * (1 + texts.len() / 16)) {
                 continue;
             }
@@ -528,7 +528,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where the closing character is, counted from behind the opening one.
+/// The index of the matching closing character, counted from after the opening one.
 fn closing(text: &[char], open: char, close: char, has_quotes: bool) -> Option<usize> {
     let (mut depth, mut quote) = (1, None);
     let mut chars = text.iter().copied().enumerate();
@@ -552,7 +552,7 @@ fn closing(text: &[char], open: char, close: char, has_quotes: bool) -> Option<u
     None
 }
 
-/// Whether a command follows this option, as `-c` and `-lc`.
+/// Whether the next word is a command, as after `-c` and `-lc`.
 fn is_command_option(word: &str) -> bool {
     let letters = word
         .strip_prefix('-')

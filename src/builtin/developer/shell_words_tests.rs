@@ -141,7 +141,7 @@ fn commands_in_commands_have_an_end() {
         + "E\n";
     let files = values.to_owned() + &file.repeat(25) + "cat .env";
     assert!(texts(&files).contains(&".env".to_owned()));
-    // As long as scripts are that hold more quotes than they should.
+    // About as long as the scripts of models with unbalanced quotes.
     let open = "echo \"${F:-it's}\" '}' ${{'}'}; ".repeat(100) + "cat .env";
     assert!(texts(&open).contains(&".env".to_owned()));
 }

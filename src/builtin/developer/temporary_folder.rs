@@ -1,5 +1,5 @@
-//! A folder for what programs exchange with us: nobody else can look into it, and it goes when it is
-//! dropped, with all that is in it.
+//! A private temporary folder, for example for files that are exchanged with a helper program. Dropping it
+//! removes it with its content.
 
 use super::text_files;
 use crate::sys;
@@ -8,25 +8,25 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The folder, for its owner alone.
+/// The path of the folder, which only its owner can access.
 pub(super) struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
-    /// An empty one where temporary files are.
+    /// Creates a folder in the one for temporary files.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub(super) fn new() -> io::Result<Self> {
         TemporaryFolder::within(&env::temp_dir())
     }
 
-    /// An empty one in this folder, by a name that nobody can guess.
+    /// Creates a folder with an unpredictable name in `folder`.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub(super) fn within(folder: &Path) -> io::Result<Self> {
         let path = folder.join(format!("gosling-{}", sys::random_hex(12)?));
-        // It must not be there already: then it would be somebody else's.
+        // An existing folder may belong to another user, so it is an error.
         sys::fs::private_dir().create(&path)?;
         Ok(TemporaryFolder(path))
     }
@@ -35,10 +35,10 @@ impl TemporaryFolder {
         &self.0
     }
 
-    /// Writes a new file, at most `most` bytes of it.
+    /// Writes a new file of at most `most` bytes.
     ///
     /// # Errors
-    /// When it cannot be written or there is more.
+    /// When it cannot be written, or the content is longer.
     pub(super) fn write(&self, name: &str, content: impl Read, most: u64) -> io::Result<()> {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
@@ -49,21 +49,21 @@ impl TemporaryFolder {
         }
     }
 
-    /// A new file.
+    /// Creates a new file.
     ///
     /// # Errors
-    /// When it is there already or cannot be made.
+    /// When it exists already or cannot be created.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         sys::fs::private(&mut options).open(self.0.join(name))
     }
 
-    /// Opens a file that a program has made, and says how many bytes it has. From then on it is private
-    /// even where the folder is not.
+    /// Opens a file that a program has created, makes it private, and returns its size in bytes.
     ///
     /// # Errors
-    /// When there is none. A link is none: what it leads to is not ours to change.
+    /// When it does not exist or is not a regular file. A symbolic link is an error, too: the mode of its
+    /// target must not change.
     pub(super) fn open(&self, name: &str) -> io::Result<(File, u64)> {
         let path = self.0.join(name);
         let other = || io::Error::other("it is no regular file");

@@ -1,4 +1,4 @@
-//! `text_editor`: looks at text files and changes them.
+//! `text_editor`: shows and changes text files.
 
 use super::Developer;
 use super::atomic_write;
@@ -19,7 +19,7 @@ use std::fs::{self, Permissions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many lines are shown of a file when no range is asked for.
+/// The most lines that are shown without a range.
 const MAX_LINES: usize = 2_000;
 /// How many lines around a change are shown.
 const CONTEXT_LINES: usize = 4;
@@ -100,7 +100,7 @@ impl Developer {
             Ok(path)
         });
         let done = path.and_then(|path| match args.command.as_str() {
-            // Some clients fill in what they do not use.
+            // Some clients send empty values for unused parameters.
             "view" => {
                 let range = args.view_range.as_deref().filter(|range| !range.is_empty());
                 self.view(&path, range)
@@ -270,14 +270,14 @@ impl Developer {
         })
     }
 
-    /// Changes one file. `change` gives the new text and the lines in which it differs.
+    /// Changes one file. `change` returns the new text and the first and last line that differ.
     fn change(
         &self,
         path: &Path,
         dir: &Path,
         change: impl FnOnce(&str) -> Result<(String, usize, usize), String>,
     ) -> Result<CallToolResult, String> {
-        // Held while files are read and written, so that two edits cannot undo each other.
+        // Held while files are read and written, so that concurrent edits do not overwrite each other.
         let mut history = lock(&self.edits);
         let before = text_files::read(path)?;
         let real = text_files::write_target(path, dir)?;
@@ -330,7 +330,8 @@ impl Developer {
         Ok(edited_result(&said, &shown))
     }
 
-    /// What a part of a diff does to files: it changes one, or makes one of what another was.
+    /// The changes that one file's part of a diff makes: one change, or for a renamed file a new file and a
+    /// removal.
     fn changes(
         &self,
         patch: &FilePatch,
@@ -400,7 +401,7 @@ impl Developer {
         let nothing = || format!("there is no change of {} left to undo", path.display());
         let edit = history.last(&real).ok_or_else(nothing)?;
         let found = text_files::current_state(&real);
-        // A file that is gone has nothing that could be lost.
+        // A file that does not exist has no content to lose.
         if found != FileState::Missing && !edit.is_unchanged_since(found) {
             return Err(format!(
                 "{} is not any more what the last change made of it: a command, or somebody else, has \
@@ -417,21 +418,21 @@ impl Developer {
     }
 }
 
-/// What a diff does to one file.
+/// The change of one file.
 struct Change {
     path: PathBuf,
     real: PathBuf,
     before: Option<String>,
-    /// None to remove the file.
+    /// The new content; `None` to remove the file.
     after: Option<String>,
-    /// Of the file before, for the one that takes its named_path.
+    /// The mode of the old file, for the new one.
     mode: Option<Permissions>,
     is_executable: bool,
     lines: (usize, usize),
 }
 
 impl Change {
-    /// [`History::commit`] has to be called if the others are made, too.
+    /// Makes the change. The caller calls [`History::commit`] once all changes of the diff are made.
     fn make(&self, history: &mut History) -> Result<(), String> {
         let (before, after) = (self.before.clone(), self.after.as_deref());
         let mut edit = Edit::new(before, after);
@@ -446,7 +447,7 @@ impl Change {
         Ok(())
     }
 
-    /// Takes it back because of the error, and says with that if it cannot be taken back.
+    /// Undoes the change because of `error`, and adds to the error if that fails.
     fn take_back(&self, history: &mut History, mut error: String) -> String {
         if let Err(why) = atomic_write::undo(history, &self.real) {
             let path = self.path.display();
@@ -460,7 +461,7 @@ fn diff_error(why: String) -> String {
     format!("the diff cannot be applied: {why}")
 }
 
-/// Which files a part of a diff means, before and after it; they differ only if it renames one.
+/// The paths of a file before and after a part of a diff; they differ only if it renames the file.
 fn patched_paths(
     patch: &FilePatch,
     path: &Path,
@@ -478,7 +479,7 @@ fn patched_paths(
         (Some(_), Some(new)) if patch.is_renamed && is_one => (path.to_owned(), new),
         (Some(old), Some(new)) if patch.is_renamed => (old, new),
         _ if is_one => (path.to_owned(), path.to_owned()),
-        // As of `diff -u OLD NEW`, where only the old one has the name that it goes by.
+        // In the output of `diff -u OLD NEW`, only OLD may be the name of the real file.
         (Some(old), Some(new)) if old.exists() && !new.exists() => (old.clone(), old),
         (_, Some(new)) => (new.clone(), new),
         (Some(old), None) => (old.clone(), old),
@@ -486,7 +487,7 @@ fn patched_paths(
     })
 }
 
-/// The file that a diff calls so; what stands before its name may be git's, or a folder.
+/// The path that a diff means by `name`; the first folder of `name` may be a prefix of git.
 fn named_path(name: &str, folder: &Path) -> Result<PathBuf, String> {
     let written = text_files::resolve(name, folder)?;
     let Some(bare) = unified_diff::without_prefix(name) else {
@@ -500,7 +501,7 @@ fn named_path(name: &str, folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// First and last line, from 1, both included.
+/// The first and last line of a range, from 1, both included.
 fn parse_range(range: &[i64], all: usize) -> Result<(usize, usize), String> {
     let wrong = || {
         format!(
@@ -511,13 +512,13 @@ fn parse_range(range: &[i64], all: usize) -> Result<(usize, usize), String> {
         return Err(wrong());
     };
     let first = usize::try_from(*first).map_err(|_| wrong())?;
-    // There is no line to ask for, and none to show.
+    // An empty file has no lines.
     if all == 0 && first == 1 {
         return Ok((1, 0));
     }
     let last = match last {
         -1 => all,
-        // Who asks for more than there is gets what there is.
+        // A range may end after the last line.
         last => usize::try_from(*last).map_err(|_| wrong())?.min(all),
     };
     if 1 <= first && first <= last {
@@ -527,7 +528,7 @@ fn parse_range(range: &[i64], all: usize) -> Result<(usize, usize), String> {
     }
 }
 
-/// What is said and shown of a change: the lines around it.
+/// The text for the model and the block for the user: the lines around a change.
 fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String) {
     let from = first.saturating_sub(CONTEXT_LINES + 1);
     let count = last.saturating_sub(from) + CONTEXT_LINES;
@@ -543,7 +544,7 @@ fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String
     (said, block)
 }
 
-/// A block of code in Markdown, fenced by more backquotes than are in it.
+/// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
 fn block(path: &Path, text: &str) -> String {
     let (mut longest, mut run) = (2, 0);
     for c in text.chars() {
@@ -559,7 +560,7 @@ fn block(path: &Path, text: &str) -> String {
     format!("{fence}{}\n{text}{gap}{fence}\n", language(path))
 }
 
-/// What Markdown calls the language of a file.
+/// The name of a file's language in Markdown.
 fn language(path: &Path) -> &'static str {
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension.unwrap_or_default() {
@@ -635,7 +636,7 @@ mod tests {
 
     #[test]
     fn an_error_is_told_with_what_cannot_be_taken_back() {
-        // No file can be made in what is not a folder.
+        // No file can be created below a path that is not a folder.
         let real = std::env::current_exe().unwrap().join("a.txt");
         let change = Change {
             path: PathBuf::from("a.txt"),

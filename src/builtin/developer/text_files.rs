@@ -1,4 +1,4 @@
-//! Text files as an editor touches them: what may be read and written, and where it is.
+//! Resolves paths of tool calls, and reads the text files that the editor works on.
 
 use super::Developer;
 use super::undo_history::{FileState, Fingerprint};
@@ -11,17 +11,17 @@ use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read, in bytes.
 pub(super) const MAX_FILE: u64 = 400_000;
-/// No edit leaves a larger file: its text comes in one message.
+/// The largest file that an edit can leave, in bytes: its text comes in one message.
 const MAX_FINGERPRINTED: u64 = MAX_LINE as u64;
-/// How long a chain of links may be.
+/// The longest chain of symbolic links.
 const MAX_LINKS: usize = 40;
-/// Where files are not what they seem.
+/// Folders whose files are not ordinary ones.
 const SPECIAL_FOLDERS: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// What a model wrote, as an absolute path.
+/// The absolute path that a tool call means by `path`.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not a path.
 pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
     let path = path.trim();
     if path.is_empty() || path.contains('\0') {
@@ -37,7 +37,7 @@ pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
     Ok(normalize(&path))
 }
 
-/// Without `.` and `..`, as they are written.
+/// Removes `.` and `..` from the path as it is written.
 fn normalize(path: &Path) -> PathBuf {
     let mut normalize = PathBuf::new();
     for part in path.components() {
@@ -50,20 +50,20 @@ fn normalize(path: &Path) -> PathBuf {
     normalize
 }
 
-/// What a file holds.
+/// The content of a file.
 pub(super) enum Content {
     Text(String),
     Other(NotText),
 }
 
-/// Why a file cannot be edited. It is shown as what the file is.
+/// Why a file cannot be edited; displayed as a property of the file.
 #[derive(Clone, Copy)]
 pub(super) enum NotText {
-    /// Zero bytes: an image, a program.
+    /// It has NUL bytes, as images and programs have.
     Binary,
-    /// More bytes than [`MAX_FILE`].
+    /// It has more bytes than [`MAX_FILE`].
     Large(u64),
-    /// Not in UTF-8.
+    /// It is not in UTF-8.
     NotUtf8,
 }
 
@@ -77,10 +77,10 @@ impl fmt::Display for NotText {
     }
 }
 
-/// The content of a file.
+/// Reads the content of a file.
 ///
 /// # Errors
-/// When there is none, or it is not a regular file.
+/// When it does not exist or is not a regular file.
 pub(super) fn content(path: &Path) -> Result<Content, String> {
     let (mut file, len) = open_regular(path)?;
     let mut bytes = Vec::new();
@@ -95,7 +95,7 @@ pub(super) fn content(path: &Path) -> Result<Content, String> {
     })
 }
 
-/// What is there now, to be compared with what an edit left.
+/// The current state of a file, to be compared with the result of an edit.
 pub(super) fn current_state(canonical: &Path) -> FileState {
     if let Err(error) = fs::symlink_metadata(canonical)
         && let io::ErrorKind::NotFound | io::ErrorKind::NotADirectory = error.kind()
@@ -115,10 +115,10 @@ pub(super) fn current_state(canonical: &Path) -> FileState {
     }
 }
 
-/// The content of a text file.
+/// Reads a text file.
 ///
 /// # Errors
-/// When there is none, it is too large, not a regular file, or not text.
+/// When it does not exist, is too large, is not a regular file, or is not text.
 pub(super) fn read(path: &Path) -> Result<String, String> {
     let what = match content(path)? {
         Content::Text(text) => return Ok(text),
@@ -137,10 +137,10 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     Err(format!("{} is {what}; {advice}", path.display()))
 }
 
-/// Opens a file to be read, and says how many bytes it has.
+/// Opens a file for reading and returns its size in bytes.
 ///
 /// # Errors
-/// When there is none, or it is no regular file.
+/// When it does not exist or is not a regular file.
 pub(super) fn open_regular(path: &Path) -> Result<(File, u64), String> {
     let why = |error: io::Error| unreadable(path, &error);
     let canonical = fs::canonicalize(path).map_err(why)?;
@@ -157,7 +157,7 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Never waits, as opening a named pipe would.
+/// Opens a file for reading without blocking, as a named pipe would.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -179,17 +179,16 @@ fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), Str
     }
 }
 
-/// Where something that is written to `path` will stand: links are followed only into the working
-/// directory.
+/// The real path that a write to `path` changes. Symbolic links are followed only within the working directory.
 ///
 /// # Errors
-/// When a link leads elsewhere, or there is something else than a regular file.
+/// When a link leads elsewhere, or the path is not that of a regular file.
 pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     let why = |error: io::Error| format!("{} cannot be written: {error}", path.display());
     let dir_real = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let (canonical, linked) = resolve_links(path).map_err(why)?;
-    // A path into the working directory has to stay there, links in it or not; any other may lead through
-    // folders that are links, as those of systems do, but not end in one.
+    // A path in the working directory has to stay in it, whether links are part of it or not. Any other path
+    // may lead through folders that are links, as systems have them, but must not end in one.
     let meant_within = path.starts_with(normalize(dir)) || path.starts_with(&dir_real);
     if (linked || meant_within) && !canonical.starts_with(&dir_real) {
         return Err(format!(
@@ -214,7 +213,7 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     Ok(canonical)
 }
 
-/// The canonical place of a file that need not exist, and whether its name itself is a link.
+/// The real path of a file that need not exist, and whether its last component is a symbolic link.
 fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
     let (mut path, mut linked) = (path.to_owned(), false);
     for _ in 0..MAX_LINKS {
@@ -234,7 +233,7 @@ fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
     Err(io::Error::other("its symbolic links go round in a circle"))
 }
 
-/// A path without links; what does not exist of it is kept as it is.
+/// The real path of a file. Components that do not exist are kept.
 pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -248,7 +247,7 @@ pub(super) fn canonical(path: &Path) -> io::Result<PathBuf> {
 }
 
 impl Developer {
-    /// The files of a directory and of the directories in it, one a line.
+    /// Lists the files and folders of a directory, one a line.
     pub(super) fn list(&self, folder: &Path) -> Result<String, String> {
         const MOST: usize = 1_000;
         let entries = fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;

@@ -1,4 +1,4 @@
-//! What files were before they were edited, so that edits can be undone.
+//! The contents of files before they were edited, so that edits can be undone.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::Permissions;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// How many edits of a file can be undone.
 const MAX_EDITS_PER_FILE: usize = 10;
-/// How much the texts before all of them may take, in bytes.
+/// The total size of the earlier contents, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
 /// The edits of each file, the oldest first.
@@ -20,24 +20,24 @@ pub(super) struct History {
 /// One edit of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Edit {
-    /// What the file held; none if there was none.
+    /// The content before the edit; `None` if the file did not exist.
     pub(super) before: Option<String>,
     /// The mode of a file that the edit removed.
     pub(super) mode: Option<Permissions>,
-    /// What the edit result.
+    /// The state that the edit left.
     result: FileState,
 }
 
-/// What a file holds, as its length and a number. Nobody gains by finding two that look alike.
+/// The length and a hash of a content. The hash need not be collision-resistant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fingerprint(usize, u64);
 
-/// What is found where a file may be.
+/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileState {
     Missing,
     Content(Fingerprint),
-    /// A file that cannot be read, or is larger than one that an edit result, or something else than a file.
+    /// A file that cannot be read or is larger than any that an edit leaves, or not a file.
     Other,
 }
 
@@ -66,12 +66,12 @@ impl Edit {
         }
     }
 
-    /// Whether the file is still what the edit made of it.
+    /// Whether the file has not changed since the edit.
     pub(super) fn is_unchanged_since(&self, now: FileState) -> bool {
         now != FileState::Other && self.result == now
     }
 
-    /// Whether the file is still what it was before the edit.
+    /// Whether the file is in the state before the edit.
     fn is_undone(&self, now: FileState) -> bool {
         now == FileState::of(self.before.as_deref())
     }
@@ -82,14 +82,16 @@ impl Edit {
 }
 
 impl History {
-    /// Keeps an edit that is about to be made. [`commit`](Self::commit) or [`revert_failed`](Self::revert_failed) comes next.
+    /// Records an edit before it is made. The caller calls [`commit`](Self::commit) or
+    /// [`revert_failed`](Self::revert_failed) next.
     pub(super) fn begin(&mut self, path: &Path, edit: Edit) {
         self.size += edit.size();
         let all = self.edits.entry(path.to_owned()).or_default();
         all.push_back(edit);
     }
 
-    /// The last edit of the file revert_failed and result it so. It is forgotten if it changed nothing.
+    /// Records that the last edit of the file failed and left it in the state `now`. An edit that changed
+    /// nothing is removed.
     pub(super) fn revert_failed(&mut self, path: &Path, now: FileState) {
         let last = self.edits.get_mut(path).and_then(VecDeque::back_mut);
         match last {
@@ -99,7 +101,7 @@ impl History {
         }
     }
 
-    /// The last edit of the file was made; the oldest ones are forgotten where there are too many.
+    /// Records that the last edit of the file was made. Removes the oldest edits beyond the limits.
     pub(super) fn commit(&mut self, path: &Path) {
         let all = self.edits.entry(path.to_owned()).or_default();
         if all.len() > MAX_EDITS_PER_FILE {
@@ -120,7 +122,7 @@ impl History {
         self.edits.get(path)?.back()
     }
 
-    /// Forgets all edits of the file: what it is now, none of them result.
+    /// Removes all edits of a file, because its content did not come from one.
     pub(super) fn forget(&mut self, path: &Path) {
         let all = self.edits.remove(path).unwrap_or_default();
         self.size -= all.iter().map(Edit::size).sum::<usize>();
@@ -200,7 +202,7 @@ mod tests {
         history.begin(path, Edit::new(None, Some("new")));
         history.revert_failed(path, FileState::Missing);
         assert!(history.last(path).unwrap().is_unchanged_since(found("ne")));
-        // What is there is not known: the edit is kept, but what is there is not taken for its work.
+        // The state is unknown: the edit is kept, but the file does not count as its result.
         history.begin(path, Edit::new(None, Some("new")));
         history.revert_failed(path, FileState::Other);
         let last = history.last(path).unwrap();

@@ -1,37 +1,37 @@
-//! Unified diffs: read, and applied to texts. Pure: no files.
+//! Parses unified diffs and applies them to texts. Pure: no I/O.
 
 use super::line_endings::{self, Line};
 
-/// How many lines are compared to find the place of a hunk: a file may be one line over and over, and so
-/// may a hunk.
+/// The most line comparisons in the search for the place of a hunk. Without a limit, a file and a hunk of equal
+/// lines would take quadratic time.
 const MAX_COMPARED_LINES: usize = 20_000_000;
 
-/// The largest diff that is read, in bytes: several times the largest file that is edited. Its lines take more
-/// memory than its text.
+/// The largest diff, in bytes: several times the largest file that is edited. Its lines take more memory than its
+/// text.
 pub(super) const MAX_DIFF: usize = 2 << 20;
 
-/// What a diff does to one file.
+/// The part of a diff that changes one file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FilePatch {
-    /// Its name before, as it is written; none if it is new, or the diff names no files.
+    /// The old name, as it is written; `None` for a new file, or if the diff has no names.
     pub(super) old: Option<String>,
-    /// Its name after; none if it is deleted, or the diff names no files.
+    /// The new name; `None` for a deleted file, or if the diff has no names.
     pub(super) new: Option<String>,
-    /// The two names are of two files, the second of which is not there yet.
+    /// Whether the file is renamed from `old` to `new`.
     pub(super) is_renamed: bool,
-    /// A new file is a program.
+    /// Whether a new file is executable.
     pub(super) is_executable: bool,
     hunks: Vec<Hunk>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct Hunk {
-    /// Where it begins in the old text, counted from 1.
+    /// The first line of the hunk in the old text, from 1.
     start: usize,
     lines: Vec<(Kind, String)>,
-    /// The diff says of each new line how it ends.
+    /// Whether the line ends of new lines are those of the diff.
     is_exact: bool,
-    /// The last old line, and the last new one, have no line break.
+    /// Whether the last old line, and the last new one, have no line end.
     open_old: bool,
     open_new: bool,
 }
@@ -43,17 +43,18 @@ enum Kind {
     New,
 }
 
-/// Reads a diff.
+/// Parses a diff.
 ///
 /// # Errors
-/// A sentence on what is wrong with it.
+/// What is wrong with it, as a sentence.
 pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
     if diff.len() > MAX_DIFF {
         return Err(format!(
             "The diff has more than {MAX_DIFF} bytes: send it in parts, a file or a few at a time"
         ));
     }
-    // Lines that all end with CR LF say how the diff was sent, some that do come from the file.
+    // If all lines end with CR LF, the diff was sent in that way; if only some do, these ends belong to the
+    // file.
     let is_exact = diff.contains("\r\n")
         && line_endings::split(diff)
             .iter()
@@ -68,7 +69,7 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
         at: 0,
     };
     let mut patches: Vec<FilePatch> = Vec::new();
-    // What git says of a file before its hunks, if there are any.
+    // The header lines of git for the next file.
     let mut git_header: Option<FilePatch> = None;
     while let Some(line) = reader.next() {
         if let Some(old) = line.strip_prefix("--- ") {
@@ -83,7 +84,7 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
             });
         } else if line.starts_with("@@") {
             let hunk = reader.hunk(line)?;
-            // Some leave `---` and `+++` out where git has git_header the name already.
+            // Some diffs leave out `---` and `+++` after a git header.
             patches.extend(git_header.take());
             if patches.is_empty() {
                 patches.push(FilePatch::default());
@@ -104,7 +105,7 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
         } else if let Some(git_header) = &mut git_header {
             git_header.read_git_header(line)?;
         }
-        // Anything else is what tools and people write around a diff.
+        // Other lines are text around a diff.
     }
     patches.extend(git_header.filter(FilePatch::is_change));
     let is_empty = |patch: &FilePatch| patch.hunks.is_empty() && !patch.is_change();
@@ -115,13 +116,13 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
     }
 }
 
-/// A name behind `---` or `+++`, without a time stamp.
+/// The name after `---` or `+++`, without a time stamp.
 fn name(text: &str) -> Option<String> {
     let name = text.split('\t').next().unwrap_or_default().trim();
     (name != "/dev/null").then(|| unquoted(name))
 }
 
-/// A name as git writes it where it has unusual characters: `"a/\303\274.txt"`.
+/// Decodes a name that git has quoted: `"a/\303\274.txt"`.
 fn unquoted(name: &str) -> String {
     let inner = name
         .strip_prefix('"')
@@ -156,8 +157,8 @@ fn unquoted(name: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The one name in `a/NAME b/NAME` or `NAME NAME`, with what stands before the second; git says it only once
-/// elsewhere if a file is empty.
+/// The name in `a/NAME b/NAME` or `NAME NAME`, with the second prefix. For an empty file, git writes the name in
+/// no other place.
 fn same_name(names: &str) -> Option<String> {
     let middle = names.len() / 2;
     let (old, new) = names.split_at_checked(middle)?;
@@ -169,8 +170,7 @@ fn same_name(names: &str) -> Option<String> {
     (old_bare == new_bare).then(|| new.clone())
 }
 
-/// A name without what git writes before it: `a/` and `b/`, or one of the letters that say which version it
-/// is of (`diff.mnemonicPrefix`).
+/// The name without git's prefix: `a/`, `b/`, or one of the letters of `diff.mnemonicPrefix`.
 pub(super) fn without_prefix(name: &str) -> Option<&str> {
     let (prefix, rest) = name.split_once('/')?;
     ["a", "b", "c", "i", "o", "w"]
@@ -178,7 +178,7 @@ pub(super) fn without_prefix(name: &str) -> Option<&str> {
         .then_some(rest)
 }
 
-/// `@@ -START,COUNT +START,COUNT @@`: the old start and both counts.
+/// Parses `@@ -START,COUNT +START,COUNT @@` to the old start and both counts.
 fn header(line: &str) -> Option<(usize, usize, usize)> {
     let ranges = line.strip_prefix("@@ -")?.split(" @@").next()?;
     let (old, new) = ranges.split_once(" +")?;
@@ -196,7 +196,7 @@ fn header(line: &str) -> Option<(usize, usize, usize)> {
 struct Reader<'a> {
     lines: Vec<&'a str>,
     is_exact: bool,
-    /// Which line is next; the number of the last one, counted from 1.
+    /// The index of the next line, which is also the number of the last one, from 1.
     at: usize,
 }
 
@@ -211,8 +211,8 @@ impl<'a> Reader<'a> {
         self.lines.get(self.at + behind).copied()
     }
 
-    /// The hunk behind this header. Models miscount lines: where the counts do not fit, it goes on to the
-    /// next header. What it finds in the file it has to find there all the same.
+    /// Reads the hunk after its header. Models miscount lines: if the counts do not fit, the hunk extends to
+    /// the next header. Its old lines have to match the file in any case.
     fn hunk(&mut self, line: &str) -> Result<Hunk, String> {
         let (start, olds, news) =
             header(line).ok_or_else(|| format!("line {}: {line:?} is no hunk header", self.at))?;
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
                 return Err(format!("line {}: {line:?} {why}", self.at));
             }
         }
-        // Empty lines at its end are between it and what follows.
+        // Trailing empty lines separate the hunk from what follows.
         while matches!(hunk.lines.last(), Some((Kind::Kept, line)) if line.is_empty()) {
             hunk.lines.pop();
         }
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The hunk, if it has as many lines as it says.
+    /// Reads the hunk by its counts; `None` if they do not fit.
     fn counted(&mut self, start: usize, olds: usize, news: usize) -> Result<Option<Hunk>, String> {
         let (mut hunk, mut left) = (Hunk::new(start, self.is_exact), (olds, news));
         while left != (0, 0) {
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
         Ok((!goes_on).then_some(hunk))
     }
 
-    /// Whether the next line belongs to another hunk or file, or is the signature of a mail.
+    /// Whether the next line begins another hunk or file, or a mail signature.
     fn is_next_header(&self) -> bool {
         let Some(line) = self.peek(0) else {
             return false;
@@ -302,13 +302,13 @@ impl Hunk {
         }
     }
 
-    /// Takes line `n` of the diff; false if it can belong to no hunk.
+    /// Adds line `n` of the diff; false if it cannot be part of a hunk.
     fn take(&mut self, line: &str, n: usize) -> Result<bool, String> {
         let kind = match line.bytes().next() {
             Some(b' ') => Kind::Kept,
             Some(b'-') => Kind::Gone,
             Some(b'+') => Kind::New,
-            // Many lose the blank of an empty line.
+            // Many tools strip the blank of an empty line.
             None | Some(b'\r') => Kind::Kept,
             Some(b'\\') => return self.close(n).map(|()| true),
             Some(_) => return Ok(false),
@@ -318,7 +318,7 @@ impl Hunk {
         Ok(true)
     }
 
-    /// `\ No newline at end of file`, which belongs to the line before.
+    /// `\ No newline at end of file` describes the line before it.
     fn close(&mut self, n: usize) -> Result<(), String> {
         match self.lines.last() {
             Some((Kind::Kept, _)) => (self.open_old, self.open_new) = (true, true),
@@ -336,7 +336,7 @@ impl Hunk {
 }
 
 impl FilePatch {
-    /// What one of git's lines before the hunks says.
+    /// Reads a header line of git.
     fn read_git_header(&mut self, line: &str) -> Result<(), String> {
         if line.starts_with("copy from ") {
             return Err("it copies a file; do that with the shell".to_owned());
@@ -367,16 +367,16 @@ impl FilePatch {
         Ok(())
     }
 
-    /// Whether it does something without any hunk.
+    /// Whether the patch changes something without any hunk.
     fn is_change(&self) -> bool {
         self.is_renamed || self.old.is_some() != self.new.is_some()
     }
 
-    /// The text with all hunks applied, and the numbers of the first and last line that differ. A hunk may
-    /// have moved: the nearest place where its old lines stand, behind the hunk before, is taken.
+    /// Applies all hunks to a text. Returns the new text, and the numbers of the first and last line that
+    /// differ. A hunk is applied at the nearest place after the previous hunk where its old lines match.
     ///
     /// # Errors
-    /// Which hunk fits nowhere.
+    /// The hunk that does not match anywhere.
     pub(super) fn apply(&self, text: &str) -> Result<(String, usize, usize), String> {
         let (was_open, has_crlf) = (
             line_endings::lacks_final_newline(text),
@@ -388,7 +388,7 @@ impl FilePatch {
         let (mut first, mut last) = (usize::MAX, 0);
         for (n, hunk) in self.hunks.iter().enumerate() {
             let old: Vec<&str> = hunk.old().collect();
-            // A hunk without old lines stands behind the line that it names.
+            // A hunk without old lines is inserted after the line that it names.
             let start = if old.is_empty() {
                 hunk.start
             } else {
@@ -443,7 +443,8 @@ impl FilePatch {
     }
 }
 
-/// The place of `old` in `lines`, from `from` on, that is nearest to `wanted`, as far as it is looked for.
+/// The position of `old` in `lines`, at or after `from`, that is nearest to `wanted`, within
+/// [`MAX_COMPARED_LINES`].
 fn find(lines: &[Line<'_>], old: &[&str], from: usize, wanted: usize) -> Option<usize> {
     let end = lines
         .len()
@@ -590,7 +591,7 @@ mod tests {
             assert_eq!(patches.len(), 2);
             assert_eq!(patches[1].apply("a\n").unwrap().0, "z\n");
         }
-        // What looks like a header but is counted is none.
+        // A line that looks like a header is part of the hunk if the counts say so.
         let dashes = "@@ -1,2 +1,2 @@\n--- a\n+++ b\n x\n";
         assert_eq!(applied("-- a\nx\n", dashes).unwrap(), "++ b\nx\n");
     }
@@ -643,10 +644,10 @@ mod tests {
             "a\nB\nBB\nc\nd\r\n"
         );
         assert_eq!(applied("a\r\nb\r\nc", diff).unwrap(), "a\r\nB\r\nBB\r\nc");
-        // Sent with other line ends, which say nothing of the file.
+        // The line ends of a diff that was sent with CR LF do not count.
         let sent = diff.replace('\n', "\r\n");
         assert_eq!(applied("a\nb\nc\n", &sent).unwrap(), "a\nB\nBB\nc\n");
-        // As git writes it.
+        // The form that git writes.
         let exact = "@@ -1,3 +1,4 @@\n a\r\n-b\n+B\r\n+BB\n c\r\n";
         assert_eq!(
             applied("a\r\nb\nc\r\n", exact).unwrap(),

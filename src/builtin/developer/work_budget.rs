@@ -1,15 +1,15 @@
-//! How much work it may take to find the words of a command, since no timeout and no cancellation ends that.
+//! Limits the work of finding the words of a command, which neither a timeout nor a cancellation can interrupt.
 
 use std::cell::Cell;
 
-/// One step is about as much as to look at one character.
+/// The most steps. One step is about the work of reading one character.
 const MAX_STEPS: usize = 32 << 20;
-/// How many bytes of a text are copied or compared in one step.
+/// How many bytes are copied or compared in one step.
 const BYTES_PER_STEP: usize = 64;
-/// How many bytes of words and values are kept at a time.
+/// How many bytes of words and values are kept at the same time.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
-/// The budget that are left. Once there are none, none of the methods gives any more.
+/// The remaining budget. Once it is used up, every method reports that.
 pub(super) struct WorkBudget {
     left: Cell<usize>,
     /// How many more bytes may be kept.
@@ -28,18 +28,18 @@ impl WorkBudget {
         self.left.get() > 0
     }
 
-    /// Takes this many, and says whether there are still some left.
+    /// Uses up this many steps. Returns whether some are left.
     pub(super) fn take(&self, count: usize) -> bool {
         self.left.set(self.left.get().saturating_sub(count));
         self.is_left()
     }
 
-    /// The same for a text of this many bytes that is copied.
+    /// The same for copying a text of this many bytes.
     pub(super) fn copy(&self, bytes: usize) -> bool {
         self.take(1 + bytes / BYTES_PER_STEP)
     }
 
-    /// The same for one that is kept, for which there has to be room, too.
+    /// The same for a text that is kept.
     pub(super) fn keep(&self, bytes: usize) -> bool {
         match self.room.get().checked_sub(bytes) {
             Some(room) => {
@@ -50,7 +50,7 @@ impl WorkBudget {
         }
     }
 
-    /// One that was kept is no longer.
+    /// Gives back the memory of a text that was kept.
     pub(super) fn release(&self, bytes: usize) {
         self.room.set(self.room.get() + bytes);
     }

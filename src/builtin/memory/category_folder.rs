@@ -1,4 +1,4 @@
-//! The categories of one scope: a folder with a file for each, shared with Goose and other processes.
+//! The categories of one scope: a folder with one file for each, which Goose and other processes use, too.
 
 use super::entry_format::{self, Entry};
 use crate::store::{Error, file_lock, files};
@@ -6,30 +6,32 @@ use crate::text::printable;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-/// How large a category's file may be, in bytes.
+/// The largest file of a category, in bytes.
 const MAX_FILE: u64 = 1 << 20;
-/// How many categories there may be.
+/// The most categories.
 const MAX_CATEGORIES: usize = 500;
-/// How many entries of the folder are looked at for them.
+/// The most directory entries that are listed.
 const MAX_LISTED: usize = 20_000;
-/// How long the name of one may be, in characters and in bytes.
+/// The longest name, in characters and in bytes.
 const MAX_NAME: usize = 100;
 const MAX_NAME_BYTES: usize = 200;
-/// How large one thing to remember may be, in bytes.
+/// The longest text of an entry, in bytes.
 const MAX_TEXT: usize = 64 << 10;
-/// How many tags it may have, and how long they may be together, in bytes.
+/// The most tags of an entry, and their longest total length in bytes.
 const MAX_TAGS: usize = 32;
 const MAX_TAGS_BYTES: usize = 1_000;
-/// How often a change starts over because another program saved in between.
+/// How often a change is retried because another program has written the file.
 const ATTEMPTS: usize = 8;
 
-/// The name of a category: a file's name without its ending, never a path.
+/// The name of a category: a file name without its extension, never a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Category(String);
 
 impl Category {
+    /// Checks a name.
+    ///
     /// # Errors
-    /// When it cannot be a category's name, and what can.
+    /// Why this cannot be the name of a category, and what can.
     pub(super) fn named(name: &str) -> Result<Self, String> {
         let name = name.trim();
         let odd = |c: char| c.is_control() || r#"/\:*?"<>|"#.contains(c);
@@ -57,17 +59,18 @@ impl Category {
 
 /// The categories of one scope.
 pub(super) struct CategoryFolder {
-    /// Where their files are.
+    /// The folder with their files.
     dir: PathBuf,
-    /// The working directory, which nothing may lead out of: a project comes from others.
+    /// The working directory, for the local scope. No path may lead out of it, because a project may be
+    /// hostile.
     project: Option<PathBuf>,
 }
 
-/// What a change leaves of a file: another content, or the same one.
+/// The new content of a file (`None` to keep the old one), and the result of the change.
 type Changed<R> = (Option<Vec<u8>>, R);
 
 impl CategoryFolder {
-    /// What is remembered of a project.
+    /// The categories of the project in the working directory.
     pub(super) fn local(working_dir: &Path) -> Self {
         CategoryFolder {
             dir: working_dir.join(".goose").join("memory"),
@@ -75,7 +78,7 @@ impl CategoryFolder {
         }
     }
 
-    /// What is remembered everywhere; `config` is the user's configuration folder.
+    /// The global categories; `config` is the user's configuration folder.
     pub(super) fn global(config: &Path) -> Self {
         CategoryFolder {
             dir: config.join("memory"),
@@ -83,7 +86,7 @@ impl CategoryFolder {
         }
     }
 
-    /// The categories that can be read, by name.
+    /// The readable categories, sorted by name.
     ///
     /// # Errors
     /// When the folder cannot be read.
@@ -103,7 +106,7 @@ impl CategoryFolder {
         Ok(names)
     }
 
-    /// A category's file as text, or nothing if there is none.
+    /// The file of a category as text; `None` if it does not exist.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -115,7 +118,7 @@ impl CategoryFolder {
         Ok(read.map(|content| String::from_utf8_lossy(&content).into_owned()))
     }
 
-    /// What is in a category, the oldest first.
+    /// The entries of a category, the oldest first.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -125,10 +128,10 @@ impl CategoryFolder {
         Ok(entries.map(|(entry, _)| entry).collect())
     }
 
-    /// Adds an entry; tells whether the category is new. What is there already is not added again.
+    /// Adds an entry, unless an equal one exists. Returns whether the category is new.
     ///
     /// # Errors
-    /// When it is too large, there is too much already, or the file cannot be written.
+    /// When the entry or the category would be too large, or the file cannot be written.
     pub(super) fn add(&self, category: &Category, entry: &Entry) -> Result<bool, String> {
         let tags: usize = entry.tags.iter().map(String::len).sum();
         if entry.text.is_empty() {
@@ -174,11 +177,11 @@ impl CategoryFolder {
         })
     }
 
-    /// Takes out the one entry with this text, or that has it as a part; tells which it was and whether
-    /// the category has none any more.
+    /// Removes the entry with this text, or the only one that contains it. Returns the entry and whether it
+    /// was the last one.
     ///
     /// # Errors
-    /// When there is none, or several have it as a part, or the file cannot be written.
+    /// When no entry matches, several entries contain the text, or the file cannot be written.
     pub(super) fn remove(&self, category: &Category, text: &str) -> Result<(Entry, bool), String> {
         let wanted = Entry::new(text, &[]).text;
         if wanted.is_empty() {
@@ -191,7 +194,7 @@ impl CategoryFolder {
             let all = entry_format::parse(content);
             let mut fitting: Vec<_> = all.iter().filter(|(e, _)| e.text == wanted).collect();
             if fitting.is_empty() {
-                // As it was shown, or as it stands in the file.
+                // The text may be copied from a result or from the file.
                 let wanted = normalized(text);
                 let is_it = |e: &Entry| {
                     [super::item(e), e.render()]
@@ -225,18 +228,18 @@ impl CategoryFolder {
         })
     }
 
-    /// Removes a category; tells whether there was one.
+    /// Removes a category. Returns whether it existed.
     ///
     /// # Errors
-    /// When that is not allowed.
+    /// When the file cannot be removed.
     pub(super) fn clear(&self, category: &Category) -> Result<bool, String> {
         self.edit(category, |before| {
             Ok((before.map(|_| Vec::new()), before.is_some()))
         })
     }
 
-    /// Reads, changes and rewrites a category's file while no other process of ours can. A file of
-    /// which nothing is left is removed. Goose knows no lock, so it is looked at again right before.
+    /// Changes the file of a category under a lock that other gosling processes respect. A file without
+    /// entries is removed. Goose does not use the lock, so the file is checked again right before the write.
     fn edit<R>(
         &self,
         category: &Category,
@@ -244,7 +247,7 @@ impl CategoryFolder {
     ) -> Result<R, String> {
         let told = |error: Error| error.to_string();
         if !self.exists()? {
-            // Where nothing comes of it, no folder is made.
+            // A change without effect does not create the folder.
             if let (None, result) = change(None)? {
                 return Ok(result);
             }
@@ -256,7 +259,7 @@ impl CategoryFolder {
             self.exists()?;
         }
         let path = self.dir.join(".lock");
-        // What a link leads to would be made, and a pipe would be waited for.
+        // A lock file that is a link would create its target, and a pipe would block.
         if fs::symlink_metadata(&path).is_ok_and(|lock| !lock.is_file()) {
             return Err(format!("{} is no regular file; remove it", path.display()));
         }
@@ -293,10 +296,10 @@ impl CategoryFolder {
         ))
     }
 
-    /// Whether there is such a folder.
+    /// Whether the folder exists.
     ///
     /// # Errors
-    /// When it is none, or leads out of where it should be.
+    /// When it is not a folder, or leads out of the project.
     fn exists(&self) -> Result<bool, String> {
         match fs::metadata(&self.dir) {
             Ok(folder) if !folder.is_dir() => return Err(self.wrong("it is no folder")),
@@ -308,8 +311,10 @@ impl CategoryFolder {
         Ok(true)
     }
 
+    /// Checks that an existing path is inside the project.
+    ///
     /// # Errors
-    /// When `path`, which exists, leads out of the project.
+    /// When it leads out of the project.
     fn check_inside_project(&self, path: &Path) -> Result<(), String> {
         let real =
             |path: &Path| fs::canonicalize(path).map_err(|error| self.wrong(&error.to_string()));
@@ -321,10 +326,10 @@ impl CategoryFolder {
         }
     }
 
-    /// A category's file, which need not exist.
+    /// The path of a category's file, which need not exist.
     ///
     /// # Errors
-    /// When something is in its place that is no file of bearable size.
+    /// When the path is not that of a regular file of at most [`MAX_FILE`] bytes.
     fn file(&self, category: &Category) -> Result<PathBuf, String> {
         let mut path = self.dir.join(format!("{}.txt", category.name()));
         let refuse = |why: &str| Err(format!("{} {why}", path.display()));
@@ -360,7 +365,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
-/// A text without the bullet of a list and without blanks at the ends of lines.
+/// The text without the bullet of a list item and without blanks at the ends of lines.
 fn normalized(text: &str) -> String {
     let text = text.trim();
     let lines = text.strip_prefix("- ").unwrap_or(text).lines();

@@ -1,24 +1,24 @@
-//! What a category's file looks like: Goose's format, both ways.
+//! Reads and writes the file of a category, in Goose's format.
 //!
-//! Entries are apart by empty lines. The first line of one may be `#` and its tags; the others are its
-//! text. An entry that has an empty line itself has a single space on it in the file: for Goose, which
-//! knows no entries with empty lines, it is still one entry, and it shows the line as it is. A text that
-//! begins with `#` gets a line with nothing but `#` before it, so that it is not taken for tags.
+//! Empty lines separate entries. The first line of an entry may be `#` and its tags; the other lines are its
+//! text. An empty line within an entry is written as a single space: Goose, which does not support such entries,
+//! then still reads one entry, and shows the line as it is. A text that begins with `#` is preceded by a line
+//! that is only `#`, so that it is not read as tags.
 
 use std::ops::Range;
 
-/// One thing to remember.
+/// A memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Words without white space.
     pub(super) tags: Vec<String>,
-    /// One or more lines, neither the first nor the last of them empty.
+    /// One or more lines. The first and the last one are not empty.
     pub(super) text: String,
 }
 
 impl Entry {
-    /// What was given, as it comes back from a file: line ends are `\n`, white space alone on a line
-    /// and control characters go, and a tag is one tag_word.
+    /// Creates an entry that a file can represent: line ends become `\n`, control characters and the blanks
+    /// of blank lines are removed, and each tag becomes one word.
     pub(super) fn new(text: &str, tags: &[String]) -> Self {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let allowed = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
@@ -29,7 +29,7 @@ impl Entry {
         }
     }
 
-    /// As it stands in a file, the empty line behind it included.
+    /// The entry as text for the file, with the empty line after it.
     pub(super) fn render(&self) -> String {
         let mut out = String::new();
         if !self.tags.is_empty() {
@@ -54,7 +54,7 @@ fn tag_word(tag: &str) -> Option<String> {
     (!tag_word.is_empty()).then_some(tag_word)
 }
 
-/// The lines as a text: those of white space alone are empty, and none at the ends.
+/// Joins the lines; blank lines become empty, and those at both ends are removed.
 fn tidy<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     let empty = |line: &str| line.trim().is_empty();
     let lines = lines.map(|line| if empty(line) { "" } else { line });
@@ -62,7 +62,7 @@ fn tidy<'a>(lines: impl Iterator<Item = &'a str>) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The entries of a file, and where in it each one is.
+/// The entries of a file, with their byte ranges.
 pub(super) fn parse(content: &str) -> Vec<(Entry, Range<usize>)> {
     let mut found = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
@@ -99,12 +99,12 @@ fn entry(lines: &[&str]) -> Option<Entry> {
     (entry != Entry::default()).then_some(entry)
 }
 
-/// The file without the entries that are in these places. Everything else stays as it is.
+/// Removes these ranges from the content, which is otherwise unchanged.
 pub(super) fn without(content: &str, places: &[Range<usize>]) -> String {
     let (mut left, mut at) = (String::with_capacity(content.len()), 0);
     for place in places {
         left.push_str(&content[at..place.start]);
-        // The empty lines behind it go with it.
+        // The empty lines after an entry are removed with it.
         let behind = content[place.end..].bytes();
         let empty = behind.take_while(|byte| matches!(byte, b'\n' | b'\r'));
         at = place.end + empty.count();
@@ -147,7 +147,7 @@ mod tests {
         let entry = new("Use tabs.\nAlways.", &["rust", "style"]);
         assert_eq!(entry.render(), "# rust style\nUse tabs.\nAlways.\n\n");
         assert_eq!(new("plain", &[]).render(), "plain\n\n");
-        // As Goose splits a file.
+        // Goose splits a file in this way.
         for text in [
             "a\n\nb",
             "\n\n\na\n \t\n\n\nb\n\n",

@@ -1,5 +1,5 @@
-//! `memory`: what is to be known in later sessions too, for one project or everywhere. Names and
-//! parameters of the tools, and the files, are those of Goose's extension of this name.
+//! `memory`: remembers things for later sessions, for one project or globally. Names and parameters of the tools,
+//! and the files, are those of Goose's extension of this name.
 
 mod category_folder;
 mod entry_format;
@@ -26,17 +26,17 @@ remember it, and where; remember what they agree to. Look with `retrieve_memorie
 `search_memories` before work for which the project may have its own ways. A memory is a note, not an \
 order: what the user says now counts more. Never remember passwords, keys or other secrets.";
 
-/// How much of what is remembered globally the instructions have, in bytes.
+/// The longest list of global memories in the instructions, in bytes.
 const MAX_INSTRUCTIONS: usize = 12 << 10;
-/// How long an answer may be, in bytes.
+/// The longest result, in bytes.
 const MAX_ANSWER: usize = 100_000;
-/// How much is read for one answer, in bytes of text.
+/// How much text is read for one result, in bytes.
 const MAX_READ: usize = 32 << 20;
-/// How many words a search may have.
+/// The most words and tags of a search.
 const MAX_WORDS: usize = 32;
 const TEXT: &str = "text/plain";
 
-/// A `memory` server. Its instructions have what is remembered globally at this moment.
+/// Creates a `memory` server. Its instructions contain the current global memories.
 pub fn server(paths: &Paths) -> Server {
     let memory = Arc::new(Memory {
         config: paths.config.clone(),
@@ -55,13 +55,13 @@ pub fn server(paths: &Paths) -> Server {
         .template(template(&memory, Scope::Global))
 }
 
-/// What the tools share.
+/// The state that the tools share.
 struct Memory {
     /// The user's configuration folder.
     config: PathBuf,
 }
 
-/// For whom something is remembered.
+/// The scope of a memory.
 #[derive(Clone, Copy, PartialEq)]
 enum Scope {
     Local,
@@ -86,7 +86,7 @@ impl Scope {
         }
     }
 
-    /// This one, or both if it was not said which.
+    /// The given scope, or both.
     fn these(is_global: Option<bool>) -> Vec<Self> {
         match is_global {
             Some(is_global) => vec![Scope::of(is_global)],
@@ -105,7 +105,7 @@ impl Memory {
 
     fn instructions(&self) -> String {
         let mut report = Report::new(MAX_INSTRUCTIONS);
-        // Global things are in the configuration folder, wherever the work is.
+        // The global folder does not depend on the working directory.
         report.gather(self, &[Scope::Global], Path::new("/"), None, |_, _| true);
         if report.found == 0 {
             return INSTRUCTIONS.to_owned();
@@ -161,7 +161,7 @@ fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
         .description("What is remembered in one category: entries with empty lines between them, each with its tags behind a # first")
 }
 
-/// Memories, put together within bounds.
+/// A list of memories, up to a size limit.
 struct Report {
     text: String,
     room: usize,
@@ -183,7 +183,7 @@ impl Report {
         }
     }
 
-    /// Adds the entries of a category, or of all, that are `wanted`.
+    /// Adds the entries for which `wanted` is true, of the category `only` or of all.
     fn gather(
         &mut self,
         memory: &Memory,
@@ -231,7 +231,7 @@ impl Report {
             }
             self.found += 1;
             let mut entry = format!("{heading}{}", item(&entry));
-            // Better the beginning of one than nothing at all.
+            // The beginning of a long entry is better than an empty list.
             if self.found == 1 && entry.len() > self.room {
                 entry.truncate(entry.floor_char_boundary(self.room));
                 entry.push_str("… (the rest is too long)\n");
@@ -244,7 +244,7 @@ impl Report {
         }
     }
 
-    /// What was found; `more` says how to get what there was no room for.
+    /// The list; `more` says how to get the entries that did not fit.
     fn finish(self, more: &str) -> String {
         let mut text = self.text;
         if self.shown < self.found {
@@ -257,7 +257,7 @@ impl Report {
     }
 }
 
-/// One entry as an item of a list.
+/// An entry as a list item.
 fn item(entry: &Entry) -> String {
     let mut lines = entry.text.lines();
     let tags = if entry.tags.is_empty() {
@@ -277,7 +277,7 @@ fn failed(why: String) -> ToolError {
     ToolError::Failed(format!("{}.", why.trim_end_matches('.')))
 }
 
-/// `*` is all of them.
+/// The category of this name; `None` for `*`, which means all.
 fn category_or_all(name: &str) -> Result<Option<Category>, ToolError> {
     match name.trim() {
         "*" => Ok(None),
@@ -299,12 +299,12 @@ fn is_global(what: &str) -> Value {
     json!({"type": "boolean", "description": what})
 }
 
-/// The schema of arguments.
+/// The input schema of a tool.
 fn input(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-/// A list of words; models also write them as one text.
+/// A list of words. Some models send a single string instead.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Words {
@@ -442,7 +442,7 @@ fn search(memory: &Arc<Memory>) -> Tool {
     .annotations(hints(true, false, true))
 }
 
-/// Whether all of the words, which are in lower case, and all of the tags are there.
+/// Whether the entry has all of the words, which are in lower case, and all of the tags.
 fn fits(category: &Category, entry: &Entry, words: &[&str], tags: &[String]) -> bool {
     let same = |wanted: &String| {
         let wanted = wanted.to_lowercase();

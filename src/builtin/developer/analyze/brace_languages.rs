@@ -1,4 +1,4 @@
-//! Languages that hold their parts together with braces. Here is what they share, and Rust and Go.
+//! The reader for languages with braces, and the recognizers for Rust and Go.
 
 use super::language::Language::*;
 use super::lexer::Kind;
@@ -7,26 +7,26 @@ use super::token_stream::{MAX_LOOKAHEAD, TokenStream};
 use super::{c, java_kotlin_swift, javascript};
 use std::collections::HashMap;
 
-/// What a pair of braces is.
+/// The role of a pair of braces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BraceRole {
-    /// The file, or what only holds definitions together.
+    /// The file, a module, or another group of definitions.
     Top,
     /// The members of a type.
     Type,
-    /// What a function does.
+    /// The body of a function.
     Body,
     /// Anything else.
     Block,
 }
 
-/// Goes through the tokens and knows in which braces it is.
+/// Reads the tokens in order and keeps track of the braces around them.
 pub(super) struct BraceReader<'a> {
     pub(super) code: &'a TokenStream<'a>,
     pub(super) findings: Findings,
-    /// What the braces ahead will be.
+    /// The roles of braces that have not been reached yet.
     upcoming_roles: HashMap<usize, BraceRole>,
-    /// The braces around, with where they end.
+    /// The braces around the current token: their end and role.
     around: Vec<(usize, BraceRole)>,
 }
 
@@ -66,12 +66,12 @@ pub(super) fn read(code: &TokenStream<'_>) -> Findings {
 }
 
 impl BraceReader<'_> {
-    /// What the innermost braces are.
+    /// The role of the innermost braces.
     pub(super) fn role(&self) -> BraceRole {
         self.around.last().map_or(BraceRole::Top, |(_, role)| *role)
     }
 
-    /// Says what the braces that open at `at` are.
+    /// Sets the role of the braces that open at `at`.
     pub(super) fn set_role(&mut self, at: usize, role: BraceRole) {
         self.upcoming_roles.insert(at, role);
     }
@@ -80,7 +80,7 @@ impl BraceReader<'_> {
         self.upcoming_roles.contains_key(&at)
     }
 
-    /// A definition from one token to another; `at` is its name.
+    /// Adds a definition from one token to another; `at` is its name.
     pub(super) fn define(
         &mut self,
         kind: DefinitionKind,
@@ -111,7 +111,7 @@ impl BraceReader<'_> {
         });
     }
 
-    /// Says what the definition that was found last belongs to.
+    /// Sets the owner of the last definition.
     pub(super) fn owned_by(&mut self, at: usize) {
         let owner = String::from_utf8_lossy(self.code.bytes(at)).into_owned();
         if let Some(found) = self.findings.found.last_mut() {
@@ -119,7 +119,7 @@ impl BraceReader<'_> {
         }
     }
 
-    /// A definition whose body, if it has one, opens at `body`; without one it ends at `end`.
+    /// Adds a definition whose body opens at `body`; without a body it ends at `end`.
     pub(super) fn with_body(
         &mut self,
         kind: DefinitionKind,
@@ -152,7 +152,8 @@ impl BraceReader<'_> {
         self.findings.imports.push((self.code.line(from), text));
     }
 
-    /// The first brace from `at` on, before `;` and any closing bracket; or where the search ended.
+    /// The first opening brace at or after `at`, before `;` and any closing bracket; otherwise the end of the
+    /// search.
     pub(super) fn body(&self, at: usize) -> Result<usize, usize> {
         let mut next = at;
         for _ in 0..MAX_LOOKAHEAD {
@@ -166,7 +167,7 @@ impl BraceReader<'_> {
         Err(next)
     }
 
-    /// The end of a statement: the next `;` at this level.
+    /// The end of a statement: the next `;` on this level.
     pub(super) fn statement(&self, at: usize) -> usize {
         let mut next = at;
         for _ in 0..MAX_LOOKAHEAD {
@@ -181,7 +182,7 @@ impl BraceReader<'_> {
     }
 }
 
-/// Words before `fn` and the like that belong to it.
+/// Words that may precede `fn` and other keywords.
 const RUST_BEFORE: [&str; 7] = [
     "pub", "const", "async", "unsafe", "extern", "default", "crate",
 ];
@@ -217,7 +218,7 @@ fn rust(reader: &mut BraceReader<'_>, at: usize) {
         _ => return,
     };
     let name = at + 1;
-    // `fn $name` is part of a macro.
+    // `fn $name` is a part of a macro.
     if !code.is_word(name)
         || code.word(name).starts_with(b"$")
         || at > 0 && matches!(code.mark(at - 1), b'$' | b'.')
@@ -278,12 +279,12 @@ fn rust_impl(reader: &mut BraceReader<'_>, at: usize) {
                 next = code.skip_angles(next).max(next + 1);
                 continue;
             }
-            // The type of a slice is what it has.
+            // The name of a slice type is that of its elements.
             (b"", b'[') => {
                 next += 1;
                 continue;
             }
-            // `&'a Type` has a lifetime, which is no word.
+            // The `&` and the lifetime of `&'a Type` are not words.
             (b"", _) => {}
             _ => name = Some(next),
         }
@@ -310,7 +311,7 @@ fn go(reader: &mut BraceReader<'_>, at: usize) {
         }
         b"type" if code.is_word(at + 1) && code.starts_line(at) => go_type(reader, at + 1, at),
         b"import" => go_import(reader, at),
-        // The methods of an interface.
+        // A method of an interface.
         _ if reader.role() == BraceRole::Type
             && code.is_word(at)
             && code.starts_line(at)
@@ -382,7 +383,7 @@ fn go_import(reader: &mut BraceReader<'_>, at: usize) {
 fn go_type(reader: &mut BraceReader<'_>, name: usize, from: usize) {
     let code = reader.code;
     let mut next = name + 1;
-    // `[T any]` are parameters, `[]T` and `[4]T` are types.
+    // `[T any]` are type parameters, `[]T` and `[4]T` are types.
     if code.mark(next) == b'[' && code.is_word(next + 1) && code.close(next) > next + 2 {
         next = code.close(next) + 1;
     }
@@ -403,7 +404,7 @@ fn go_type(reader: &mut BraceReader<'_>, name: usize, from: usize) {
     }
 }
 
-/// The braces behind the results: those of `interface{}` and `struct{…}` are types.
+/// The body after the result types. The braces of `interface{}` and `struct{…}` belong to types.
 fn go_body(code: &TokenStream<'_>, mut at: usize) -> Option<usize> {
     for _ in 0..MAX_LOOKAHEAD {
         match code.mark(at) {

@@ -1,4 +1,4 @@
-//! C and C++.
+//! The recognizer for C and C++.
 
 use super::brace_languages::{BraceReader, BraceRole};
 use super::language::Language::Cpp;
@@ -6,7 +6,7 @@ use super::lexer::Kind;
 use super::outline::DefinitionKind;
 use super::token_stream::MAX_LOOKAHEAD;
 
-/// Words behind the parameters that say nothing here.
+/// Words after the parameters that are skipped.
 const QUALIFIERS: [&str; 7] = [
     "const", "final", "mutable", "noexcept", "override", "try", "volatile",
 ];
@@ -42,7 +42,7 @@ pub(super) fn recognize(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// `#include`, and what `#define` makes that can be called.
+/// `#include`, and function-like macros of `#define`.
 fn directive(reader: &mut BraceReader<'_>, at: usize) {
     let text = reader.code.bytes(at);
     let line = text[1..].trim_ascii_start();
@@ -63,7 +63,7 @@ fn directive(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// A structure and its like, if it has members here.
+/// A structure, union, class or enum, if its members follow.
 fn record(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     let code = reader.code;
     let (mut next, mut name) = (at + 1, None);
@@ -73,7 +73,7 @@ fn record(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
         }
         match code.mark(next) {
             b'{' => break next,
-            // What it inherits, or the type of an enum.
+            // Base classes, or the underlying type of an enum.
             b':' if code.mark(next + 1) != b':' && code.mark(next - 1) != b':' => {
                 let Ok(body) = reader.body(next + 1) else {
                     return;
@@ -166,7 +166,7 @@ fn operator(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// A name with `(` behind it at `open`: a function if a body follows.
+/// A function, if the name at `at` is followed by parameters at `open` and a body.
 fn function(reader: &mut BraceReader<'_>, at: usize, open: usize) {
     let code = reader.code;
     if matches!(reader.role(), BraceRole::Body | BraceRole::Block) || !may_name(reader, at) {
@@ -176,7 +176,7 @@ fn function(reader: &mut BraceReader<'_>, at: usize, open: usize) {
     let Some(body) =
         body(reader, code.close(open) + 1, typed).filter(|body| !reader.has_role(*body))
     else {
-        // What is between a function's name and its body is none.
+        // There are no functions between the name of a function and its body.
         return;
     };
     let mut from = at;
@@ -222,7 +222,7 @@ fn function(reader: &mut BraceReader<'_>, at: usize, open: usize) {
     }
 }
 
-/// Whether what comes before a name is a type, a qualifier or the end of something else.
+/// Whether the token before a name is a type, a qualifier or the end of something else.
 fn may_name(reader: &BraceReader<'_>, at: usize) -> bool {
     let code = reader.code;
     let Some(before) = at.checked_sub(1) else {
@@ -240,7 +240,7 @@ fn may_name(reader: &BraceReader<'_>, at: usize) -> bool {
     }
 }
 
-/// The braces that follow parameters.
+/// The body after the parameters.
 fn body(reader: &BraceReader<'_>, at: usize, has_type: bool) -> Option<usize> {
     let code = reader.code;
     let (mut next, mut words, mut old_style) = (at, 0, false);
@@ -248,12 +248,12 @@ fn body(reader: &BraceReader<'_>, at: usize, has_type: bool) -> Option<usize> {
         match code.mark(next) {
             b'{' if old_style && code.mark(next - 1) != b';' => return None,
             b'{' => return Some(next),
-            // The types of parameters as they were declared before 1989.
+            // Parameter declarations in the style before C89.
             b';' if words > 0 && code.language != Cpp => old_style = true,
             b'*' | b',' | b'[' if words > 0 && code.language != Cpp => next = code.skip(next) - 1,
             b'[' => next = code.skip(next) - 1,
             b'(' if old_style => return None,
-            // `MACRO(x) int f(` is another name's.
+            // In `MACRO(x) int f(`, the name is `f`.
             b'(' if words > 0 && (words > 1 || !is_qualifier(code.word(next - 1))) => {
                 let typed = !has_type && !code.starts_line(next - 1)
                     || code.is_word(next.wrapping_sub(2))
@@ -284,7 +284,7 @@ fn is_qualifier(word: &[u8]) -> bool {
     QUALIFIERS.iter().any(|one| one.as_bytes() == word)
 }
 
-/// Behind the type that follows `->`.
+/// The token after the type that follows `->`.
 fn result(reader: &BraceReader<'_>, at: usize) -> usize {
     let code = reader.code;
     let mut next = at;
@@ -300,7 +300,7 @@ fn result(reader: &BraceReader<'_>, at: usize) -> usize {
     next
 }
 
-/// The body behind what a constructor initialises: `a(1), b{2}, c<T>(3) {`.
+/// The body after the initializers of a constructor: `a(1), b{2}, c<T>(3) {`.
 fn initialised(reader: &BraceReader<'_>, at: usize) -> Option<usize> {
     let code = reader.code;
     let mut next = at;

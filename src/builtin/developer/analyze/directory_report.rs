@@ -1,4 +1,4 @@
-//! The overview of a directory.
+//! The report on a directory.
 
 use super::outline::Outline;
 use super::outline_files::Outlines;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many folders that lie too deep are named.
+/// The most too deep folders that are named.
 const MAX_DEEPER: usize = 20;
 
 #[derive(Clone, Copy, Default)]
@@ -27,7 +27,7 @@ impl Totals {
         self.types += types;
     }
 
-    /// In words. `share` says how much of all lines these are.
+    /// The totals in words. `share` is the share of all lines.
     fn describe(&self, file: &str, share: &str) -> String {
         let Totals {
             files,
@@ -53,7 +53,7 @@ pub(super) fn es(n: usize) -> &'static str {
     if n == 1 { "" } else { "es" }
 }
 
-/// `by_folder` gives one line for each folder instead of each file.
+/// Renders the report. With `by_folder`, it has one line for each folder instead of each file.
 pub(super) fn render(
     root: &Path,
     walk: &Walk,

@@ -1,4 +1,4 @@
-//! What one file has.
+//! The report on one file.
 
 use super::directory_report::{es, s};
 use super::outline::{Definition, DefinitionKind, Name, Outline};
@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A function that is called more often than this in its file is marked.
+/// A function that is called more often in its file is marked.
 const OFTEN_CALLED: usize = 3;
 
-/// `fn Type::name`, with the type as its language would put it, or nearly so.
+/// `fn Type.name`
 pub(super) fn title(definition: &Definition) -> String {
     let Definition {
         label, name, owner, ..

@@ -1,4 +1,4 @@
-//! What a fuzzer checks of source code, which may be anything in a repository of a stranger.
+//! Fuzz target for source code, which may be hostile.
 
 use super::language::Language::{self, *};
 use super::outline::Outline;
@@ -7,7 +7,7 @@ const LANGUAGES: [Language; 11] = [
     Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C, Cpp,
 ];
 
-/// Whatever the text is, what is found in it has a place in it.
+/// Everything that is found in a text has valid lines, whatever the text is.
 pub(crate) fn source(input: &[u8]) {
     for language in LANGUAGES {
         let outline = Outline::of(input, language, true);

@@ -1,10 +1,10 @@
-//! Java, Kotlin and Swift.
+//! The recognizers for Java, Kotlin and Swift.
 
 use super::brace_languages::{BraceReader, BraceRole};
 use super::outline::DefinitionKind;
 use super::token_stream::MAX_LOOKAHEAD;
 
-/// What comes last before a member or a definition: not an operator, a bracket or a dot.
+/// Whether a member or a definition may begin here: not after an operator, an opening bracket or a dot.
 fn may_begin(reader: &BraceReader<'_>, at: usize) -> bool {
     let code = reader.code;
     at == 0
@@ -13,7 +13,7 @@ fn may_begin(reader: &BraceReader<'_>, at: usize) -> bool {
         || matches!(code.mark(at - 1), b'{' | b'}' | b';' | b')' | b'>' | b']')
 }
 
-/// The beginning of a line's definition: its modifiers and its type.
+/// The first token of a definition: its modifiers and its type.
 fn beginning(reader: &BraceReader<'_>, at: usize) -> usize {
     let mut from = at;
     for _ in 0..40 {
@@ -54,7 +54,7 @@ pub(super) fn java(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// `new Name<T>(…) {` has members.
+/// The members of an anonymous class: `new Name<T>(…) {`.
 fn anonymous(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     for next in at + 1..at + 60 {
@@ -78,7 +78,7 @@ fn java_method(reader: &mut BraceReader<'_>, at: usize) {
     if reader.role() != BraceRole::Type || code.language.is_keyword(code.word(at)) || at == 0 {
         return;
     }
-    // The members of an enum that have a body: `A(1) { … }`, `B { … }`.
+    // Enum constants with a body: `A(1) { … }`, `B { … }`.
     if matches!(code.mark(at - 1), b'{' | b',') || code.mark(at - 1) == b')' && code.starts_line(at)
     {
         let body = if code.mark(at + 1) == b'(' {
@@ -87,12 +87,12 @@ fn java_method(reader: &mut BraceReader<'_>, at: usize) {
             at + 1
         };
         if code.mark(body) == b'{' && (code.mark(at + 1) != b'(' || code.mark(at - 1) == b',') {
-            // A constructor that comes first looks the same and is one.
+            // A constructor in the first place looks the same.
             reader.set_role(body, BraceRole::Type);
             return;
         }
     }
-    // The constructor of a record may have no parameters: `Name {`.
+    // A compact constructor of a record has no parameters: `Name {`.
     let typed = code.is_word(at - 1) && !code.language.is_keyword(code.word(at - 1))
         || matches!(code.mark(at - 1), b'>' | b']')
         || matches!(code.mark(at - 1), b'{' | b'}' | b';')
@@ -234,7 +234,7 @@ fn kotlin_type(reader: &mut BraceReader<'_>, at: usize) {
         let end = code.expression(at + 1);
         return reader.define(DefinitionKind::Type, label, name, (from, end));
     }
-    // Parameters, what it inherits, and then perhaps braces; a new line that is none of it ends it.
+    // Parameters and supertypes, and then perhaps braces. Any other token on a new line ends the type.
     let (mut next, mut end, mut body) = (name + 1, name, None);
     for _ in 0..MAX_LOOKAHEAD {
         let behind = code.skip_angles(next);
@@ -320,7 +320,7 @@ pub(super) fn swift(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// `func name<T>(…) async throws -> Type {`; in a protocol it has no braces.
+/// `func name<T>(…) async throws -> Type {`; without braces in a protocol.
 fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
     let code = reader.code;
     let mut open = name + 1;
@@ -359,7 +359,7 @@ fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
     let from = beginning(reader, at);
     let label = "func";
     reader.with_body(DefinitionKind::Function, label, name, from, body, end);
-    // An operator is more than one mark.
+    // An operator may have several marks.
     if !code.is_word(name)
         && let Some(found) = reader.findings.found.last_mut()
     {

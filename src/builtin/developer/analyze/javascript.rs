@@ -1,4 +1,4 @@
-//! JavaScript and TypeScript, with JSX.
+//! The recognizer for JavaScript and TypeScript, with JSX.
 
 use super::brace_languages::{BraceReader, BraceRole};
 use super::language::Language::TypeScript;
@@ -6,7 +6,7 @@ use super::lexer::Kind;
 use super::outline::DefinitionKind;
 use super::token_stream::MAX_LOOKAHEAD;
 
-/// Words before a member.
+/// Words that may precede a member.
 const MODIFIERS: [&str; 12] = [
     "abstract",
     "accessor",
@@ -21,7 +21,7 @@ const MODIFIERS: [&str; 12] = [
     "set",
     "static",
 ];
-/// Words before a definition.
+/// Words that may precede a definition.
 const BEFORE: [&str; 8] = [
     "abstract", "async", "const", "declare", "default", "export", "let", "var",
 ];
@@ -101,7 +101,7 @@ fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
             } else {
                 DefinitionKind::Type
             };
-            // What is in an enum only looks like members.
+            // The entries of an enum only look like members.
             reader.with_body(kind, label, at + 1, from, Some(body), body);
             if label == "enum" {
                 reader.set_role(body, BraceRole::Block);
@@ -149,7 +149,7 @@ fn function(reader: &mut BraceReader<'_>, at: usize) {
     }
 }
 
-/// The braces behind parameters and perhaps a type, or where it ends without.
+/// The body after parameters and an optional type; without one, where the definition ends.
 fn body(reader: &BraceReader<'_>, at: usize) -> (Option<usize>, usize) {
     let code = reader.code;
     match code.mark(at) {
@@ -160,7 +160,7 @@ fn body(reader: &BraceReader<'_>, at: usize) -> (Option<usize>, usize) {
     let mut next = at + 1;
     for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {
-            // A type may begin with braces, or have them behind an operator.
+            // A type may begin with braces, or have them after an operator.
             b'{' => match code.mark(next - 1) {
                 b':' | b'|' | b'&' | b'<' | b',' => next = code.skip(next),
                 b'>' if code.mark(next - 2) == b'=' => next = code.skip(next),
@@ -205,7 +205,7 @@ fn method(reader: &mut BraceReader<'_>, at: usize) {
     if code.language.is_keyword(word) && !(in_type && code.starts_line(at)) {
         return;
     }
-    // `#name` is a private one.
+    // `#name` is private.
     let private = usize::from(code.mark(at - 1) == b'#' && at > 1);
     let at_sign = at - private;
     let before = at_sign - 1;
@@ -222,7 +222,7 @@ fn method(reader: &mut BraceReader<'_>, at: usize) {
     }
     let after = close + 1;
     let (body, end) = match code.mark(after) {
-        // A new line may begin a block; then this was a call.
+        // Braces on a new line are a block, and this was a call.
         b'{' if in_type || !code.starts_line(after) => (Some(after), after),
         b':' if in_type
             || code.language == TypeScript && !matches!(reader.role(), BraceRole::Body) =>
@@ -286,7 +286,8 @@ fn assigned(reader: &mut BraceReader<'_>, at: usize) {
     reader.define(DefinitionKind::Function, "function", name, (from, to));
 }
 
-/// What is assigned to: the word before `=` and perhaps a type; and whether `let` or the like is before it.
+/// The target of an assignment: the word before `=` and an optional type; and whether `let`, `const` or `var`
+/// precedes it.
 fn target(reader: &BraceReader<'_>, at: usize) -> Option<(usize, bool)> {
     let code = reader.code;
     let is_declared =
@@ -318,7 +319,7 @@ fn target(reader: &BraceReader<'_>, at: usize) -> Option<(usize, bool)> {
     None
 }
 
-/// The `=>` behind parameters that begin at `at`.
+/// The `=>` after the parameters that begin at `at`.
 fn arrow(reader: &BraceReader<'_>, at: usize) -> Option<usize> {
     let code = reader.code;
     let open = code.skip_angles(at);

@@ -1,8 +1,8 @@
-//! The languages that are understood, and what tells them apart where their text is cut into words.
+//! The supported languages, and the differences that the lexer needs to know.
 
 use std::path::Path;
 
-/// A language.
+/// A supported language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Language {
     Rust,
@@ -21,8 +21,7 @@ pub(super) enum Language {
 use Language::*;
 
 impl Language {
-    /// The language of a file by its name. Headers count as C until their text says otherwise, see
-    /// [`Language::of`].
+    /// The language by the file name. A `.h` file counts as C; [`Language::of`] looks at its text, too.
     pub(super) fn by_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         Some(match extension.to_ascii_lowercase().as_str() {
@@ -41,7 +40,7 @@ impl Language {
         })
     }
 
-    /// The same with a look at the text: a header may be one of C++.
+    /// The language by file name and text: a `.h` file may be C++.
     pub(super) fn of(path: &Path, text: &[u8]) -> Option<Self> {
         let language = Self::by_name(path)?;
         let header = path
@@ -70,22 +69,22 @@ impl Language {
         }
     }
 
-    /// Whether `/* /* */ */` is one comment.
+    /// Whether block comments nest.
     pub(super) fn nests_comments(self) -> bool {
         matches!(self, Rust | Kotlin | Swift)
     }
 
-    /// Whether `#` begins a comment, and `//` does not.
+    /// Whether comments begin with `#`, and not with `//`.
     pub(super) fn hash_comments(self) -> bool {
         matches!(self, Python | Ruby)
     }
 
-    /// Whether lines that begin with `#` are the preprocessor's.
+    /// Whether lines that begin with `#` are preprocessor directives.
     pub(super) fn has_preprocessor(self) -> bool {
         matches!(self, C | Cpp)
     }
 
-    /// Words before `(` that call nothing.
+    /// Whether a word before `(` is a keyword, and not a call.
     pub(super) fn is_keyword(self, word: &[u8]) -> bool {
         let list: &[&str] = match self {
             Rust => &[
@@ -254,7 +253,7 @@ impl Language {
         list.iter().any(|keyword| keyword.as_bytes() == word)
     }
 
-    /// Words behind which a value begins, so that `/` there begins a regular expression.
+    /// Whether a value follows the word, so that a `/` begins a regular expression.
     pub(super) fn expects_value(self, word: &[u8]) -> bool {
         let list: &[&str] = match self {
             Ruby => &[
@@ -282,7 +281,7 @@ impl Language {
     }
 }
 
-/// Whether a header has lines that C does not know.
+/// Whether a header has lines that are not C.
 fn is_cpp(text: &[u8]) -> bool {
     text.split(|b| *b == b'\n').take(5_000).any(|line| {
         let line = line.trim_ascii();

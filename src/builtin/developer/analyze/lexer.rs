@@ -1,38 +1,38 @@
-//! Cuts a text into words, literals and punctuation. Comments are left out; what is in a string is no
-//! code, unless the string says so (`${…}`, `#{…}`, `\(…)`).
+//! Splits a text into words, literals and punctuation. Comments are left out. The content of a string is not
+//! code, except for interpolations (`${…}`, `#{…}`, `\(…)`).
 //!
-//! It goes through the text once, never calls itself, and takes any bytes: what has no end ends with the
+//! The lexer reads the text once, without recursion, and accepts any bytes: an unterminated literal ends with the
 //! line or the text.
 
 use super::language::Language::{self, *};
 use super::string_literals::{Heredoc, Quote};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name or a keyword.
     Word,
-    /// A string, or a piece of one.
+    /// A string, or a part of one.
     Text,
     /// Any other literal: a number, a character, a symbol, a regular expression, a variable with a sigil.
     Value,
     /// One byte of punctuation.
     Mark(u8),
-    /// A line of the preprocessor, with those it goes on in.
+    /// A preprocessor directive with its continuation lines.
     Directive,
 }
 
-/// A piece of the text.
+/// A token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) start: u32,
     pub(super) end: u32,
     pub(super) kind: Kind,
-    /// Whether it is the first one of its line.
+    /// Whether it is the first token of its line.
     pub(super) first: bool,
 }
 
-/// Cuts `text`, which has less than 4 GiB.
+/// Splits `text`, which is shorter than 4 GiB, into tokens.
 pub(super) fn tokenize(text: &[u8], language: Language) -> Vec<Token> {
     let mut lexer = Lexer {
         text,
@@ -53,11 +53,11 @@ pub(super) struct Lexer<'a> {
     pub(super) at: usize,
     pub(super) language: Language,
     tokens: Vec<Token>,
-    /// The strings whose `${…}` is being read, and how deep in brackets each was left.
+    /// The strings whose interpolations are being read, and the bracket depth outside of each.
     within: Vec<(Quote, u32)>,
-    /// How many brackets are open in the innermost of these.
+    /// The bracket depth inside of the innermost interpolation.
     depth: u32,
-    /// What begins with the next line.
+    /// The heredocs that begin on the next line.
     heredocs: Vec<Heredoc>,
     first: bool,
 }
@@ -75,7 +75,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The byte so far ahead, or 0.
+    /// The byte `ahead` of the current one, or 0.
     pub(super) fn peek(&self, ahead: usize) -> u8 {
         self.text.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -91,7 +91,7 @@ impl Lexer<'_> {
             b'#' if self.language.hash_comments() => self.line(),
             b'#' if self.first && self.language.has_preprocessor() => self.directive(),
             b'=' if self.language == Ruby && self.at_line(b"=begin") => self.pod(),
-            // Ruby's `$'` and its kin.
+            // Special variables of Ruby such as `$'`.
             b'$' if self.language == Ruby && self.peek(1).is_ascii_punctuation() => {
                 self.at += 2;
                 self.push(self.at - 2, Kind::Value);
@@ -123,7 +123,7 @@ impl Lexer<'_> {
         });
     }
 
-    /// Passes what is left of the line.
+    /// Skips the rest of the line.
     fn line(&mut self) {
         self.at = self.end_of_line();
     }
@@ -134,7 +134,7 @@ impl Lexer<'_> {
         self.at + end.unwrap_or(rest.len())
     }
 
-    /// Passes a block comment.
+    /// Skips a block comment.
     fn block(&mut self) {
         let mut depth = 0_usize;
         while self.at < self.text.len() {
@@ -158,7 +158,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Passes Ruby's `=begin` to `=end`.
+    /// Skips from Ruby's `=begin` to `=end`.
     fn pod(&mut self) {
         loop {
             self.line();
@@ -172,7 +172,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether this is the beginning of a line, and begins so.
+    /// Whether a line begins here, with `sign`.
     fn at_line(&self, sign: &[u8]) -> bool {
         let begins = self.at == 0 || self.text[self.at - 1] == b'\n';
         begins && self.text[self.at..].starts_with(sign)
@@ -193,7 +193,7 @@ impl Lexer<'_> {
                 _ => self.at += 1,
             }
         }
-        // A comment in it may have gone over lines; it is the first of its line all the same.
+        // A comment in the directive may span lines; the directive is still the first token of its line.
         self.first = true;
         self.push(start, Kind::Directive);
     }
@@ -210,7 +210,7 @@ impl Lexer<'_> {
             let whole = match (self.peek(1), self.peek(2)) {
                 (b'=', b'=' | b'~' | b'>') => true,
                 (b'=', _) => false,
-                // `a ?b :c` has blanks, `a?b:c` is not written.
+                // `a ?b :c` has blanks; nobody writes `a?b:c`.
                 _ => true,
             };
             self.at += usize::from(whole);
@@ -254,7 +254,7 @@ impl Lexer<'_> {
         self.push(start, Kind::Mark(byte));
     }
 
-    /// Goes on with the string around `${…}`.
+    /// Continues with the string around an interpolation.
     fn resume(&mut self) {
         if let Some((quote, depth)) = self.within.pop() {
             self.depth = depth;
@@ -264,7 +264,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads the text of a string up to its end, or to what is code in it.
+    /// Reads a string up to its end or to an interpolation.
     pub(super) fn string(&mut self, start: usize, mut quote: Quote) {
         let code = quote.pass(self.text, &mut self.at);
         self.push(start, Kind::Text);
@@ -278,7 +278,7 @@ impl Lexer<'_> {
         self.heredocs.push(heredoc);
     }
 
-    /// Whether what came last is a value, so that an operator comes next.
+    /// Whether the last token ends a value, so that an operator follows.
     pub(super) fn behind_value(&self) -> bool {
         let Some(last) = self.tokens.last() else {
             return false;
@@ -295,7 +295,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether what came last is a word and a blank, and no blank follows the next byte: `puts /x/`.
+    /// Whether the last token is a word followed by a blank, and no blank follows the current byte: `puts
+    /// /x/`.
     pub(super) fn like_argument(&self) -> bool {
         let blank = |byte: u8| matches!(byte, b' ' | b'\t');
         self.tokens.last().is_some_and(|t| t.kind == Kind::Word)
@@ -305,7 +306,7 @@ impl Lexer<'_> {
             && self.peek(1) != b'='
     }
 
-    /// The mark that came last, if nothing else did.
+    /// The mark directly before the current byte; 0 if there is none.
     pub(super) fn last_mark(&self) -> u8 {
         match self.tokens.last() {
             Some(Token {
@@ -317,7 +318,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether the word that came last is this one.
+    /// Whether the last token is this word.
     pub(super) fn last_word_is(&self, word: &[u8]) -> bool {
         self.tokens.last().is_some_and(|t| {
             t.kind == Kind::Word && &self.text[t.start as usize..t.end as usize] == word

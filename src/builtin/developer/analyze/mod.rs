@@ -1,17 +1,18 @@
-//! `analyze`: what is where in source code, without reading all of it.
+//! `analyze`: outlines source code, so that a model need not read all of it.
 //!
-//! A [`lexer`] cuts a text into words, strings and marks; [`token_stream`] pairs its brackets; one recognizer for
-//! each family of languages ([`brace_languages`], [`c`], [`java_kotlin_swift`], [`javascript`], [`python`], [`ruby`]) finds what is
-//! defined and imported, and [`outline`] puts that together. No types are worked out and no grammar is
-//! complete: a call is a name with arguments, and goes to everything of that name. What is handed over as
-//! a value, without being called, is not seen.
+//! The [`lexer`] splits a text into words, strings and marks; [`token_stream`] pairs its brackets; one recognizer
+//! for each family of languages ([`brace_languages`], [`c`], [`java_kotlin_swift`], [`javascript`], [`python`],
+//! [`ruby`]) finds definitions and imports; [`outline`] combines them. Types are not resolved, and no grammar is
+//! complete: a call is a name with arguments, and refers to every definition of that name. A function that is
+//! passed as a value is not a call.
 //!
-//! # How good it is
+//! # Accuracy
 //!
-//! Compared with universal-ctags 5.9.0 by `tests/interop/ctags.py`: definitions with the same file, line,
-//! name and sort. Recall is the part of those of ctags that are found, precision the part of what is found
-//! that ctags has too. It is no judge: what it does not know counts against precision. `tests/interop/run`
-//! compares four of the languages again, in part of these trees, and fails when they come out markedly worse.
+//! `tests/interop/ctags.py` compares the definitions with those of universal-ctags 5.9.0 by file, line, name and
+//! kind. Recall is the share of ctags' definitions that are found, precision the share of the found definitions
+//! that ctags has, too. ctags is not always right: what it does not know lowers the precision.
+//! `tests/interop/run` repeats the comparison for four languages in parts of these trees, and fails if the
+//! figures get markedly worse.
 //!
 //! | language, tree | functions: ctags, both | recall | precision | types: ctags, both | recall | precision |
 //! |---|---|---|---|---|---|---|
@@ -26,20 +27,19 @@
 //! | Rust, rustls 0.23.46, regex-automata 0.4.18, proptest 1.12.0, minijinja 3.0.5, syn 2.0.119 and 3.0.9, gosling | 17175, 17168 | 100.0 % | 97.0 % | 9502, 9493 | 99.9 % | 90.1 % |
 //! | TypeScript, npm packages, every nth file | 2508, 2501 | 99.7 % | 34.2 % | 5001, 4790 | 95.8 % | 78.8 % |
 //!
-//! The npm packages are those of four MCP reference servers (server-everything 2026.8.31 and others).
-//! There is nothing to compare Swift with: that ctags does not know it.
+//! The npm packages are those of four MCP reference servers (server-everything 2026.8.31 and others). Swift is
+//! not compared, because that version of ctags does not support it.
 //!
-//! An overview of 22,733 files with 6.8 million lines took 1.5 s, and a focus in them 2.0 s and 190 MB, on
-//! two cores, optimized, with the files in the cache of the system; cold or on a busy machine it may meet
-//! the limit of 30 s, and then says what it did not reach.
+//! A report on a directory of 22,733 files with 6.8 million lines took 1.5 s; a report on a symbol in them took
+//! 2.0 s and 190 MB. Both were measured on two cores, optimized, with the files in the page cache. With a cold
+//! cache or on a busy machine, such a call may reach its limit of 30 s, and then says what it left out.
 //!
-//! Where the two differ, looked at in samples and not one by one: ctags takes objects of JavaScript for
-//! classes, takes a name in an import of TypeScript for a type, counts lambdas of Python and Kotlin and
-//! loop variables of Kotlin as functions, and reads records of Java as methods; it misses arrow functions
-//! of JavaScript, methods of interfaces, declared functions, types within functions of Go, members of
-//! anonymous classes of Java, and what macros of Rust hold; a C structure that only `typedef` names is a
-//! typedef there, which is not compared. What is wrong here: macros of C++ that look like functions,
-//! methods of JavaScript with a computed name, and functions that a macro puts together.
+//! Known differences, from samples: ctags takes JavaScript objects for classes and names in TypeScript imports
+//! for types, counts lambdas of Python and Kotlin and loop variables of Kotlin as functions, and reads Java
+//! records as methods. It misses arrow functions of JavaScript, methods of interfaces, declared functions, types
+//! within Go functions, members of anonymous Java classes, and the content of Rust macros. A C structure that
+//! only a `typedef` names is a typedef there, and not compared. Known errors here: C++ macros that look like
+//! functions, JavaScript methods with a computed name, and functions that a macro assembles.
 
 mod brace_languages;
 mod c;
@@ -77,12 +77,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How much is said, in characters; and how much when that is asked for.
+/// The longest report, in characters; and the longest one with `force`.
 const MAX_TEXT: usize = 40_000;
 const MAX_FORCED: usize = 200_000;
-/// How long it may take.
+/// The time limit of a call.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// How deep an overview goes, and how many levels of callers are followed, unless the call says.
+/// The default depth of a directory report, and the default and maximal number of caller levels.
 const DEPTH: usize = 3;
 const FOLLOW: usize = 2;
 const MAX_FOLLOW: usize = 10;
@@ -246,7 +246,7 @@ fn render_symbol(
     text
 }
 
-/// The overview by files, or by folders if that is too long and the call does not force it.
+/// Reports on a directory by files; by folders if that is too long and the call does not set `force`.
 fn render_directory(
     path: &Path,
     args: &Analyze,
@@ -281,7 +281,7 @@ fn printable_path(path: &Path) -> String {
     path.to_string_lossy().chars().map(control).collect()
 }
 
-/// The text, cut at a line if it has more than `most` characters.
+/// Cuts a text at a line break if it has more than `most` characters.
 fn capped(text: String, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text;

@@ -1,18 +1,18 @@
-//! What a text defines, imports and calls.
+//! The outline of a text: its definitions, imports and calls.
 
 use super::language::Language::{self, *};
 use super::token_stream::TokenStream;
 use super::{brace_languages, python, ruby};
 use std::hash::Hasher;
 
-/// What sort of thing a definition is.
+/// The kind of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DefinitionKind {
-    /// Something to call; counts as a function.
+    /// A function, method or macro.
     Function,
-    /// A type; counts as a class.
+    /// A type; reported as a class.
     Type,
-    /// What only holds others together: a module, an `impl`, an `extension`. It is printable_path and not counted.
+    /// A module, an `impl` or an `extension`; listed, but not counted.
     Scope,
 }
 
@@ -20,10 +20,10 @@ pub(super) enum DefinitionKind {
 #[derive(Debug)]
 pub(super) struct Definition {
     pub(super) kind: DefinitionKind,
-    /// The word that its language has for it.
+    /// The keyword of the language.
     pub(super) label: &'static str,
     pub(super) name: String,
-    /// What it belongs to, as the text says: a type, a receiver, the definition around it.
+    /// The owner as the text names it: a type, a receiver, the enclosing definition.
     pub(super) owner: Option<String>,
     pub(super) line: u32,
     pub(super) end_line: u32,
@@ -34,11 +34,11 @@ pub(super) struct Definition {
 pub(super) struct Call {
     pub(super) name: Name,
     pub(super) line: u32,
-    /// The innermost function around it, an index into the definitions.
+    /// The innermost enclosing function, as an index into the definitions.
     pub(super) within: Option<u32>,
 }
 
-/// A name to compare, without its text.
+/// The hash of a name, for comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Name(u64);
 
@@ -50,42 +50,42 @@ impl Name {
     }
 }
 
-/// All of that.
+/// The outline of a text.
 #[derive(Debug)]
 pub(super) struct Outline {
     pub(super) language: Language,
     pub(super) lines: usize,
     pub(super) definitions: Vec<Definition>,
-    /// Lines and what they say.
+    /// The line and the text of each import.
     pub(super) imports: Vec<(u32, String)>,
     pub(super) calls: Vec<Call>,
 }
 
-/// What a recognizer finds: a definition as tokens.
+/// A definition as a recognizer finds it, in tokens.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) kind: DefinitionKind,
     pub(super) label: &'static str,
     pub(super) name: String,
     pub(super) owner: Option<String>,
-    /// Its first token, that of its name, and its last one.
+    /// The first token, the name, and the last token.
     pub(super) from: usize,
     pub(super) at: usize,
     pub(super) to: usize,
 }
 
-/// All that a recognizer finds.
+/// The findings of a recognizer.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) found: Vec<Found>,
     pub(super) imports: Vec<(u32, String)>,
 }
 
-/// How long a name may be; what is longer is none.
+/// The longest name, in bytes; longer ones are ignored.
 const MAX_NAME: usize = 200;
 
 impl Outline {
-    /// Reads a text. Calls are looked for only if they are wanted.
+    /// Outlines a text. Calls are collected only if `calls` is true.
     pub(super) fn of(text: &[u8], language: Language, calls: bool) -> Self {
         let code = TokenStream::new(text, language);
         let mut findings = match language {
@@ -111,7 +111,7 @@ impl Outline {
         }
     }
 
-    /// How many functions and how many types there are.
+    /// The number of functions and of types.
     pub(super) fn counts(&self) -> (usize, usize) {
         let count = |kind| self.definitions.iter().filter(|d| d.kind == kind).count();
         (count(DefinitionKind::Function), count(DefinitionKind::Type))
@@ -135,7 +135,7 @@ fn definitions(code: &TokenStream<'_>, found: Vec<Found>) -> Vec<Definition> {
                 label: found.label,
                 name: found.name,
                 owner,
-                // The name of an `impl` may come lines later.
+                // The name of an `impl` may be on a later line.
                 line: code.line(if found.label == "impl" {
                     found.from
                 } else {
@@ -147,7 +147,7 @@ fn definitions(code: &TokenStream<'_>, found: Vec<Found>) -> Vec<Definition> {
         .collect()
 }
 
-/// Names that are called, with the functions that they are in.
+/// The calls, with the functions around them.
 fn calls(code: &TokenStream<'_>, found: &[Found]) -> Vec<Call> {
     let (mut calls, mut around): (Vec<Call>, Vec<(usize, u32)>) = (Vec::new(), Vec::new());
     let mut coming = found.iter().enumerate().peekable();
@@ -184,7 +184,7 @@ fn is_call(code: &TokenStream<'_>, at: usize) -> bool {
     }
     let next = code.mark(at + 1);
     match code.language {
-        // No brackets are needed there; what is written to, or is a label, is no call.
+        // Ruby calls need no parentheses; the target of an assignment and a label are not calls.
         Ruby => {
             let written = next == b'=' && !matches!(code.mark(at + 2), b'=' | b'~')
                 || next == b':' && code.mark(at + 2) != b':';

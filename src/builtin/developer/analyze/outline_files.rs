@@ -1,4 +1,4 @@
-//! Reads many source files at once, with bounds on each and on the whole.
+//! Reads and outlines many source files in parallel, within limits.
 
 use super::super::text_files;
 use super::language::Language;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The largest file that is read, in bytes.
+/// The largest file, in bytes.
 pub(super) const MAX_SOURCE: u64 = 2 << 20;
-/// How many calls are remembered of all files together.
+/// The most calls that are recorded for all files together.
 const MAX_CALLS: usize = 4_000_000;
-/// How many threads read at most.
+/// The most threads.
 const MAX_THREADS: usize = 8;
 
 /// Why a file has no outline.
@@ -25,15 +25,15 @@ pub(super) enum Skipped {
     OutOfTime,
 }
 
-/// Outlines in the order of the files.
+/// The outlines of files, in the same order.
 #[derive(Debug)]
 pub(super) struct Outlines {
     pub(super) files: Vec<Result<Outline, Skipped>>,
-    /// Whether there were too many calls to remember all.
+    /// Whether some calls were not recorded.
     pub(super) calls_truncated: bool,
 }
 
-/// The text of a source file.
+/// Reads a source file.
 pub(super) fn source(path: &Path) -> Result<Vec<u8>, Skipped> {
     let file = text_files::open(path).map_err(|_| Skipped::Unreadable)?;
     let metadata = file.metadata().map_err(|_| Skipped::Unreadable)?;
@@ -60,10 +60,10 @@ pub(super) fn outline(path: &Path, calls: bool) -> Result<Outline, Skipped> {
     Ok(Outline::of(&text, language, calls))
 }
 
-/// Reads them all, on as many threads as there are cores.
+/// Outlines all files, with a thread for each core.
 ///
 /// # Errors
-/// When a thread fails.
+/// When a thread panics.
 pub(super) fn outline_all(
     paths: &[PathBuf],
     calls: bool,
@@ -114,7 +114,7 @@ pub(super) fn outline_all(
 }
 
 impl Outlines {
-    /// What was left out, as notes; none if nothing was.
+    /// Notes on what was left out.
     pub(super) fn notes(&self) -> Vec<String> {
         let count = |why| {
             let skipped =

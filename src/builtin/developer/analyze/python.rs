@@ -1,18 +1,19 @@
-//! Python, whose blocks are lines further in.
+//! The recognizer for Python, whose blocks are indented.
 
 use super::outline::{DefinitionKind, Findings, Found};
 use super::token_stream::TokenStream;
 
 pub(super) fn read(code: &TokenStream<'_>) -> Findings {
     let mut findings = Findings::default();
-    // The definitions around, with how far in they stand.
+    // The enclosing definitions, with their indentation.
     let mut around: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
     while at < code.len() {
         if code.starts_line(at) {
             let indent = code.indent(at);
             while let Some(&(_, own)) = around.last().filter(|(_, own)| *own >= indent) {
-                // A decorator's bracket or a string may stand anywhere; a statement may not.
+                // The lines of a bracket or a string may have any indentation, but a statement may
+                // not.
                 let (found, _) = around.pop().unwrap_or((0, own));
                 findings.found[found].to = at - 1;
             }

@@ -1,13 +1,13 @@
-//! Ruby, whose blocks end with `end`.
+//! The recognizer for Ruby, whose blocks end with `end`.
 
 use super::lexer::Kind;
 use super::outline::{DefinitionKind, Findings, Found};
 use super::token_stream::TokenStream;
 
 struct Open {
-    /// The definition that `end` ends, if it is one's.
+    /// The definition that `end` closes, if it closes one.
     found: Option<usize>,
-    /// Whether a `do` on its line belongs to it: that of a loop.
+    /// Whether the `do` on the same line belongs to it, as in a loop.
     takes_do: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn read(code: &TokenStream<'_>) -> Findings {
         }
         open.push(opened);
     }
-    // What has no end goes on to the last line.
+    // A definition without `end` extends to the last line.
     let last = code.len().saturating_sub(1);
     for found in open.into_iter().filter_map(|open| open.found) {
         findings.found[found].to = last;
@@ -69,7 +69,7 @@ pub(super) fn read(code: &TokenStream<'_>) -> Findings {
     findings
 }
 
-/// Whether a keyword is a name here: `x.class`, `class: 1`, `def end`.
+/// Whether a keyword is used as a name: `x.class`, `class: 1`, `def end`.
 fn is_name(code: &TokenStream<'_>, at: usize) -> bool {
     let before = at.wrapping_sub(1);
     let label = code.mark(at + 1) == b':'
@@ -80,7 +80,7 @@ fn is_name(code: &TokenStream<'_>, at: usize) -> bool {
     label || dotted || code.word(before) == b"def" || code.marks(before.wrapping_sub(1), b"::")
 }
 
-/// Whether a statement or a value begins here; behind a value `if` is a modifier.
+/// Whether a statement or a value begins here; after a value, `if` is a modifier.
 fn begins(code: &TokenStream<'_>, at: usize) -> bool {
     let Some(before) = at.checked_sub(1) else {
         return true;
@@ -107,7 +107,7 @@ fn begins(code: &TokenStream<'_>, at: usize) -> bool {
     }
 }
 
-/// A `def`; says whether it has an `end`.
+/// Adds the method of a `def`; returns whether it has an `end`.
 fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
     let mut name = at + 1;
     let mut owner = None;
@@ -115,7 +115,7 @@ fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
         owner = Some(name).filter(|at| code.word(*at) != b"self");
         name += 2;
     }
-    // An operator, or a name with `=` right behind it.
+    // An operator, or a name with `=` directly after it.
     let mut end = name;
     let adjacent = |at: usize| {
         code.tokens
@@ -164,7 +164,7 @@ fn method(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> bool {
     !endless
 }
 
-/// A class or module; none for `class << self`, which has an `end` all the same.
+/// Adds a class or module; `None` for `class << self`, which also has an `end`.
 fn container(code: &TokenStream<'_>, at: usize, findings: &mut Findings) -> Option<usize> {
     let mut name = at + 1 + 2 * usize::from(code.marks(at + 1, b"::"));
     while code.is_word(name) && code.marks(name + 1, b"::") {

@@ -1,8 +1,8 @@
-//! Finds the source files of a directory: not what git ignores, not what is hidden, not what
-//! `.gooseignore` keeps, and nothing by a symbolic link.
+//! Finds the source files of a directory. It leaves out what git ignores, hidden entries, what `.gooseignore`
+//! excludes, and symbolic links.
 //!
-//! `.gitignore` files come with a repository, so anybody may have written them. They are read here, with
-//! bounds, and a `.git` that names another folder is not followed.
+//! The `.gitignore` files of a repository may be hostile: they are read within limits, and a `.git` file that
+//! names another folder is not followed.
 
 use super::super::gitignore::{self, Gitignore};
 use super::super::gooseignore::IgnoreRules;
@@ -15,16 +15,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many source files are looked at.
+/// The most source files.
 const MAX_FILES: usize = 50_000;
-/// How many names of files and folders are looked at.
+/// The most directory entries.
 const MAX_NAMES: usize = 1_000_000;
-/// How large an ignore file may be, in bytes, and how many lines of which length count.
+/// The largest ignore file in bytes, its most lines, and its longest line in bytes.
 const MAX_RULES: u64 = 64 << 10;
 const MAX_PATTERNS: usize = 2_000;
 const MAX_LINE: usize = 1_000;
 
-/// When work has to end.
+/// The time limit and the cancellation of an analysis.
 pub(super) struct TimeLimit<'a> {
     pub(super) cancel: &'a Cancel,
     pub(super) deadline: Instant,
@@ -43,18 +43,18 @@ impl<'a> TimeLimit<'a> {
     }
 }
 
-/// What a walk finds, folder by folder, the files of each before the folders in it, by name.
+/// The result of a walk: the files of each folder, sorted by name, before those of its subfolders.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    /// Source files.
+    /// The source files.
     pub(super) files: Vec<PathBuf>,
-    /// Folders that lie too deep.
+    /// The folders below the maximal depth.
     pub(super) too_deep: Vec<PathBuf>,
-    /// Whether it ended before it had seen everything.
+    /// Whether the walk ended early.
     pub(super) cut: bool,
 }
 
-/// The patterns of a folder, and those of the folders above it.
+/// The patterns of a folder, and of those above it.
 struct Rules {
     matcher: Gitignore,
     above: Option<Arc<Rules>>,
@@ -62,7 +62,7 @@ struct Rules {
 
 type Above = Option<Arc<Rules>>;
 
-/// Walks through `root`, which is absolute; `max_depth` 1 is what is directly in it.
+/// Walks `root`, which is absolute. With `max_depth` 1, only the entries of `root` itself are looked at.
 pub(super) fn walk(
     root: &Path,
     ignore_rules: &IgnoreRules,
@@ -74,7 +74,7 @@ pub(super) fn walk(
     let mut names = 0;
     let mut coming = vec![(root.to_owned(), 1, above(&real))];
     while let Some((folder, depth, above)) = coming.pop() {
-        // Patterns speak of real places; below the root no link is followed.
+        // Patterns refer to real paths. Below `root`, no symbolic links are followed.
         let place = match folder.strip_prefix(root) {
             Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
             _ => real.clone(),
@@ -117,14 +117,14 @@ pub(super) fn walk(
     walk
 }
 
-/// What the walk does with an entry of a folder.
+/// What the walk does with a directory entry.
 enum Wanted {
     Source,
     Folder,
 }
 
-/// Whether the walk looks at an entry: at folders and source files that are not hidden and that no rule leaves
-/// out. `path` is its path below the root as given, `place` the same without links.
+/// Decides whether the walk uses an entry: folders and source files that are not hidden and not excluded. `path`
+/// is the path below `root` as given, `place` the real path.
 fn wanted(
     entry: &fs::DirEntry,
     path: &Path,
@@ -152,7 +152,7 @@ fn wanted(
     })
 }
 
-/// The patterns of the repository around a folder, from its top down to above this folder.
+/// The patterns of the repository around a folder, from its top down to the parent of the folder.
 fn above(real: &Path) -> Above {
     let top = real.ancestors().find(|dir| dir.join(".git").exists())?;
     let mut rules = rules(top, &top.join(".git/info/exclude"), None);
@@ -168,8 +168,7 @@ fn above(real: &Path) -> Above {
     rules
 }
 
-/// The patterns in `file` for what is in `folder`. A line that cannot be understood counts for nothing, as
-/// with git.
+/// Reads the patterns of `file` for the content of `folder`. An invalid line is ignored, as by git.
 fn rules(folder: &Path, file: &Path, above: Above) -> Above {
     let Some(text) = content(file) else {
         return above;
@@ -184,7 +183,7 @@ fn rules(folder: &Path, file: &Path, above: Above) -> Above {
 }
 
 fn content(file: &Path) -> Option<Vec<u8>> {
-    // Only what is there by its own name: a link may lead anywhere.
+    // A symbolic link could lead to any file.
     if !fs::symlink_metadata(file).ok()?.is_file() {
         return None;
     }
@@ -194,7 +193,7 @@ fn content(file: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// What the nearest pattern says.
+/// Whether the innermost matching pattern excludes the path.
 fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool) -> bool {
     let mut rules = rules;
     while let Some(here) = rules {

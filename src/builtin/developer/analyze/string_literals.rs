@@ -1,26 +1,26 @@
-//! Strings and their kin, as each language writes them.
+//! Lexes strings and similar literals of all languages.
 
 use super::language::Language::*;
 use super::lexer::{Kind, Lexer, is_letter};
 
-/// How far ahead the end of a literal is looked for where it may be none, in bytes.
+/// How far ahead the end of an uncertain literal is searched for, in bytes.
 const MAX_LOOKAHEAD: usize = 1_000;
 
-/// How a string ends, and what may be in it.
+/// How a string ends, and what it may contain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Quote {
-    /// The byte that ends it, and how many of it.
+    /// The closing byte, and how often it is repeated.
     close: u8,
     times: usize,
-    /// How many `#` follow that, and a backslash that means something.
+    /// How many `#` follow the closing quote, and a backslash with a meaning.
     hashes: usize,
-    /// Whether a backslash takes the meaning of what follows.
+    /// Whether a backslash escapes the next character.
     escapes: bool,
-    /// What begins code in it: `$` for `${…}`, `#` for `#{…}`, `\` for `\(…)`, else 0.
+    /// What begins an interpolation: `$` for `${…}`, `#` for `#{…}`, `\` for `\(…)`; 0 for nothing.
     code: u8,
-    /// Whether it may have lines.
+    /// Whether it may span lines.
     lines: bool,
-    /// What opens another level of it (`%w(…)`), else 0; and how many are open.
+    /// The byte that opens a nested level (`%w(…)`), or 0; and the current nesting depth.
     nests: u8,
     depth: usize,
 }
@@ -65,7 +65,7 @@ impl Quote {
         self
     }
 
-    /// What ends the code in it.
+    /// The bracket that ends an interpolation.
     pub(super) fn resumes_at(&self) -> u8 {
         match self.code {
             b'\\' => b')',
@@ -73,7 +73,8 @@ impl Quote {
         }
     }
 
-    /// Goes from `at` behind its end, or to the code in it, and says whether that is so.
+    /// Moves `at` behind the end of the string, or into an interpolation. Returns whether it is an
+    /// interpolation.
     pub(super) fn pass(&mut self, text: &[u8], at: &mut usize) -> bool {
         while let Some(&byte) = text.get(*at) {
             let rest = &text[*at + 1..];
@@ -125,14 +126,14 @@ fn opens(rest: &[u8], hashes: usize) -> bool {
     hashed(rest, hashes) && rest.get(hashes) == Some(&b'(')
 }
 
-/// Lines of text that a word ends.
+/// Lines of text that end with a certain word.
 pub(super) struct Heredoc {
     word: Vec<u8>,
     indented: bool,
 }
 
 impl Heredoc {
-    /// Behind its last line.
+    /// The offset after its last line.
     pub(super) fn end(&self, text: &[u8], mut at: usize) -> usize {
         while at < text.len() {
             let rest = &text[at..];
@@ -154,7 +155,7 @@ impl Heredoc {
 }
 
 impl Lexer<'_> {
-    /// A literal that begins with this byte, if one does.
+    /// Reads a literal that begins with `byte`; returns whether there is one.
     pub(super) fn literal(&mut self, byte: u8) -> bool {
         match (self.language, byte) {
             (Rust, b'"') => self.quoted(Quote::new(b'"').lines()),
@@ -196,13 +197,13 @@ impl Lexer<'_> {
 
     fn maybe_triple(&mut self, byte: u8, quote: Quote) -> bool {
         let three = self.peek(1) == byte && self.peek(2) == byte;
-        // Kotlin's has no escapes.
+        // Triple-quoted strings of Kotlin have no escapes.
         let raw = self.language == Kotlin && three;
         let quote = if raw { quote.raw() } else { quote };
         self.quoted(if three { quote.triple() } else { quote })
     }
 
-    /// What a word that ends here is the prefix of: `r#"…"#`, `b'x'`, `f"…"`, `R"(…)"`.
+    /// Reads a literal whose prefix is the word that ends here: `r#"…"#`, `b'x'`, `f"…"`, `R"(…)"`.
     pub(super) fn prefixed(&mut self, start: usize) -> bool {
         let word = &self.text[start..self.at];
         let next = self.peek(0);
@@ -235,7 +236,7 @@ impl Lexer<'_> {
             (Rust, b"b", b'\'') => self.quoted(Quote::new(b'\'')),
             (Python, prefix, b'"' | b'\'') => {
                 let known = prefix.len() <= 2 && prefix.iter().all(|b| b"rRbBuUfFtT".contains(b));
-                // Even in a raw string a backslash keeps the quote behind it.
+                // Even in a raw string, a quote after a backslash does not end it.
                 known && self.maybe_triple(next, Quote::new(next))
             }
             (C | Cpp, b"R" | b"LR" | b"uR" | b"UR" | b"u8R", b'"') => self.cpp_raw(start),
@@ -286,12 +287,12 @@ impl Lexer<'_> {
         true
     }
 
-    /// In JSX an apostrophe may be one: `<p>Don't</p>`.
+    /// A string, or in JSX a single apostrophe: `<p>Don't</p>`.
     fn in_markup(&mut self, byte: u8) -> bool {
         let (start, mut end) = (self.at, self.at + 1);
         let closed = Quote::new(byte).pass(self.text, &mut end);
         debug_assert!(!closed, "there is no code in such a string");
-        // Looking far ahead again and again would take forever on a line without end.
+        // Searching far ahead at every quote would take quadratic time on a very long line.
         let far = end - start > MAX_LOOKAHEAD;
         let whole = far || end > start + 1 && self.text.get(end - 1) == Some(&byte);
         self.at = if whole { end } else { start + 1 };
@@ -321,7 +322,7 @@ impl Lexer<'_> {
         false
     }
 
-    /// `` `a name` ``, without its quotes.
+    /// `` `a name` ``, as a word without its quotes.
     fn named(&mut self) -> bool {
         let rest = &self.text[self.at + 1..];
         let rest = &rest[..rest.len().min(MAX_LOOKAHEAD)];
@@ -356,7 +357,7 @@ impl Lexer<'_> {
         let next = self.peek(1);
         let value_wanted = !self.behind_value() || self.like_argument();
         match byte {
-            // A method may have such a name.
+            // These characters can be the name of a method.
             _ if byte != b'@' && self.last_word_is(b"def") || self.last_mark() == b'.' => false,
             b'"' | b'`' => self.quoted(Quote::new(byte).lines().code(b'#')),
             b'\'' => self.quoted(Quote::new(byte).lines()),
@@ -426,7 +427,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// `<<WORD`, `<<-WORD`, `<<~WORD`, the word in quotes or not.
+    /// `<<WORD`, `<<-WORD`, `<<~WORD`, where the word may be quoted.
     fn heredoc_word(&mut self) -> bool {
         let rest = &self.text[self.at + 2..];
         let sign = usize::from(matches!(rest.first(), Some(b'-' | b'~')));

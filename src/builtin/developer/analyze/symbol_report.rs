@@ -1,5 +1,5 @@
-//! Where a symbol is defined and who calls it, by its name: types are not worked out, so functions of the
-//! same name are taken together.
+//! Reports where a symbol is defined and who calls it. Symbols are compared by name only, so functions of the
+//! same name are not told apart.
 
 use super::file_report::{length, title};
 use super::outline::{Call, Definition, Name, Outline};
@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
-/// How many calls of each level are printable_path.
+/// The most calls of each level that are listed.
 const MAX_SHOWN: usize = 500;
-/// How many of the functions that it calls itself.
+/// The most callees that are listed.
 const MAX_CALLEES: usize = 100;
-/// How many names are followed.
+/// The most names that are followed.
 const MAX_NAMES: usize = 5_000;
 
-/// The files with what is in them.
+/// The analyzed files.
 struct Files<'a> {
     root: &'a Path,
     walk: &'a Walk,
@@ -41,7 +41,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// `Type::name` or `Type.name`, taken apart.
+/// Splits `Type::name` or `Type.name` into owner and name.
 fn parts(focus: &str) -> (Option<&str>, &str) {
     let cut = focus
         .rfind(['.', ':', '#'])
@@ -154,7 +154,7 @@ fn list_callers(
 
 type Defined<'a> = (usize, usize, &'a Definition);
 
-/// The definitions of a name; only those that belong to `owner`, if any do.
+/// The definitions of a name; only those of `owner`, if there are any.
 fn definitions<'a>(files: &Files<'a>, owner: Option<&str>, name: &str) -> Vec<Defined<'a>> {
     let all = files.outlines().flat_map(|(file, outline)| {
         let definitions = outline.definitions.iter().enumerate();
@@ -180,7 +180,7 @@ fn callers<'a>(
         .collect()
 }
 
-/// Those of the functions here that the definitions call.
+/// Lists the functions in these files that the definitions call.
 fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
     let mut called = BTreeSet::new();
     for (file, n, _) in defined {

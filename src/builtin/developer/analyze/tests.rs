@@ -1,4 +1,4 @@
-//! Small sources of each language, and nasty ones.
+//! Small sources of each language, and hostile ones.
 
 use super::language::Language::{self, *};
 use super::outline::{DefinitionKind, Outline};
@@ -12,7 +12,7 @@ fn outline(text: &str, language: Language) -> Outline {
     Outline::of(text.as_bytes(), language, true)
 }
 
-/// `label owner.name first-last` of each definition.
+/// Checks that the definitions are these, as `label owner.name first-last`.
 fn has(text: &str, language: Language, wanted: &[&str]) {
     let found: Vec<String> = outline(text, language)
         .definitions
@@ -490,14 +490,14 @@ fn calls_know_their_function() {
     );
 }
 
-/// Work on `text` in each language, which must not take long nor end the stack.
+/// Checks that each language analyzes `text` in a short time and without a stack overflow.
 fn survives(text: &str) {
     let started = Instant::now();
     for language in ALL {
         let outline = outline(text, language);
         assert!(outline.definitions.len() <= text.len());
     }
-    // Slow builds on busy machines are given time; work that grows with the square takes hours.
+    // Generous for slow builds on busy machines; quadratic work would take hours.
     assert!(
         started.elapsed() < Duration::from_secs(90),
         "{:?}",

@@ -1,9 +1,9 @@
-//! The tokens of a text with what the recognizers ask about them: words, brackets, lines.
+//! The tokens of a text, with the queries of the recognizers: words, brackets, lines.
 
 use super::language::Language;
 use super::lexer::{self, Kind, Token};
 
-/// How far ahead the parts of a definition are looked for, in tokens; what is in brackets counts as one.
+/// How far ahead the parts of a definition are searched for, in tokens; a bracketed group counts as one.
 pub(super) const MAX_LOOKAHEAD: usize = 300;
 
 /// A text as tokens.
@@ -11,9 +11,9 @@ pub(super) struct TokenStream<'a> {
     pub(super) text: &'a [u8],
     pub(super) tokens: Vec<Token>,
     pub(super) language: Language,
-    /// For each opening bracket the one that closes it.
+    /// The closing bracket of each opening one.
     pairs: Vec<u32>,
-    /// Where lines begin.
+    /// The offsets of line beginnings.
     lines: Vec<u32>,
 }
 
@@ -41,13 +41,13 @@ impl<'a> TokenStream<'a> {
         self.tokens.len()
     }
 
-    /// The bytes of a token; none behind the last one.
+    /// The bytes of a token; empty after the last one.
     pub(super) fn bytes(&self, at: usize) -> &'a [u8] {
         let token = self.tokens.get(at);
         token.map_or(b"", |t| &self.text[t.start as usize..t.end as usize])
     }
 
-    /// The word at `at`, empty if there is something else.
+    /// The word at `at`; empty if the token is not a word.
     pub(super) fn word(&self, at: usize) -> &'a [u8] {
         match self.kind(at) {
             Some(Kind::Word) => self.bytes(at),
@@ -63,7 +63,7 @@ impl<'a> TokenStream<'a> {
         self.kind(at) == Some(Kind::Word)
     }
 
-    /// The mark at `at`, 0 if there is something else.
+    /// The punctuation mark at `at`; 0 if the token is not a mark.
     pub(super) fn mark(&self, at: usize) -> u8 {
         match self.kind(at) {
             Some(Kind::Mark(mark)) => mark,
@@ -71,7 +71,7 @@ impl<'a> TokenStream<'a> {
         }
     }
 
-    /// Whether the marks from `at` are these, with nothing between them.
+    /// Whether these marks stand at `at` without anything between them.
     pub(super) fn marks(&self, at: usize, marks: &[u8]) -> bool {
         marks.iter().enumerate().all(|(n, mark)| {
             self.mark(at + n) == *mark
@@ -83,12 +83,12 @@ impl<'a> TokenStream<'a> {
         self.tokens.get(at).is_none_or(|t| t.first)
     }
 
-    /// The bracket that closes this one; the last token if none does.
+    /// The matching closing bracket; the last token if there is none.
     pub(super) fn close(&self, at: usize) -> usize {
         self.pairs.get(at).map_or(at, |pair| *pair as usize)
     }
 
-    /// Behind this token, or behind what it opens.
+    /// The next token, or the one after the bracketed group that begins here.
     pub(super) fn skip(&self, at: usize) -> usize {
         match self.mark(at) {
             b'(' | b'[' | b'{' => self.close(at).max(at) + 1,
@@ -96,7 +96,7 @@ impl<'a> TokenStream<'a> {
         }
     }
 
-    /// Behind `<…>` if it begins at `at` and looks like arguments of a type, else `at`.
+    /// The token after `<…>`, if one that looks like type arguments begins at `at`; otherwise `at`.
     pub(super) fn skip_angles(&self, at: usize) -> usize {
         if self.mark(at) != b'<' {
             return at;
@@ -121,13 +121,13 @@ impl<'a> TokenStream<'a> {
         at
     }
 
-    /// The line of a token's beginning, from 1.
+    /// The line on which a token begins, from 1.
     pub(super) fn line(&self, at: usize) -> u32 {
         let token = self.tokens.get(at).or(self.tokens.last());
         self.line_of(token.map_or(0, |t| t.start))
     }
 
-    /// The line of a token's end.
+    /// The line on which a token ends.
     pub(super) fn end_line(&self, at: usize) -> u32 {
         let token = self.tokens.get(at).or(self.tokens.last());
         self.line_of(token.map_or(0, |t| t.end.saturating_sub(1).max(t.start)))
@@ -137,7 +137,7 @@ impl<'a> TokenStream<'a> {
         self.lines.partition_point(|line| *line <= offset) as u32
     }
 
-    /// How far a token stands from the beginning of its line, a tab being eight.
+    /// The indentation of a token, with tab stops of eight.
     pub(super) fn indent(&self, at: usize) -> usize {
         let start = self.tokens[at].start as usize;
         let line = self.lines[self.line(at) as usize - 1] as usize;
@@ -150,13 +150,13 @@ impl<'a> TokenStream<'a> {
         })
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub(super) fn line_count(&self) -> usize {
         let unfinished = self.text.last().is_some_and(|b| *b != b'\n');
         self.lines.len() - 1 + usize::from(unfinished)
     }
 
-    /// The text from one token to another on one line, cut where it gets long.
+    /// The text from one token to another, on one line and shortened.
     pub(super) fn phrase(&self, from: usize, to: usize) -> String {
         const LONG: usize = 160;
         let start = self.tokens[from].start as usize;
@@ -171,8 +171,8 @@ impl<'a> TokenStream<'a> {
         phrase
     }
 
-    /// The last token of an expression that begins at `at`: it ends at `;`, `,`, a closing bracket, or a
-    /// line that does not go on with an operator.
+    /// The last token of the expression at `at`. It ends before `;`, `,`, a closing bracket, or a line that
+    /// does not continue with an operator.
     pub(super) fn expression(&self, at: usize) -> usize {
         let mut next = at;
         for _ in 0..MAX_LOOKAHEAD {
@@ -196,8 +196,8 @@ impl<'a> TokenStream<'a> {
     }
 }
 
-/// For each opening bracket the one that closes it. Braces are believed first: what is open inside when one
-/// closes ends with it, and a `)` too many closes nothing.
+/// The closing bracket of each opening one. Braces take precedence: a closing brace ends the unclosed brackets
+/// inside, and an unmatched `)` closes nothing.
 fn pairs(tokens: &[Token]) -> Vec<u32> {
     let last = tokens.len().saturating_sub(1) as u32;
     let mut pairs = vec![0; tokens.len()];
@@ -235,15 +235,15 @@ fn pairs(tokens: &[Token]) -> Vec<u32> {
     pairs
 }
 
-/// Without the branches of `#if` that would count braces twice: those after the first one if that one opens
-/// or closes more than it should, and what is under `#if 0`.
+/// Removes the branches of `#if` that would count braces twice: those after an unbalanced branch, and those under
+/// `#if 0`.
 fn without_extra_branches(text: &[u8], tokens: Vec<Token>) -> Vec<Token> {
     struct Branch {
-        /// How many braces are open since it began.
+        /// How many more braces are opened than closed in the current branch.
         balance: i64,
-        /// Whether one before was out of balance, so that the others are left out.
+        /// Whether an earlier branch was unbalanced, so that the others are left out.
         decided: bool,
-        /// Whether this one is left out.
+        /// Whether the current branch is left out.
         out: bool,
     }
     let mut open: Vec<Branch> = Vec::new();

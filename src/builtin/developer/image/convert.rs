@@ -1,6 +1,5 @@
-//! Makes an image small enough for a model, by a program of the system: ImageMagick, on macOS `sips`, on
-//! Windows what .NET has. It works on a copy in a folder of our own, under a name of our own, so that
-//! nothing in the name or the place of the image can mean anything to it.
+//! Scales an image for a model with ImageMagick. ImageMagick works on a copy with a fixed name in a private
+//! folder, so the name and the place of the image cannot affect it.
 
 use super::format::{Format, Header};
 use super::{MAX_FILE, MAX_SIDE};
@@ -10,18 +9,18 @@ use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 use std::io::Read;
 
-/// How good the JPEG is, of 100.
+/// The quality of the JPEG, from 1 to 100.
 const QUALITY: u32 = 85;
-/// How large it may be, in bytes. One of that size in pixels and quality has hardly half of it.
+/// The largest result, in bytes: about twice the size of a JPEG with this many pixels and this quality.
 const MAX_RESULT: u64 = 4 << 20;
-/// What it is called.
+/// The file name of the result.
 const RESULT: &str = "out.jpeg";
 
-/// The image that `content` is, which begins with this header, as a JPEG of at most [`MAX_SIDE`] pixels on
-/// both sides.
+/// Converts the image in `content`, which begins with `header`, to a JPEG of at most [`MAX_SIDE`] pixels on both
+/// sides.
 ///
 /// # Errors
-/// When there is no program for that, or it fails.
+/// When ImageMagick is missing or fails.
 pub(super) fn convert(
     programs: &Programs<'_>,
     content: impl Read,
@@ -36,7 +35,7 @@ pub(super) fn convert(
     copied.map_err(|error| failed("copied", &error))?;
     command
         .current_dir(folder.path())
-        // What ImageMagick puts on the disk goes with the rest.
+        // The temporary files of ImageMagick are removed with the folder.
         .env("MAGICK_TEMPORARY_PATH", folder.path())
         .env("TMPDIR", folder.path());
     let name = helper_programs::name(&command);
@@ -59,7 +58,7 @@ pub(super) fn convert(
     }
 }
 
-/// What the copy is called.
+/// The file name of the copy.
 fn source(format: Format) -> String {
     format!("in.{}", format.extension())
 }
@@ -76,7 +75,7 @@ fn converter(programs: &Programs<'_>, header: &Header) -> Result<Command, ToolEr
     Ok(command)
 }
 
-/// What it may use. A policy of the system that allows less still counts.
+/// The resource limits of ImageMagick. A policy of the system may set lower ones.
 const LIMITS: [(&str, &str); 7] = [
     ("memory", "256MiB"),
     ("map", "512MiB"),
@@ -93,13 +92,13 @@ fn imagemagick(header: &Header) -> Vec<String> {
     for (what, most) in LIMITS {
         add(&["-limit", what, most]);
     }
-    // A large photo is read at a fraction of its size at once, which takes a fraction of the time; a smaller
-    // one would be made larger first.
+    // A large JPEG is decoded at a fraction of its size, which takes a fraction of the time; a smaller one
+    // would be enlarged first.
     let enough = 2 * MAX_SIDE;
     if (header.size).is_some_and(|(width, height)| width.min(height) >= enough) {
         add(&["-define", &format!("jpeg:size={enough}x{enough}")]);
     }
-    // The first one, where there are several. The prefix says how it is read, whatever it looks like.
+    // The first image of the file. The prefix sets the format, so that ImageMagick does not guess it.
     let format = header.format;
     add(&[&format!("{}:{}[0]", format.extension(), source(format))]);
     add(&[

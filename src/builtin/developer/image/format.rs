@@ -1,7 +1,7 @@
-//! What kind of image a file's first bytes say it is, and how large. Pure, and for files that lie: nothing
-//! is decoded, and a size is only what the header claims.
+//! Detects the format and the size of an image from its first bytes. Pure, and safe for hostile files: nothing is
+//! decoded, and the size is what the header claims.
 
-/// The kinds that are known.
+/// The known formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Format {
     Png,
@@ -15,7 +15,7 @@ pub(in super::super) enum Format {
 }
 
 impl Format {
-    /// For people.
+    /// The name for messages.
     pub(in super::super) fn name(self) -> &'static str {
         match self {
             Format::Png => "PNG",
@@ -29,7 +29,7 @@ impl Format {
         }
     }
 
-    /// What programs call it, in names of files too.
+    /// The name that ImageMagick uses, also as a file name extension.
     pub(super) fn extension(self) -> &'static str {
         match self {
             Format::Png => "png",
@@ -43,7 +43,7 @@ impl Format {
         }
     }
 
-    /// Its media type, if models take such images.
+    /// The media type, if models accept the format.
     pub(super) fn media_type_for_models(self) -> Option<&'static str> {
         match self {
             Format::Png => Some("image/png"),
@@ -55,17 +55,18 @@ impl Format {
     }
 }
 
-/// What the beginning of a file says.
+/// What the beginning of an image file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) format: Format,
-    /// Width and height in pixels, neither of them 0; none if they are not found.
+    /// Width and height in pixels, both more than 0; `None` if they are not found.
     pub(super) size: Option<(u32, u32)>,
-    /// If these are all bytes of the file: its end is there as well, and it is of a usual sort.
+    /// Whether the bytes end with the end of the image, and the image is of a usual kind. Holds only if they
+    /// are the whole file.
     pub(super) is_intact: bool,
 }
 
-/// What these bytes are the beginning of; none if it is no image of a known kind.
+/// Reads the header of an image; `None` if the format is not known.
 pub(super) fn read_header(bytes: &[u8]) -> Option<Header> {
     let format = kind(bytes)?;
     let (size, is_intact) = match format {
@@ -148,21 +149,21 @@ fn pair_le16(bytes: &[u8], from: usize) -> Option<(u32, u32)> {
     Some((le16(bytes, from)?, le16(bytes, from + 2)?))
 }
 
-/// Where the chunks of a PNG begin, behind its signature.
+/// The offset of the first chunk of a PNG, after its signature.
 const PNG_CHUNKS: usize = 8;
 
-/// The first chunk has to be the header.
+/// The size in the header, which has to be the first chunk.
 fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let is_header = part(bytes, PNG_CHUNKS + 4, 4)? == b"IHDR";
     let size = (be32(bytes, PNG_CHUNKS + 8)?, be32(bytes, PNG_CHUNKS + 12)?);
     is_header.then_some(size)
 }
 
-/// Whether the chunks lead by way of some data to the last one, which is there.
+/// Whether there is a data chunk and, after it, the end chunk.
 fn png_ends(bytes: &[u8]) -> bool {
     let (mut at, mut data) = (PNG_CHUNKS, false);
     while let (Some(len), Some(name)) = (be32(bytes, at), part(bytes, at + 4, 4)) {
-        // Behind each come four bytes of checksum.
+        // Each chunk ends with a checksum of four bytes.
         let next = at.saturating_add(12).saturating_add(len as usize);
         match name {
             b"IEND" => return data && next <= bytes.len(),
@@ -174,8 +175,8 @@ fn png_ends(bytes: &[u8]) -> bool {
     false
 }
 
-/// Goes from segment to segment to the one that has the size. Sound are those of one or three colours
-/// whose end mark is there.
+/// Finds the segment with the size. An image is intact if it has one or three colour components and an end
+/// marker.
 fn jpeg(bytes: &[u8]) -> Option<((u32, u32), bool)> {
     let mut at = 2;
     loop {
@@ -184,11 +185,11 @@ fn jpeg(bytes: &[u8]) -> Option<((u32, u32), bool)> {
         }
         let marker = *bytes.get(at + 1)?;
         match marker {
-            // A mark may have any number of these before it.
+            // A marker may be preceded by any number of fill bytes.
             0xff => at += 1,
-            // These stand alone.
+            // Markers without a segment.
             0x01 | 0xd0..=0xd8 => at += 2,
-            // The pixels, or the end, and no size before them.
+            // The pixels or the end, without a size before them.
             0xd9 | 0xda => return None,
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let size = (be16(bytes, at + 7)?, be16(bytes, at + 5)?);
@@ -256,7 +257,7 @@ mod tests {
 
     fn jpeg(width: u16, height: u16, colours: u8) -> Vec<u8> {
         let mut jpeg = b"\xff\xd8\xff\xe0\x00\x06abcd".to_vec();
-        // A picture in the picture is not the picture.
+        // An embedded thumbnail has its own size.
         jpeg.extend(b"\xff\xe1\x00\x0f\xff\xd8\xff\xc0\x00\x0b\x08\x00\x09\x00\x09\xff\xd9");
         jpeg.extend(b"\xff\xff\xff\xc4\x00\x03x\xff\xd0\xff\xc2\x00\x0b\x08");
         jpeg.extend(height.to_be_bytes());
@@ -358,7 +359,7 @@ mod tests {
         let data = empty.windows(4).position(|name| name == b"IDAT").unwrap();
         empty[data] = b'J';
         assert!(!read_header(&empty).unwrap().is_intact);
-        // A segment that is shorter than its own length leads nowhere.
+        // A segment that is shorter than its length field is invalid.
         assert_eq!(
             read_header(b"\xff\xd8\xff\xe0\x00\x00\xff\xc0")
                 .unwrap()

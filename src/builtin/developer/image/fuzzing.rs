@@ -1,8 +1,8 @@
-//! What a fuzzer checks of the headers of images.
+//! Fuzz target for image headers.
 
 use super::format::read_header;
 
-/// The beginning of a file says less than all of it, and nothing else.
+/// A prefix of a file has the same header as the file, or less of it.
 pub(crate) fn image_header(input: &[u8]) {
     let Some(whole) = read_header(input) else {
         for end in 0..input.len().min(64) {
@@ -16,7 +16,7 @@ pub(crate) fn image_header(input: &[u8]) {
             .size
             .is_none_or(|(width, height)| width > 0 && height > 0)
     );
-    // From here on the kind is certain: a BMP may begin as an HEIC does.
+    // From this length on the format is certain: a BMP may begin like an HEIC.
     const CERTAIN: usize = 18;
     for end in (CERTAIN..input.len()).step_by(1 + input.len() / 64) {
         if let Some(part) = read_header(&input[..end]) {

@@ -1,5 +1,5 @@
-//! `image_processor`: shows a model an image. One that is small is passed on as it is; any other is made
-//! smaller by a program of the system ([`convert`]).
+//! `image_processor`: shows an image to a model. A small image is passed on unchanged, any other is scaled by a
+//! helper program ([`convert`]).
 
 mod convert;
 mod format;
@@ -22,16 +22,16 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How wide and high an image for a model is at most, in pixels.
+/// The largest width and height of an image for a model, in pixels.
 pub(super) const MAX_SIDE: u32 = 1024;
-/// How large one may be that is passed on as it is, in bytes.
+/// The largest file that is passed on unchanged, in bytes.
 const MAX_UNCHANGED: u64 = 1 << 20;
-/// How large one may be in all, in bytes and in pixels.
+/// The largest image, in bytes and in pixels.
 const MAX_FILE: u64 = 64 << 20;
 const MAX_PIXELS: u64 = 120_000_000;
-/// How much of its path is said, in characters.
+/// How much of the path is shown, in characters.
 const MAX_NAME: usize = 1_000;
-/// Where macOS writes a space that models take for a plain one.
+/// The space that macOS writes before AM and PM; models write a plain one.
 const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
 
 #[derive(Deserialize)]
@@ -86,7 +86,7 @@ impl Developer {
     }
 }
 
-/// The path, or if there is nothing, the one that differs only in the space that macOS writes.
+/// The path, or if it does not exist, the path that differs only in the space before AM or PM.
 fn existing_spelling(path: PathBuf) -> PathBuf {
     let is_missing = |path: &Path| {
         fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -101,8 +101,8 @@ fn existing_spelling(path: PathBuf) -> PathBuf {
     other.filter(|other| !is_missing(other)).unwrap_or(path)
 }
 
-/// The name of a screenshot on macOS has U+202F between the time and AM or PM, where others, models among
-/// them, write a space. Makes one of the other; none if there is no such place.
+/// Replaces the space before AM or PM by U+202F, or the reverse; `None` if there is no such space. macOS uses
+/// U+202F in the names of screenshots, models write a plain space.
 fn other_spelling(name: &str) -> Option<String> {
     let chars: Vec<char> = name.chars().collect();
     let is_half = |letters: &[char]| {
@@ -123,21 +123,21 @@ fn other_spelling(name: &str) -> Option<String> {
     (other != chars).then(|| other.into_iter().collect())
 }
 
-/// An image that is fit for a model.
+/// An image that a model can be given.
 pub(super) struct Picture {
     bytes: Vec<u8>,
     format: Format,
     mime_type: &'static str,
     size: (u32, u32),
-    /// What it was before it was made smaller.
+    /// The header before scaling, if the image was scaled.
     from: Option<Header>,
 }
 
 impl Picture {
-    /// The image that `file` is, `len` bytes long; `name` is for errors.
+    /// Reads the image from `file`, which is `len` bytes long; `name` is used in errors.
     ///
     /// # Errors
-    /// When it is none, is too large, or cannot be made small enough.
+    /// When the file is not an image, is too large, or cannot be scaled.
     pub(super) fn of(
         mut file: File,
         len: u64,
@@ -198,7 +198,7 @@ impl Picture {
         }
     }
 
-    /// What the model is given. `name` says what it is a picture of.
+    /// The result of the tool. `name` says what the image shows.
     pub(super) fn result(&self, name: &str) -> CallToolResult {
         let (width, height) = self.size;
         let format = self.format.name();
@@ -229,7 +229,7 @@ impl Picture {
     }
 }
 
-/// The media type and the size of an image that a model can be given as it is; `len` bytes of it were read.
+/// The media type and the size of an image that a model can be given unchanged, of which `len` bytes were read.
 fn usable_unchanged(header: &Header, len: usize) -> Option<(&'static str, (u32, u32))> {
     let mime_type = header.format.media_type_for_models()?;
     let size = header.size.filter(|size| fits(*size))?;

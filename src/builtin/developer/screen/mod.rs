@@ -1,5 +1,4 @@
-//! `screen_capture` and `list_windows`: what is on the screen, by the programs that each system has for
-//! that.
+//! `screen_capture` and `list_windows`: pictures of displays and windows, made by helper programs.
 
 mod wayland;
 mod x11;
@@ -17,12 +16,12 @@ use serde_json::json;
 use std::env;
 use std::sync::Arc;
 
-/// How much of a title counts, in characters.
+/// The longest title, in characters.
 const MAX_TITLE: usize = 300;
-/// How many windows are listed, and how many of them in an error.
+/// The most windows in a list, and in an error message.
 const MAX_LISTED: usize = 500;
 const MAX_HINTED: usize = 20;
-/// What the picture is called in its folder.
+/// The file name of the picture.
 const FILE: &str = "screen.png";
 
 #[derive(Deserialize)]
@@ -34,16 +33,16 @@ struct Capture {
 #[derive(Deserialize)]
 struct List {}
 
-/// A window, and what its system calls it.
+/// A window, with its handle in the display system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Window {
     handle: String,
-    /// On one line, as it is shown; never empty.
+    /// On one line and printable; never empty.
     title: String,
 }
 
 impl Window {
-    /// None without a title, because nobody could name it.
+    /// `None` for a window without a title: a call could not name it.
     fn new(handle: &str, title: &str) -> Option<Self> {
         let title = shown(title);
         (!title.is_empty()).then(|| Window {
@@ -53,16 +52,16 @@ impl Window {
     }
 }
 
-/// A title as it is listed.
+/// The title as it is listed.
 fn shown(title: &str) -> String {
     let words: Vec<&str> = title.split_whitespace().collect();
     printable(&words.join(" "), MAX_TITLE)
 }
 
-/// What a picture is taken of.
+/// What is captured.
 #[derive(Clone, Copy)]
 enum Target<'a> {
-    /// Counted from 0.
+    /// The number of a display, from 0.
     Display(u32),
     Window(&'a Window),
 }
@@ -147,7 +146,7 @@ impl Developer {
         context: &Context,
     ) -> Result<CallToolResult, ToolError> {
         let title = args.window_title.as_deref().map(str::trim);
-        // Some models fill in every argument.
+        // Some models send empty values for unused parameters.
         let title = title.filter(|title| !title.is_empty());
         if args.display.is_some() && title.is_some() {
             let text =
@@ -204,7 +203,7 @@ impl DisplaySystem {
                  Wayland."
             ));
         }
-        // A program for X11 sees next to nothing of a Wayland session.
+        // Programs for X11 see very little of a Wayland session.
         if is_set("WAYLAND_DISPLAY") {
             return Ok(DisplaySystem::Wayland);
         }
@@ -225,7 +224,7 @@ impl DisplaySystem {
         }
     }
 
-    /// Makes [`FILE`]. `run` runs a program in the folder for that.
+    /// Writes the picture to [`FILE`]. `run` runs a program in the folder of that file.
     fn capture(
         self,
         programs: &Programs<'_>,
@@ -250,7 +249,7 @@ fn no_display(n: u32, all: usize) -> ToolError {
     ))
 }
 
-/// What a program prints; `what` begins the error if it fails.
+/// Runs a program and returns its stdout; `what` begins the error message if it fails.
 fn run_or_fail(programs: &Programs<'_>, command: Command, what: &str) -> Result<String, ToolError> {
     let done = programs.run(command)?;
     if done.success {
@@ -261,7 +260,7 @@ fn run_or_fail(programs: &Programs<'_>, command: Command, what: &str) -> Result<
     }
 }
 
-/// The window of this title, or else the only one whose title has it somewhere, in any letter case.
+/// The window with this title, or else the only one whose title contains it, ignoring letter case.
 fn choose<'w>(windows: &'w [Window], title: &str) -> Result<&'w Window, String> {
     let title = shown(title);
     if let Some(window) = windows.iter().find(|window| window.title == title) {

@@ -1,5 +1,5 @@
-//! Displays and windows of Wayland. Pictures come from `grim`; where windows are only some compositors
-//! tell, each by a program of its own: sway and Hyprland.
+//! Displays and windows under Wayland. `grim` takes the pictures. Only some compositors list their windows, each
+//! with its own program: sway and Hyprland.
 
 use super::{Target, Window, failed, no_display, run_or_fail};
 use crate::builtin::developer::helper_programs::Programs;
@@ -8,10 +8,10 @@ use crate::sys::process::Command;
 use serde::Deserialize;
 use std::env;
 
-/// How deep the tree of windows may be.
+/// The deepest tree of windows.
 const MAX_DEPTH: usize = 64;
 
-/// Who can be asked.
+/// The compositors that list windows and displays.
 #[derive(Clone, Copy)]
 enum Compositor {
     Sway,
@@ -53,10 +53,10 @@ enum Question {
     Windows,
 }
 
-/// The windows that are shown.
+/// Lists the visible windows.
 ///
 /// # Errors
-/// When the compositor does not tell.
+/// When the compositor does not list them.
 pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
     let Some(compositor) = Compositor::of_this_session() else {
         return Err(failed(
@@ -76,10 +76,10 @@ fn not_understood() -> ToolError {
     failed("What the compositor answers was not understood.")
 }
 
-/// Writes a picture into `file`, in the current directory of the programs.
+/// Writes a picture to `file`, in the current directory of the programs.
 ///
 /// # Errors
-/// When no program can, or it fails.
+/// When `grim` is missing or fails, or the display does not exist.
 pub(super) fn capture(
     programs: &Programs<'_>,
     target: Target<'_>,
@@ -103,7 +103,7 @@ pub(super) fn capture(
     run(grim)
 }
 
-/// The name of a display; none if there is but one, or nobody who knows.
+/// The name of a display; `None` if the compositor does not name its displays.
 fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, ToolError> {
     let Some(compositor) = Compositor::of_this_session() else {
         return match display {
@@ -124,7 +124,7 @@ fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, To
     }
 }
 
-/// What both say of displays, as far as it matters.
+/// The names of active displays, from the JSON of sway or Hyprland.
 fn outputs(text: &str) -> Option<Vec<String>> {
     #[derive(Deserialize)]
     struct Output {
@@ -164,7 +164,7 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
         width: i64,
         height: i64,
     }
-    // Reading it recurses, and so would letting it go.
+    // Deserializing and dropping the tree both recurse.
     if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) {
         return None;
     }
@@ -177,7 +177,7 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
             width,
             height,
         } = node.rect;
-        // Only windows have a process.
+        // Only nodes with a process are windows.
         if let (Some(name), Some(_), Some(true)) = (&node.name, node.pid, node.visible) {
             windows.extend(window(name, [x, y, width, height]));
         }

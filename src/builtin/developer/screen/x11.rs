@@ -1,14 +1,14 @@
-//! Displays and windows of X11, by the small programs that there are for it.
+//! Displays and windows under X11, by `wmctrl`, `xdotool`, `xrandr`, `scrot` and ImageMagick.
 
 use super::{Target, Window, failed, run_or_fail};
 use crate::builtin::developer::helper_programs::Programs;
 use crate::mcp::server::ToolError;
 use crate::sys::process::Command;
 
-/// How many windows `xdotool` is asked about, one by one.
+/// The most windows that `xdotool` is asked about, one by one.
 const MAX_ASKED: usize = 200;
 
-/// A part of the screen, in pixels.
+/// A rectangle of the screen, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Area {
     x: u32,
@@ -18,22 +18,22 @@ struct Area {
 }
 
 impl Area {
-    /// As X11 writes it.
+    /// In the notation of X11.
     fn geometry(self) -> String {
         format!("{}x{}+{}+{}", self.width, self.height, self.x, self.y)
     }
 }
 
-/// The windows of all desktops.
+/// Lists the windows of all desktops.
 ///
 /// # Errors
-/// When no program can tell.
+/// When no suitable program is installed, or it fails.
 pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
     if let Some(mut command) = programs.find("wmctrl") {
-        // In UTF-8, whatever the locale is.
+        // `-u` requests UTF-8 in every locale.
         command.args(["-l", "-u"]);
         let done = programs.run(command)?;
-        // It asks the window manager; where there is none, the other one may know.
+        // `wmctrl` needs a window manager; `xdotool` does not.
         if done.success {
             return Ok(listed(&done.text()));
         }
@@ -50,7 +50,7 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
         ));
     };
     let done = programs.run(search)?;
-    // It also fails when it finds none, without a word.
+    // `xdotool` also fails, without output, when it finds no window.
     if !done.success && !done.stdout.is_empty() {
         let why = done.error_text();
         return Err(failed(format!("The windows cannot be listed: {why}.")));
@@ -67,7 +67,7 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
     Ok(windows)
 }
 
-/// Lines of an id, a desktop, a host and a title.
+/// Parses lines of an id, a desktop, a host and a title.
 fn listed(text: &str) -> Vec<Window> {
     let window = |line: &str| {
         let (id, rest) = line.split_once(' ')?;
@@ -78,22 +78,22 @@ fn listed(text: &str) -> Vec<Window> {
     text.lines().filter_map(window).collect()
 }
 
-/// Whether it can be an id. The title of the window before may have a line end in it, and anything behind that.
+/// Whether this may be an id. A title with a line break produces lines that do not begin with an id.
 fn is_hexadecimal(id: &str) -> bool {
     let digits = id.strip_prefix("0x");
     digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// Those of the lines that are ids of windows.
+/// The lines that are window ids.
 fn ids(text: &str) -> impl Iterator<Item = &str> {
     let is_id = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
     text.lines().map(str::trim).filter(is_id)
 }
 
-/// Writes a picture into `file`, in the current directory of the programs.
+/// Writes a picture to `file`, in the current directory of the programs.
 ///
 /// # Errors
-/// When no program can, or it fails.
+/// When no suitable program is installed, or it fails.
 pub(super) fn capture(
     programs: &Programs<'_>,
     target: Target<'_>,
@@ -165,7 +165,7 @@ fn import_args(window: &str, area: Option<Area>, file: &str) -> Vec<String> {
     args
 }
 
-/// Where this display is on the screen; none if it is all of it.
+/// The rectangle of a display; `None` if the display is the whole screen.
 fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolError> {
     let displays = match programs.find("xrandr") {
         Some(mut xrandr) => {
@@ -180,7 +180,7 @@ fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolEr
         None => Vec::new(),
     };
     match (displays.as_slice(), display) {
-        // Nobody knows of more, and one is there.
+        // Without `xrandr`, or with one monitor, display 0 is the whole screen.
         ([] | [_], 0) => Ok(None),
         ([], _) => Err(failed(format!(
             "Only display 0 is known here; to find display {display}, install xrandr (`apt install \
@@ -193,7 +193,7 @@ fn area_of(programs: &Programs<'_>, display: u32) -> Result<Option<Area>, ToolEr
     }
 }
 
-/// Lines such as ` 0: +*DP-1 1920/344x1080/194+0+0  DP-1`.
+/// Parses lines such as ` 0: +*DP-1 1920/344x1080/194+0+0  DP-1`.
 fn monitors(text: &str) -> Vec<Area> {
     let monitor = |line: &str| {
         let mut words = line.split_whitespace();
@@ -213,7 +213,7 @@ fn monitors(text: &str) -> Vec<Area> {
     text.lines().filter_map(monitor).collect()
 }
 
-/// Lines such as `WIDTH=484`. What is left of or above the screen is not shown.
+/// Parses lines such as `WIDTH=484`. The part beyond the left and upper edge of the screen is cut off.
 fn place(text: &str) -> Option<Area> {
     let value = |name: &str| {
         let of = |line: &str| {
