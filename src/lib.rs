@@ -14,7 +14,7 @@
 //! 4. [`extension::Manager`] finds the owner of `key__tool` and checks the configuration's
 //!    `available_tools`.
 //! 5. [`mcp::Client`] draws an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
-//!    ([`mcp::pending`]), and hands the message to its [`mcp::transport`]: one line to a child's stdin,
+//!    ([`mcp::pending_requests`]), and hands the message to its [`mcp::transport`]: one line to a child's stdin,
 //!    written by this same thread, or a POST.
 //! 6. The same thread reads the answer, if it comes at once; otherwise the transport's reader thread
 //!    takes it apart ([`mcp::jsonrpc`]) and wakes the slot. The result is never rebuilt: its parts go

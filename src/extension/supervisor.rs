@@ -284,6 +284,7 @@ impl Supervisor {
             if lock(&self.state).closed {
                 return Err(failed());
             }
+            let interrupted = |reason| Err(Error::new(name, failed().phase, reason));
             match classify_failure(&error, connection.client.is_open()) {
                 FailureKind::Final => {
                     let rejected = matches!(error, mcp::Error::Rpc { .. });
@@ -305,10 +306,9 @@ impl Supervisor {
                     continue;
                 }
                 FailureKind::AnswerLost if !operation.repeatable => {
-                    let reason = format!(
+                    return interrupted(format!(
                         "the call broke off: {error}; it may have had an effect, so it was not sent again"
-                    );
-                    return Err(Error::new(name, failed().phase, reason));
+                    ));
                 }
                 FailureKind::AnswerLost if lost_before => return Err(failed()),
                 FailureKind::AnswerLost => {
@@ -317,11 +317,10 @@ impl Supervisor {
                     continue;
                 }
                 FailureKind::ConnectionLost if !operation.repeatable || lost_before => {
-                    let reason = format!(
+                    return interrupted(format!(
                         "the connection was lost during the call: {error}; the call may have had an \
-                         effect, so it was not sent again; the next call starts the server again"
-                    );
-                    return Err(Error::new(name, failed().phase, reason));
+                         effect; the next call starts the server again"
+                    ));
                 }
                 FailureKind::ConnectionLost => lost_before = true,
                 FailureKind::Unsent => {}
