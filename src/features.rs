@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the command `gosling chat` |
+//! | `demo` | the command `gosling demo` |
 //! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
 //! | `google` | the provider `google` and its wire protocol |
+//! | `manual` | the pages that `gosling help TOPIC` prints |
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
 //! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands |
@@ -18,8 +20,10 @@
 pub const FEATURES: &[(&str, bool)] = &[
     ("anthropic", cfg!(feature = "anthropic")),
     ("chat", cfg!(feature = "chat")),
+    ("demo", cfg!(feature = "demo")),
     ("developer", cfg!(feature = "developer")),
     ("google", cfg!(feature = "google")),
+    ("manual", cfg!(feature = "manual")),
     ("memory", cfg!(feature = "memory")),
     ("ollama", cfg!(feature = "ollama")),
     ("recipes", cfg!(feature = "recipes")),

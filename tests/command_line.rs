@@ -81,7 +81,6 @@ impl Done {
     }
 }
 
-#[cfg(feature = "chat")]
 #[test]
 fn help_and_version() {
     run(&["--help"]).exits(0).prints("usage: gosling COMMAND");
@@ -120,6 +119,7 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["call", "--server", "a", "--header", "x"], "--header"),
         (&["call", "--server", "a", "--timeout", "soon"], "soon"),
         (&["call", "--server", "a", "one", "{}", "three"], "three"),
+        #[cfg(feature = "demo")]
         (&["demo", "--nonsense"], "--nonsense"),
     ] {
         let done = run(arguments).exits(2).prints_exactly("");
@@ -403,6 +403,7 @@ fn call_says_why_a_server_does_not_come_up() {
         .complains("within 1s");
 }
 
+#[cfg(feature = "demo")]
 #[test]
 fn the_demo_goes_well_and_says_so() {
     run(&["demo"])
@@ -437,6 +438,7 @@ fn the_demo_goes_well_and_says_so() {
     }
 }
 
+#[cfg(feature = "demo")]
 #[test]
 fn the_demo_shows_other_servers_too() {
     let script = support::server::as_argument(&support::scripted::Script::new());
@@ -446,6 +448,7 @@ fn the_demo_shows_other_servers_too() {
         .prints("all good");
 }
 
+#[cfg(feature = "demo")]
 #[test]
 fn the_demo_fails_clearly() {
     let done = run(&["demo", "--", "false"]).exits(1);

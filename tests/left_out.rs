@@ -2,8 +2,10 @@
 #![cfg(not(any(
     feature = "anthropic",
     feature = "chat",
+    feature = "demo",
     feature = "developer",
     feature = "google",
+    feature = "manual",
     feature = "memory",
     feature = "ollama",
     feature = "recipes",
@@ -122,7 +124,7 @@ fn recipes_are_unknown_and_everything_beside_them_works() {
 }
 
 #[test]
-fn the_command_chat_is_unknown() {
+fn a_command_or_topic_that_is_left_out_is_unknown() {
     let root = temp_dir();
     let run = |arguments: &[&str]| {
         let output = gosling()
@@ -145,6 +147,12 @@ fn the_command_chat_is_unknown() {
         !text.lines().any(|line| line.starts_with("  chat   talk")),
         "{text}"
     );
+    let (code, text) = run(&["demo"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&hint("demo")), "{text}");
+    let (code, text) = run(&["help", "security"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&hint("manual")), "{text}");
     let (code, text) = run(&["mcp", "developer"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains(&hint("developer")), "{text}");

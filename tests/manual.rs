@@ -1,5 +1,6 @@
 //! The manual and the README: what they say is complete, fits the terminal, and runs.
 // Some tests, and what only they use, need features that the build may leave out.
+#![cfg(feature = "manual")]
 #![cfg_attr(
     not(all(feature = "chat", feature = "developer", feature = "memory")),
     allow(dead_code, unused_imports)

@@ -1,7 +1,7 @@
 //! `gosling help`: the commands, their options, and the pages of the manual.
 
-use super::{Failure, agent, call, demo, mcp, print, rest};
-use crate::features::FEATURES;
+use super::{Failure, agent, call, mcp, print, rest};
+use crate::features::{FEATURES, hint};
 use crate::manual::TOPICS;
 use std::fmt::Write;
 
@@ -47,10 +47,11 @@ const COMMANDS: &[Command] = &[
         summary: "talk to a model, in the terminal or through a pipe",
         help: super::chat::HELP,
     },
+    #[cfg(feature = "demo")]
     Command {
         name: "demo",
         summary: "show a whole session with an MCP server, step by step",
-        help: demo::HELP,
+        help: super::demo::HELP,
     },
     Command {
         name: "call",
@@ -85,9 +86,11 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         Some("-h" | "--help") => print(HELP),
         Some(name) if let Some(text) = find(name) => print(&text),
         _ => Err(Failure::Usage(format!(
-            "there is no help for {name:?}\ncommands: {}\ntopics: {}",
+            "there is no help for {name:?}
+commands: {}
+{}",
             join(COMMANDS.iter().map(|command| command.name)),
-            join(TOPICS.iter().map(|topic| topic.name)),
+            topics(),
         ))),
     }
 }
@@ -98,10 +101,10 @@ pub(super) fn overview() -> String {
     for command in COMMANDS {
         let _ = writeln!(text, "  {:<6}  {}", command.name, command.summary);
     }
-    let _ = write!(
-        text,
-        "\n{OPTIONS}\nmanual: `gosling help TOPIC` prints a page\n"
-    );
+    let _ = write!(text, "\n{OPTIONS}");
+    if !TOPICS.is_empty() {
+        text.push_str("\nmanual: `gosling help TOPIC` prints a page\n");
+    }
     for topic in TOPICS {
         let _ = writeln!(text, "  {:<13}  {}", topic.name, topic.summary);
     }
@@ -123,6 +126,15 @@ fn find(name: &str) -> Option<String> {
         (Some(options), Some(page)) => Some(format!("{options}\n{page}")),
         (one, other) => one.or(other).map(str::to_owned),
     }
+}
+
+/// The topics of the manual, for an error.
+fn topics() -> String {
+    if TOPICS.is_empty() {
+        return format!("there is no manual{}", hint("manual"));
+    }
+    let names = join(TOPICS.iter().map(|topic| topic.name));
+    format!("topics: {names}")
 }
 
 fn join<'a>(names: impl Iterator<Item = &'a str>) -> String {

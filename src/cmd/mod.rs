@@ -4,10 +4,12 @@
 //! of the signal that ended it.
 
 mod agent;
+#[cfg(feature = "demo")]
 mod api_client;
 mod call;
 #[cfg(feature = "chat")]
 mod chat;
+#[cfg(feature = "demo")]
 mod demo;
 mod help;
 mod logging;
@@ -108,6 +110,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("agent") => agent::run(parser, server_key),
         #[cfg(feature = "chat")]
         Some("chat") => chat::run(parser),
+        #[cfg(feature = "demo")]
         Some("demo") => demo::run(parser),
         Some("call") => call::run(parser),
         Some("mcp") => mcp::run(parser),

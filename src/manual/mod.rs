@@ -16,6 +16,7 @@ pub struct Topic {
     pub text: &'static str,
 }
 
+#[cfg(feature = "manual")]
 macro_rules! topic {
     ($name:literal, $summary:literal) => {
         Topic {
@@ -26,7 +27,12 @@ macro_rules! topic {
     };
 }
 
+/// All pages, in the order in which `gosling help` lists them; none without the feature `manual`.
+#[cfg(not(feature = "manual"))]
+pub const TOPICS: &[Topic] = &[];
+
 /// All pages, in the order in which `gosling help` lists them.
+#[cfg(feature = "manual")]
 pub const TOPICS: &[Topic] = &[
     topic!("configuration", "files, settings and environment variables"),
     topic!(
