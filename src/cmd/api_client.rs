@@ -1,4 +1,4 @@
-//! A client of the API, as small as can be, for the commands that show it at work.
+//! A minimal client of the API, for `gosling demo`.
 
 use crate::outbound::sse::Decoder;
 use crate::sys;
@@ -13,18 +13,18 @@ use std::{env, fs, io};
 use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
 
-/// How long one request may take.
+/// The time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// The largest answer that is read, in bytes.
+/// The largest response, in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
 /// The largest event of a stream, in bytes.
 const MAX_EVENT: usize = 16 << 20;
-/// What the server's provider `scripted` answers from, below its root folder.
+/// The file from which the server's provider `scripted` answers, below its root folder.
 const SCRIPT: &str = "script.json";
-/// How long the server may take to leave after SIGTERM.
+/// How long the server may run on after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 
-/// A server of our own: this program again, with a root folder of its own.
+/// A `gosling agent` of this program, with its own root folder.
 pub(super) struct SpawnedServer {
     process: Process,
     stdin: Option<std::process::ChildStdin>,
@@ -36,10 +36,10 @@ pub(super) struct SpawnedServer {
 }
 
 impl SpawnedServer {
-    /// Starts it on a free port and waits until it listens.
+    /// Starts the server on a free port and waits until it listens.
     ///
     /// # Errors
-    /// Whatever it says instead of listening.
+    /// The output of the server, if it does not listen.
     pub(super) fn start() -> io::Result<Self> {
         sys::protect_memory();
         let root = env::temp_dir().join(format!("gosling-demo-{}", sys::random_hex(8)?));
@@ -50,7 +50,7 @@ impl SpawnedServer {
             .args(["agent", "--host", "127.0.0.1", "--port", "0"])
             .env("GOOSE_PATH_ROOT", &root)
             .env(SERVER_KEY, &key)
-            // What the user's own environment says of models is not meant for this server.
+            // The model settings in the user's environment must not affect this server.
             .env("GOOSE_SCRIPT", root.join(SCRIPT))
             .env("GOOSE_MODE", "auto")
             .env_remove("GOOSE_LEAD_MODEL")
@@ -82,12 +82,12 @@ impl SpawnedServer {
         })
     }
 
-    /// Where sessions of the demonstration may work.
+    /// The root folder, which sessions may use as their working directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What its provider `scripted` says from now on.
+    /// Sets the script of the provider `scripted`.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -95,10 +95,10 @@ impl SpawnedServer {
         fs::write(self.root.join(SCRIPT), script.to_string())
     }
 
-    /// One exchange: the status and what was answered, text as a JSON string.
+    /// Sends a request. Returns the status and the body; a body that is not JSON becomes a string.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// When there is no response.
     pub(super) fn call(
         &self,
         method: &str,
@@ -120,10 +120,10 @@ impl SpawnedServer {
         Ok((status, value))
     }
 
-    /// One POST that is answered by a stream of events: the status and all of them.
+    /// Sends a POST request whose response is an event stream. Returns the status and all events.
     ///
     /// # Errors
-    /// When there is no answer, or it breaks off.
+    /// When there is no response, or it ends early.
     pub(super) fn events(&self, path: &str, body: &Value) -> Result<(u16, Vec<Value>), String> {
         let mut answer = self.send("POST", path, Some(body))?;
         let status = answer.status().as_u16();
@@ -152,7 +152,7 @@ impl SpawnedServer {
         answer.map_err(|e| e.to_string())
     }
 
-    /// Ends it with SIGTERM, as a supervisor would, and says how it ended.
+    /// Ends the server with SIGTERM and returns its exit status.
     pub(super) fn stop(mut self) -> Option<ExitStatus> {
         self.end();
         self.process.status()
@@ -174,7 +174,7 @@ impl Drop for SpawnedServer {
     }
 }
 
-/// The JSON values of the events in a stream, up to its end.
+/// Reads the JSON values of an event stream.
 fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
     let mut decoder = Decoder::new(MAX_EVENT);
     let (mut events, mut buffer) = (Vec::new(), [0; 8192]);
@@ -193,8 +193,7 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
     events.map_err(|error| format!("an event is no JSON: {error}"))
 }
 
-/// Reads stderr up to the line that says where the server listens, and drains the rest of its output
-/// from then on.
+/// Reads stderr up to the line with the server's address. From then on, threads discard its output.
 fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
     let mut stderr = BufReader::new(pipes.stderr);
     let (mut said, mut line) = (String::new(), String::new());

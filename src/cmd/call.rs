@@ -1,4 +1,4 @@
-//! `gosling call`: one tool of one MCP server, without a server of our own.
+//! `gosling call`: calls one tool of an MCP server, without `gosling agent`.
 
 use super::{Failure, print, split_command, text};
 use crate::builtin::InMemoryData;
@@ -33,7 +33,7 @@ options:
   -h, --help           show this
 ";
 
-/// The only extension of the only session here.
+/// The name of the only extension.
 const NAME: &str = "server";
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
@@ -163,7 +163,7 @@ fn call(
     }
 }
 
-/// Text as text, everything else as one line of JSON.
+/// Text content as text, everything else as one line of JSON each.
 fn readable(result: &CallToolResult) -> String {
     let mut out = String::new();
     for part in &result.content {

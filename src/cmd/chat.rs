@@ -137,27 +137,27 @@ fn chat(mut options: Options) -> Result<(), Failure> {
     interrupts.print_resume_hint();
     registry.close();
     match interrupts.exit_code() {
-        // Whatever else went wrong went wrong because of that.
+        // A signal explains every other failure.
         Some(code) => Err(Failure::Signalled(code)),
         None => outcome,
     }
 }
 
-/// One session at the terminal.
+/// A chat with one session.
 struct Chat<'a> {
     registry: &'a Registry,
     interrupts: &'a Interrupts,
     id: String,
     input: StdinLines,
-    /// A turn ended with an error.
+    /// Whether a turn ended with an error.
     failed: bool,
-    /// Nobody reads stdout any more.
+    /// Whether stdout is closed.
     output_closed: bool,
 }
 
 impl<'a> Chat<'a> {
-    /// The session that the options want, with its extensions up. A new one that does not come so far
-    /// is not kept.
+    /// Opens the session of the options, or a new one, and activates its extensions. A new session is deleted
+    /// if that fails.
     fn open(
         registry: &'a Registry,
         interrupts: &'a Interrupts,
@@ -196,7 +196,7 @@ impl<'a> Chat<'a> {
         })
     }
 
-    /// One turn with `message`, or as many as there are lines.
+    /// Runs one turn with `message`, or else a turn for each line of stdin.
     fn run(&mut self, message: Option<String>) -> Result<(), Failure> {
         match message {
             Some(message) => {
@@ -240,7 +240,7 @@ impl<'a> Chat<'a> {
         }
     }
 
-    /// Says this, shows what comes, and tells whether the user ended it.
+    /// Runs a turn and displays it; returns whether the user cancelled it.
     fn turn(&mut self, text: String) -> bool {
         let turn = self.interrupts.turn(self.registry.cancel());
         let (out, mut err) = (io::stdout(), io::stderr());
@@ -266,7 +266,7 @@ impl<'a> Chat<'a> {
     }
 }
 
-/// Activates what the session has and what the options add, and chooses the model.
+/// Activates the extensions of the session and of the options, and sets the model.
 fn prepare(
     registry: &Registry,
     id: &str,
@@ -307,12 +307,12 @@ fn agent_failure(error: Error) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// A line to the person beside the conversation; that nobody reads it is fine.
+/// Prints a line to stderr. A closed stderr is not an error.
 fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Provider and model, if the options name one of the two.
+/// The model choice of the options, if there is one.
 fn model(
     registry: &Registry,
     options: &Options,

@@ -1,4 +1,4 @@
-//! `gosling demo`: a whole session over the API, each step shown so that a person understands it.
+//! `gosling demo`: runs a whole session over the API and explains each step.
 
 mod turn;
 
@@ -33,7 +33,7 @@ options:
   -h, --help  show this
 ";
 
-/// How much of an answer is shown, in characters.
+/// How much of a response is shown, in characters.
 const MAX_SHOWN: usize = 600;
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
         "args": server[1..], "timeout": 60,
     });
-    // What CMD names may be relative to where the user is.
+    // A relative CMD refers to the user's working directory.
     let working_dir = if ours {
         gosling.root().to_owned()
     } else {
@@ -174,8 +174,8 @@ fn run_turn(
     printer.reply(gosling, id, call.is_some())
 }
 
-/// What the server offers, asked by the library without HTTP in between: the API has no listing of
-/// resources and no schemas.
+/// The tools and resources of the server. The MCP client of this crate lists them, because the API has neither
+/// schemas nor a list of resources.
 struct Offer {
     tools: Vec<OfferedTool>,
     resources: Vec<String>,
@@ -184,7 +184,7 @@ struct Offer {
 struct OfferedTool {
     name: String,
     schema: Json,
-    /// Whether it may change something, for all that the server says.
+    /// Whether the tool may change something; false if the server marks it as read-only.
     changes: bool,
 }
 
@@ -225,8 +225,8 @@ fn ask(server: &[String], working_dir: &Path) -> Result<Offer, String> {
 }
 
 impl Offer {
-    /// A tool to call, its arguments, and whether these are no more than a guess. One that changes
-    /// nothing and needs no arguments is preferred.
+    /// Chooses a tool to call. Returns its name, the arguments, and whether the arguments are guessed. A
+    /// read-only tool with few required arguments is preferred.
     fn choose_tool(&self, listed: &Json, ours: bool) -> Option<(String, Json, bool)> {
         if ours {
             let arguments = json!({"message": "hello from the demo"});
@@ -246,7 +246,7 @@ impl Offer {
             .tools
             .iter()
             .filter(|tool| listed_as(tool).is_some())
-            // What is said on a screen should not be somebody's environment.
+            // A tool that prints environment variables could reveal secrets.
             .min_by_key(|tool| (tool.changes, tool.name.contains("env"), required(tool)))?;
         let name = listed_as(tool)?;
         let arguments: serde_json::Map<_, _> = tool.schema["required"]
@@ -264,8 +264,8 @@ impl Offer {
     }
 }
 
-/// A value that may well fit: what the schema itself suggests, an example that its description
-/// quotes, or something simple of its type.
+/// A value that probably fits a schema: one that the schema suggests, an example that its description quotes, or
+/// a simple value of its type.
 fn guess(schema: &Json) -> Json {
     let suggested = [
         &schema["default"],
@@ -297,7 +297,7 @@ struct StepPrinter {
 }
 
 impl StepPrinter {
-    /// One exchange with gosling. A status other than 200 is a failed step.
+    /// One request to gosling. Any status but 200 makes the step a failure.
     fn exchange(
         &mut self,
         gosling: &SpawnedServer,
@@ -331,8 +331,7 @@ impl StepPrinter {
         Ok(answer)
     }
 
-    /// One turn of a conversation. It has to come to its end, with an answer of the tool if there is
-    /// one.
+    /// One turn. It must finish, with a tool response if there is a tool.
     fn reply(&mut self, gosling: &SpawnedServer, id: &str, tool: bool) -> Result<(), Failure> {
         let (what, path) = (
             "chat: the model calls the tool and repeats its answer",
@@ -365,7 +364,7 @@ impl StepPrinter {
         Ok(())
     }
 
-    /// A step that is no exchange.
+    /// A step without a request.
     fn note(&mut self, what: &str, came: &str, took: Duration, good: bool) {
         self.count(good);
         if self.json {
@@ -410,7 +409,7 @@ impl StepPrinter {
     }
 }
 
-/// A list of tools by their names, everything else as it is.
+/// The names of a list of tools; any other response as it is.
 fn summary(answer: &Json) -> String {
     match answer.as_array() {
         Some(tools) if tools.iter().all(|tool| tool["name"].is_string()) => {

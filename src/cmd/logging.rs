@@ -1,8 +1,8 @@
-//! Where log records go: one line each, to stderr and to a file below `state/logs/server/`.
+//! Writes log records, one line each, to stderr and to a file below `state/logs/server/`.
 //!
-//! Each of the two has a thread of its own that writes ([`background_writer`]), so that a pipe that is full, a
-//! terminal that was stopped or a disk without room holds up neither a request nor the end of the
-//! process. A warning that comes again and again is counted ([`repeated_warnings`]).
+//! Each destination has its own writer thread ([`background_writer`]), so that a full pipe, a stopped terminal or
+//! a full disk delays neither requests nor the end of the process. Repeated warnings are counted
+//! ([`repeated_warnings`]).
 
 mod background_writer;
 mod log_file;
@@ -21,31 +21,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The longest record, in characters; what is not printable in it is escaped, so it is one line.
+/// The longest record, in characters. Non-printable characters are escaped, so a record is one line.
 const MAX_RECORD: usize = 4_000;
-/// How long the end of the process waits for what is not written yet.
+/// How long the process waits at its end for unwritten records.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// What Goose Desktop takes for the death of a server that it starts.
+/// Texts on stderr that Goose Desktop takes for a crash of the server.
 const FATAL_MARKERS: [&str; 3] = ["panicked at", "RUST_BACKTRACE", "fatal error"];
 
 static STARTED: AtomicBool = AtomicBool::new(false);
 
 struct Logger {
-    /// Records above this level go to the file alone.
+    /// The least severe level that is written to stderr; the file gets all records.
     stderr: LevelFilter,
     file: Option<&'static BackgroundWriter>,
     repeats: Mutex<RepeatedWarnings>,
 }
 
-/// Begins to log. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only what this
-/// crate says is written: the HTTP client's own records may carry headers.
+/// Starts logging. The level is that of `GOOSE_LOG`, else of `RUST_LOG`, else `info`. Only records of this crate
+/// are written: those of the HTTP client may contain headers.
 pub(super) fn start(paths: &Paths) {
     start_with(paths, LevelFilter::Trace);
 }
 
-/// The same for a program with a person at stderr, who is told of errors only unless `GOOSE_LOG` is
-/// set.
+/// The same for an interactive command: without `GOOSE_LOG`, only errors are written to stderr.
 #[cfg(feature = "chat")]
 pub(super) fn start_quietly(paths: &Paths) {
     match std::env::var_os("GOOSE_LOG") {
@@ -54,12 +53,12 @@ pub(super) fn start_quietly(paths: &Paths) {
     }
 }
 
-/// The same for a program that another one has started: on stderr alone, which is that one's to keep.
+/// The same for a process that an MCP client has started: writes to stderr only, which the client keeps.
 pub(super) fn start_on_stderr() {
     begin(None, LevelFilter::Trace);
 }
 
-/// Says this on stderr, among the records, without waiting for its reader once logging has begun.
+/// Writes a text to stderr, in order with the records. Does not block once logging has started.
 pub(super) fn say(text: &str) {
     if STARTED.load(Ordering::Relaxed) {
         stderr().push(text);
@@ -103,7 +102,7 @@ fn stderr() -> &'static BackgroundWriter {
     STDERR.get_or_init(|| BackgroundWriter::new("log stderr", Box::new(io::stderr())))
 }
 
-/// Understands `debug` and lists such as `warn,gosling=debug,hyper=off`.
+/// Parses a level such as `debug`, or a list such as `warn,gosling=debug,hyper=off`.
 fn level_of(text: &str) -> LevelFilter {
     let (mut general, mut own) = (None, None);
     for directive in text.split(',') {
@@ -145,7 +144,7 @@ impl Log for Logger {
         }
     }
 
-    /// Waits a moment for what is not written yet.
+    /// Waits a moment for unwritten records.
     fn flush(&self) {
         let end = Instant::now() + FLUSH_TIMEOUT;
         let told = lock(&self.repeats).due_reports(Instant::now(), true);
@@ -170,8 +169,7 @@ impl Logger {
     }
 }
 
-/// A record must not look like two, whatever an MCP server has said, nor like the last words of this
-/// one.
+/// Makes a record one line that does not look like a crash, whatever text of an MCP server it contains.
 fn one_line(text: &str) -> String {
     FATAL_MARKERS
         .iter()

@@ -1,4 +1,4 @@
-//! `gosling mcp NAME`: one of the shipped MCP servers, on stdin and stdout or over Streamable HTTP.
+//! `gosling mcp NAME`: runs a builtin MCP server over stdio or Streamable HTTP.
 
 use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
@@ -46,7 +46,7 @@ variables:
   GOOSE_LOG            error, warn, info, debug or trace (RUST_LOG; info)
 ";
 
-/// How often it is looked whether a session is idle.
+/// How often idle sessions are searched for.
 const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
@@ -96,9 +96,9 @@ fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
     }
 }
 
-/// A new server of this name, which is known.
+/// Creates the server of this name, which exists.
 fn server(name: &str, pages: bool, paths: &Paths) -> Server {
-    // The client's sessions are not ours.
+    // The sessions of the client are not stored here.
     let data: Arc<dyn SessionData> = Arc::new(InMemoryData::default());
     match name {
         "demo" => builtin::demo::server(pages),

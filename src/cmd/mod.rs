@@ -1,7 +1,7 @@
-//! The command line: one file a command, the same conventions in all of them.
+//! The command line, with one file for each command.
 //!
-//! Exit codes: 0 done, 1 it was tried and failed, 2 the command line makes no sense, 128 and the number
-//! of the signal that ended it.
+//! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
+//! the signal that ended the command.
 
 mod agent;
 #[cfg(feature = "demo")]
@@ -27,18 +27,18 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What a wrong command line is told when no command is known.
+/// Follows the error if the command is missing or unknown.
 const HINT: &str = "\ntry `gosling --help`";
 
-/// Why a command ended without success.
+/// Why a command failed.
 enum Failure {
-    /// The command line makes no sense: exit code 2.
+    /// The command line is invalid: exit code 2.
     Usage(String),
-    /// It was tried and failed: exit code 1.
+    /// The command failed: exit code 1.
     Failed(String),
-    /// It failed and has said so itself: exit code 1.
+    /// The command failed and has printed the reason: exit code 1.
     Reported,
-    /// A signal ended it, with this exit code.
+    /// A signal ended the command: this exit code.
     #[cfg(feature = "chat")]
     Signalled(u8),
 }
@@ -49,17 +49,17 @@ impl From<lexopt::Error> for Failure {
     }
 }
 
-/// For `map_err`: what was tried, and why it did not work.
+/// For `map_err`: adds what was attempted to an error.
 fn failed<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Failure {
     move |error| Failure::Failed(format!("{what}: {error}"))
 }
 
-/// Where the user's files are.
+/// The paths of the user's files.
 fn paths() -> Result<Paths, Failure> {
     Paths::from_env().map_err(failed("no place for files"))
 }
 
-/// Runs the command that the process was started with.
+/// Runs the command of this process.
 pub fn main() -> ExitCode {
     sys::limit_allocator_arenas();
     sys::signal::reset_inherited();
@@ -72,7 +72,8 @@ pub fn main() -> ExitCode {
         return sys::guardian::run(&mark.to_string_lossy());
     }
     sys::guardian::enable();
-    // Whatever the command is: its children could read it there, and call the server that it is of.
+    // Removed for every command: child processes could read the key in the environment and call the server
+    // with it.
     let server_key = sys::take_variable(SERVER_KEY).filter(|key| !key.is_empty());
     std::panic::set_hook(Box::new(|panic| {
         let reason = panic.payload_as_str().unwrap_or("unknown");
@@ -130,13 +131,13 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
     })
 }
 
-/// Prints to stdout; a reader that has left is fine.
+/// Prints to stdout. A closed stdout is not an error.
 fn print(text: &str) -> Result<(), Failure> {
     let _ = io::stdout().write_all(text.as_bytes());
     Ok(())
 }
 
-/// What is left of a command line that takes no options any more.
+/// The remaining arguments, none of which is parsed as an option.
 fn rest(parser: &mut lexopt::Parser) -> Result<Vec<OsString>, Failure> {
     Ok(parser.raw_args()?.collect())
 }

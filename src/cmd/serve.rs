@@ -1,4 +1,4 @@
-//! What the commands that serve HTTP have in common: where they listen, and how they end.
+//! Listening and shutdown of the commands that serve HTTP.
 
 use super::{Failure, failed};
 use crate::http::{AccessControl, Limits, Router, Server};
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, io, process};
 
-/// How long requests that are being answered may go on after a signal.
+/// How long active requests may go on after a signal.
 const REQUEST_GRACE: Duration = Duration::from_secs(1);
-/// When the process ends, however far the shutdown is: the guardian does the rest.
+/// When the process ends at the latest; the guardian ends what is left.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 
-/// The environment variable `name`, unless it is empty.
+/// The environment variable `name`, unless it is missing or empty.
 pub(super) fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -36,7 +36,7 @@ pub(super) fn read_secret(file: PathBuf) -> Result<String, Failure> {
     }
 }
 
-/// The names by which clients may call a server, besides those of this machine.
+/// The host names by which clients may call the server, in addition to those of this machine.
 pub(super) fn allowed_hosts() -> Vec<String> {
     let hosts = variable("GOOSE_ALLOWED_HOSTS").unwrap_or_default();
     let hosts = hosts.split(',').map(|host| host.trim().to_owned());
@@ -58,13 +58,12 @@ pub(super) fn bind(
     })
 }
 
-/// Serves until a signal comes; signals must be held. Then cancels `work`, whatever else can be done, and
-/// ends everything within the time that a supervisor gives, `close` what stands behind the server; a second
-/// signal ends the process at once.
+/// Serves until a signal arrives; the caller has blocked signals. Then cancels `work`, stops the server and calls
+/// `close`, within the time that supervisors usually grant. A second signal ends the process at once.
 pub(super) fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() + Send + 'static) {
     let signal = signal::wait();
     log::info!("stopping signal={signal}");
-    // Where no thread is to be had, there is no second signal, and the guardian ends what is left.
+    // If the thread cannot be started, a second signal has no effect, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {
         process::exit(128 + signal::wait())
     });

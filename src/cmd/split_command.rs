@@ -1,10 +1,10 @@
-//! A command as one string, split into words the way a shell would, without any of its other powers.
+//! Splits a command line into words as a shell does, without expansions.
 
-/// Splits at white space outside quotes. `'…'` is literal; in `"…"` and outside, `\\` takes the next
-/// character as it is.
+/// Splits at white space outside of quotes. `'…'` is literal; in `"…"` and outside of quotes, `\` makes the next
+/// character literal.
 ///
 /// # Errors
-/// When a quote is not closed or a backslash ends the text.
+/// When a quote is not closed, or a backslash ends the text.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut chars = text.chars();
@@ -47,7 +47,7 @@ mod tests {
             ("\\'a \\\"b\\\"", &["'a", "\"b\""]),
         ] {
             assert_eq!(split(text).unwrap(), words, "{text}");
-            // The `shell` tool reads the quotes in the same way.
+            // The `shell` tool reads quotes in the same way.
             #[cfg(feature = "developer")]
             assert_eq!(
                 crate::builtin::developer::words_of_command(text),

@@ -1,8 +1,8 @@
-//! Patterns of `.gitignore` and `.gooseignore` with git's meaning (gitignore(5), and `wildmatch.c` where that is
-//! silent). Pure: no files.
+//! Matches paths with the patterns of `.gitignore` and `.gooseignore`, as gitignore(5) defines them, and git's
+//! `wildmatch.c` where the manual page is silent. Pure: no I/O.
 //!
-//! Patterns and names are bytes, and case counts. The time to match one is at most the product of its length
-//! and the length of the path.
+//! Patterns and names are bytes, and case-sensitive. Matching a pattern takes at most time proportional to its
+//! length times the length of the path.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,18 @@ const UNKNOWN: &str = "a class like `[:alpha:]` has a name that does not exist";
 const REVERSED: &str = "a range ends before it begins";
 const BACKSLASH: &str = "a backslash has nothing behind it";
 
-/// The patterns of one file, for the paths below one folder.
+/// The patterns of one file, for paths below one folder.
 #[derive(Debug)]
 pub(super) struct Gitignore {
     folder: PathBuf,
     rules: Vec<Rule>,
 }
 
-/// One line of such a file.
+/// The pattern of one line.
 #[derive(Debug)]
 pub(super) struct Rule {
     line: Box<[u8]>,
-    /// The line begins with `!`: what it matches is not ignored.
+    /// Whether the line begins with `!`: a matching path is not ignored.
     pub(super) negated: bool,
     only_folders: bool,
     pattern: Pattern,
@@ -30,11 +30,11 @@ pub(super) struct Rule {
 
 #[derive(Debug)]
 enum Pattern {
-    /// Without a slash: the last name of a path, in any folder.
+    /// A pattern without a slash: it matches the last name of a path in any folder.
     Name(Box<[u8]>),
-    /// The names of a path from the folder of the rules on.
+    /// A pattern for the names of a path, from the folder of the rules on.
     Path(Box<[Part]>),
-    /// A mistake that matches nothing.
+    /// An invalid pattern, which matches nothing.
     Nothing,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Gitignore {
-    /// No patterns yet, for what is in `folder`.
+    /// Creates an empty set of rules for the content of `folder`.
     pub(super) fn new(folder: &Path) -> Self {
         Gitignore {
             folder: folder.to_owned(),
@@ -63,15 +63,15 @@ impl Gitignore {
         }
     }
 
-    /// The folder that patterns and paths start from.
+    /// The folder to which patterns and paths are relative.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Adds the pattern of one of the [`lines`], unless it is empty or a comment.
+    /// Adds the pattern of one of the [`lines`], unless the line is empty or a comment.
     ///
     /// # Errors
-    /// Why the line cannot mean what its author wanted. It counts as it does for git, mostly not at all.
+    /// Why the line is probably a mistake. As in git, most such lines match nothing.
     pub(super) fn add(&mut self, line: &[u8]) -> Result<(), &'static str> {
         if line.is_empty() || line[0] == b'#' {
             return Ok(());
@@ -105,8 +105,8 @@ impl Gitignore {
         }
     }
 
-    /// The last rule that matches `path`, which is relative to the folder. That a folder above it is ignored
-    /// is for the caller to find out.
+    /// The last rule that matches `path`, which is relative to the folder. The caller has to check the
+    /// folders above the path.
     pub(super) fn matched(&self, path: &Path, is_folder: bool) -> Option<&Rule> {
         let names: Vec<&[u8]> = path
             .components()
@@ -124,7 +124,7 @@ impl Gitignore {
 }
 
 impl Rule {
-    /// The line of the file.
+    /// The text of the line.
     pub(super) fn line(&self) -> String {
         String::from_utf8_lossy(&self.line).into_owned()
     }
@@ -141,7 +141,7 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     &line[..end.min(line.len())]
 }
 
-/// The parts of a pattern between its slashes.
+/// Splits a pattern at its slashes.
 fn parts(pattern: &[u8], reversed: &mut bool) -> Result<Vec<Part>, &'static str> {
     let (mut parts, mut start, mut at) = (Vec::new(), 0, 0);
     loop {
@@ -167,7 +167,7 @@ fn parts(pattern: &[u8], reversed: &mut bool) -> Result<Vec<Part>, &'static str>
             parts.push(Part::Name(part.into()));
         } else {
             if slash == 2 {
-                // Before a slash that is escaped, git has it stand for one name at least.
+                // Before an escaped slash, `**` matches at least one name in git.
                 parts.push(Part::Name(b"*".as_slice().into()));
             }
             parts.push(Part::Names);
@@ -180,8 +180,8 @@ fn parts(pattern: &[u8], reversed: &mut bool) -> Result<Vec<Part>, &'static str>
     }
 }
 
-/// Whether the names fit the parts. After a mismatch only the last `**` takes one more: what was found before
-/// it leaves the most names to what follows.
+/// Whether the names match the parts. After a mismatch, only the last `**` is extended by one name: extending an
+/// earlier one cannot succeed if that does not.
 fn fits_path(parts: &[Part], names: &[&[u8]]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back = None;
@@ -210,7 +210,7 @@ fn fits_path(parts: &[Part], names: &[&[u8]]) -> bool {
     }
 }
 
-/// Whether a name fits a pattern without slashes, in the same way.
+/// Whether a name matches a pattern without slashes; `*` is handled in the same way.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut back = None;
@@ -246,7 +246,7 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// The length of the class that `pattern` begins with, and whether `byte` is in it.
+/// The length of the bracket expression at the beginning of `pattern`, and whether it contains `byte`.
 fn class(pattern: &[u8], byte: u8, reversed: &mut bool) -> Result<(usize, bool), &'static str> {
     let get = |at: usize| pattern.get(at).copied().ok_or(OPEN);
     let negated = matches!(get(1)?, b'!' | b'^');
@@ -292,7 +292,7 @@ fn class(pattern: &[u8], byte: u8, reversed: &mut bool) -> Result<(usize, bool),
     }
 }
 
-/// Whether `byte` is in the class `name`, which knows ASCII only.
+/// Whether the named character class contains `byte`; it has ASCII characters only.
 fn is_in(name: &[u8], byte: u8) -> Result<bool, &'static str> {
     Ok(match name {
         b"alnum" => byte.is_ascii_alphanumeric(),

@@ -15,7 +15,7 @@ fn rules(text: &str) -> Gitignore {
     rules
 }
 
-/// Whether the pattern matches the path; one that ends with a slash is a folder.
+/// Whether the pattern matches the path, which is a folder if it ends with a slash.
 fn matches(pattern: &str, path: &str) -> bool {
     let name = path.strip_suffix('/').unwrap_or(path);
     let rules = rules(pattern);
@@ -184,7 +184,7 @@ fn no_pattern_makes_it_panic() {
     });
 }
 
-/// Names of files and folders in the tree that git is asked about.
+/// The names of files and folders in the tree for `git check-ignore`.
 const NAMES: [&str; 14] = [
     "a", "b", "ab", "ba", "aab", ".a", "a.b", "a b", "[", "a]", "-", "*", "\\", "ä",
 ];
@@ -235,7 +235,7 @@ fn any_line(u: &mut Unstructured<'_>) -> Result<String> {
     Ok(line)
 }
 
-/// Before 2.53, git takes `**` behind a literal beginning for a part of its own: `a**/b` matches `a/x/b`.
+/// Before 2.53, git matches `a/x/b` with `a**/b`.
 fn depends_on_version(line: &str) -> bool {
     let pattern = line.trim_start_matches('!');
     let literal = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
@@ -243,7 +243,7 @@ fn depends_on_version(line: &str) -> bool {
     pattern.contains('/') && rest.starts_with("**") && !before.is_empty() && !before.ends_with('/')
 }
 
-/// All paths of a small tree, folders first.
+/// The paths of a small tree, folders first.
 fn tree() -> Vec<(String, bool)> {
     let mut paths = Vec::new();
     for outer in NAMES {
@@ -262,7 +262,7 @@ fn tree() -> Vec<(String, bool)> {
     paths
 }
 
-/// What the rules say of `path`, and of the folders above it first.
+/// Whether the rules ignore `path` or a folder above it.
 fn decided<'r>(rules: &'r Gitignore, path: &str, is_folder: bool) -> Option<&'r Rule> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     let folders = ends.filter_map(|end| rules.matched(Path::new(&path[..end]), true));
@@ -272,7 +272,7 @@ fn decided<'r>(rules: &'r Gitignore, path: &str, is_folder: bool) -> Option<&'r 
         .or_else(|| rules.matched(Path::new(path), is_folder))
 }
 
-/// Runs `git check-ignore` on random patterns. Needs git; without it this test proves nothing and says so.
+/// Compares random patterns with `git check-ignore`. Without git, the test is skipped with a message.
 #[test]
 fn git_decides_the_same() {
     const FOLDERS: usize = 20;

@@ -1,20 +1,20 @@
-//! What a person is asked to agree to, as rows of text: all of it, in its order, and with what cannot be
-//! seen written out. No I/O.
+//! Shows the arguments of a call that the user is asked to approve: completely, in their order, with invisible
+//! characters escaped. No I/O.
 //!
-//! Text stands behind `|`, each of its lines on a row of its own, so that no text can pass for another part
-//! or for a question. A line that is too long goes on behind `↪`.
+//! Text stands after `|`, each line on its own row, so that it cannot be confused with other arguments or
+//! questions. A long line continues after `↪`.
 
 use crate::text::escape_invisible;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// The longest piece of text on one row, in characters.
+/// The longest text on one row, in characters.
 const MAX_ROW: usize = 2_000;
-/// What is nested deeper is shown as its JSON text.
+/// Values that are nested deeper are shown as JSON.
 const DEPTH: usize = 16;
 
-/// The JSON text of arguments, a part on each row. An object that has a name twice is shown with both.
+/// The rows of a JSON text of arguments. A duplicate name is shown twice.
 pub(super) fn arguments(json: &str) -> Vec<String> {
     let mut rows = Vec::new();
     match Value::of(json) {
@@ -25,19 +25,19 @@ pub(super) fn arguments(json: &str) -> Vec<String> {
     rows
 }
 
-/// Text, a line on each row.
+/// The rows of a text, one a line.
 pub(super) fn text(text: &str) -> Vec<String> {
     let mut rows = Vec::new();
     add_text("", text, 0, &mut rows);
     rows
 }
 
-/// One level of a JSON text.
+/// The outermost level of a JSON text.
 enum Value<'a> {
     Object(Vec<(String, &'a str)>),
     Array(Vec<&'a str>),
     Text(String),
-    /// Numbers and the like, and what is not JSON as it should be.
+    /// Numbers, booleans, null, and invalid JSON.
     Other,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The entries of an object, those of the same name included.
+/// The entries of an object, duplicate names included.
 struct Entries<'a>(Vec<(String, &'a str)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {
@@ -127,7 +127,7 @@ fn add_text(name: &str, text: &str, depth: usize, rows: &mut Vec<String>) {
     }
 }
 
-/// One line, on as many rows as it takes.
+/// Adds one line, on as many rows as necessary.
 fn add_line(before: &str, line: &str, depth: usize, rows: &mut Vec<String>) {
     let line = escape_invisible(line);
     let mut rest = line.as_str();

@@ -1,4 +1,4 @@
-//! A flat JSON Schema as questions, one field at a time. No I/O.
+//! Turns the flat JSON Schema of an elicitation into questions, one for each field. No I/O.
 
 use crate::text::escape_invisible;
 use serde_json::{Map, Number, Value};
@@ -11,7 +11,7 @@ pub(super) struct Field {
     required: bool,
 }
 
-/// The fields that the schema asks for, in its order.
+/// The fields of the schema, in its order.
 pub(super) fn fields(schema: &str) -> Vec<Field> {
     let schema: Value = crate::json::from_str(schema).unwrap_or_default();
     let required = |name: &str| {
@@ -29,7 +29,7 @@ pub(super) fn fields(schema: &str) -> Vec<Field> {
 }
 
 impl Field {
-    /// What the user is asked, in one line.
+    /// The question for the user, on one line.
     pub(super) fn question(&self) -> String {
         let text = |key: &str| self.schema[key].as_str().map(escape_invisible);
         let mut question = text("title").unwrap_or_else(|| escape_invisible(&self.name));
@@ -64,7 +64,7 @@ impl Field {
         &self.name
     }
 
-    /// The value of an answer; none if the field stays empty.
+    /// The value of an answer; `None` for an empty optional field.
     ///
     /// # Errors
     /// What is wrong with the answer.
@@ -107,7 +107,7 @@ impl Field {
     }
 }
 
-/// The values that may be chosen, and how they are shown.
+/// The allowed values, each with its label.
 fn choices(schema: &Value) -> Vec<(String, String)> {
     if let Some(values) = schema["enum"].as_array() {
         let names = schema["enumNames"].as_array();

@@ -1,4 +1,4 @@
-//! The `--with-…` options: MCP servers as a person types them.
+//! Parses the options `--with-extension`, `--with-streamable-http` and `--with-builtin`.
 
 use super::super::{Failure, split_command};
 use crate::builtin;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// `[NAME=VALUE…] CMD [ARGS…]`, with the quotes of a shell.
+/// Parses `[NAME=VALUE…] CMD [ARGS…]`, with shell quotes.
 pub(super) fn command(line: &str) -> Result<ExtensionConfig, Failure> {
     let usage = |reason: &str| Failure::Usage(format!("--with-extension: {reason}"));
     let words = split_command::split(line).map_err(|reason| usage(&reason))?;
@@ -24,7 +24,7 @@ pub(super) fn command(line: &str) -> Result<ExtensionConfig, Failure> {
     }))
 }
 
-/// A Streamable HTTP server, named after its host.
+/// A Streamable HTTP server, which is named after its host.
 pub(super) fn address(url: &str) -> Result<ExtensionConfig, Failure> {
     let host = match url.split_once("://") {
         Some(("http" | "https", rest)) => rest.split(['/', '?', '#']).next().unwrap_or_default(),
@@ -42,7 +42,7 @@ pub(super) fn address(url: &str) -> Result<ExtensionConfig, Failure> {
     read(json!({"type": "streamable_http", "name": name, "uri": url}))
 }
 
-/// Servers that gosling ships, in this process.
+/// Builtin servers.
 pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
     let names = names.split(',').map(str::trim);
     let named = names.filter(|name| !name.is_empty()).map(|name| {
@@ -58,7 +58,7 @@ pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
     named.collect()
 }
 
-/// Gives those that would have the same key names of their own.
+/// Renames extensions whose keys would be equal.
 pub(super) fn make_names_unique(configs: &mut [ExtensionConfig]) {
     let mut keys = HashSet::new();
     for config in configs {
@@ -83,7 +83,7 @@ fn read(config: Value) -> Result<ExtensionConfig, Failure> {
     ExtensionConfig::from_value(config).map_err(Failure::Usage)
 }
 
-/// `NAME=VALUE`, as before a command in a shell.
+/// Parses `NAME=VALUE`.
 fn variable(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -91,7 +91,7 @@ fn variable(word: &str) -> Option<(&str, &str)> {
     (named && !name.is_empty()).then_some((name, value))
 }
 
-/// What to call a server: the program, or the package that a package runner gets for it.
+/// The name of a stdio server: that of its program, or of the package that a package runner runs.
 fn name_of(cmd: &str, args: &[String]) -> String {
     let stem = |path: &str| {
         let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str());

@@ -1,4 +1,4 @@
-//! What Ctrl-C and the other ending signals do to a chat.
+//! Handles Ctrl-C and the other terminating signals in a chat.
 
 use crate::agent::Registry;
 use crate::sys;
@@ -12,12 +12,12 @@ use std::{io, process};
 
 /// A second Ctrl-C within this time ends the chat.
 const SECOND_PRESS: Duration = Duration::from_secs(2);
-/// When the process ends, however far the shutdown is: the guardian does the rest.
+/// When the process ends at the latest; the guardian ends what is left.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
-/// The number of SIGINT, which every system has.
+/// The number of SIGINT on every system.
 const INTERRUPT: i32 = 2;
 
-/// The turn under way, and the thread that ends it.
+/// The signal thread, and the turn that it cancels.
 pub(super) struct Interrupts {
     shared: Arc<Shared>,
 }
@@ -25,23 +25,23 @@ pub(super) struct Interrupts {
 #[derive(Default)]
 struct Shared {
     turn: Mutex<Option<Cancel>>,
-    /// The exit code of the process that is about to end; 0 if it is not.
+    /// The exit code of the process that is being ended by a signal; otherwise 0.
     code: AtomicU8,
-    /// The session, until the user has been told of it.
+    /// The session id, until the hint to resume it has been printed.
     session: Mutex<Option<String>>,
 }
 
-/// A turn that Ctrl-C ends, until it is dropped.
+/// A turn that Ctrl-C cancels. Dropping it ends that.
 pub(super) struct Turn<'a> {
     interrupts: &'a Interrupts,
     cancel: Cancel,
 }
 
 impl Interrupts {
-    /// Takes the signals from now on. The thread lives as long as the process.
+    /// Starts the thread that handles signals until the end of the process.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// When the thread cannot be started.
     pub(super) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let watched = shared.clone();
@@ -62,7 +62,7 @@ impl Interrupts {
         Ok(Interrupts { shared })
     }
 
-    /// A turn begins, below `all`.
+    /// Begins a turn, whose token is a child of `all`.
     pub(super) fn turn(&self, all: &Cancel) -> Turn<'_> {
         let cancel = all.child();
         *lock(&self.shared.turn) = Some(cancel.clone());
@@ -72,18 +72,18 @@ impl Interrupts {
         }
     }
 
-    /// The exit code, if a signal is about to end the process.
+    /// The exit code, if a signal is ending the process.
     pub(super) fn exit_code(&self) -> Option<u8> {
         let code = self.shared.code.load(Ordering::SeqCst);
         (code != 0).then_some(code)
     }
 
-    /// The session that [`print_resume_hint`](Self::print_resume_hint) tells of.
+    /// Sets the session that [`print_resume_hint`](Self::print_resume_hint) names.
     pub(super) fn remember(&self, session: &str) {
         *lock(&self.shared.session) = Some(session.to_owned());
     }
 
-    /// Tells how to go on with the session; once, whoever comes first.
+    /// Prints how to resume the session, at most once.
     pub(super) fn print_resume_hint(&self) {
         self.shared.print_resume_hint();
     }
@@ -112,8 +112,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Ends everything and then the process, whatever the other threads wait for; a further signal ends it
-/// at once.
+/// Ends the extensions and then the process. A further signal ends the process at once.
 fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
     let code = 128 + signal;
     let told = u8::try_from(code).unwrap_or(u8::MAX);
@@ -121,7 +120,7 @@ fn leave(shared: &Shared, registry: Arc<Registry>, signal: i32) -> ! {
     shared.print_resume_hint();
     registry.cancel().cancel();
     let (done, finished) = bounded::<()>(0);
-    // Where no thread is to be had, the guardian ends what is left.
+    // If the threads cannot be started, the guardian ends what is left.
     let _ = sys::spawn("one more signal".into(), None, || {
         process::exit(128 + signal::wait())
     });

@@ -1,4 +1,4 @@
-//! Lines of stdin: what the user says, and what the user answers.
+//! Reads the lines of stdin: messages of the user, and answers to questions.
 
 use crate::sys;
 use crate::sys::cancel::Cancel;
@@ -10,10 +10,10 @@ use std::time::Instant;
 
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 4 << 20;
-/// How many lines are read before somebody wants them.
+/// How many lines are read ahead.
 const MAX_READ_AHEAD: usize = 16;
 
-/// A line of the user.
+/// A line of stdin, or its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum InputLine {
     Text(String),
@@ -21,12 +21,12 @@ pub(super) enum InputLine {
     Unreadable(String),
 }
 
-/// Reads stdin in a thread of its own, which begins with the first line that is wanted, so that a wait
-/// for an answer can be cut short. The thread ends with stdin or with the process.
+/// Reads stdin in a thread, so that waiting for an answer can be cancelled. The thread starts with the first
+/// request for a line and ends with stdin or the process.
 pub(super) struct StdinLines {
     terminal: bool,
     lines: Option<Receiver<(Instant, InputLine)>>,
-    /// Typed before a question was asked, so no answer to it.
+    /// Lines that were typed before a question, so they are not the answer to it.
     early: VecDeque<InputLine>,
 }
 
@@ -39,12 +39,12 @@ impl StdinLines {
         }
     }
 
-    /// Whether there is a person who can be asked.
+    /// Whether stdin is a terminal, so that the user can be asked.
     pub(super) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// The next thing that the user says.
+    /// The next message of the user.
     pub(super) fn next(&mut self) -> InputLine {
         let early = self.early.pop_front();
         if self.terminal {
@@ -52,7 +52,7 @@ impl StdinLines {
                 Some(InputLine::Text(line)) => format!("> {}\n", strip_invisible(line)),
                 _ => "> ".to_owned(),
             };
-            // Nobody is left to print_note if stderr is output_closed.
+            // A closed stderr is not an error.
             let _ = io::stderr().write_all(shown.as_bytes());
         }
         if let Some(line) = early {
@@ -64,11 +64,11 @@ impl StdinLines {
         }
     }
 
-    /// The answer to what was asked just now; none if the user leaves or `cancel` fires.
+    /// The answer to the current question; `None` if stdin ends or `cancel` fires.
     pub(super) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
         let asked = Instant::now();
         let (wake, woken) = bounded::<()>(0);
-        // The hook owns the sender: when it has run, the channel is closed.
+        // The hook owns the sender, so the channel is closed once it has run.
         let _hook = cancel.on_cancel(move || drop(wake));
         loop {
             let lines = self.lines().clone();
@@ -91,13 +91,13 @@ impl StdinLines {
         self.lines.get_or_insert_with(|| {
             let (send, lines) = bounded(MAX_READ_AHEAD);
             let reader = move || read(&mut io::stdin().lock(), &send);
-            // Without a thread the channel is closed, which is the end of the input.
+            // If the thread cannot be started, the channel is closed, and the input ends.
             let _ = sys::spawn("stdin".to_owned(), None, reader);
             lines
         })
     }
 
-    /// As if a person typed these lines, few enough, as answers to whatever is asked.
+    /// Answers every question with these lines.
     #[cfg(test)]
     pub(super) fn typed(text: &'static str) -> Self {
         let (send, lines) = bounded(MAX_READ_AHEAD);

@@ -1,4 +1,4 @@
-//! What a turn says, as text in a terminal or a pipe, and the questions that it asks.
+//! Displays a turn as text on a terminal or a pipe, and asks its questions.
 
 use super::stdin_lines::StdinLines;
 use super::{argument_rows, elicitation_form};
@@ -11,25 +11,25 @@ use crate::text::{escape_invisible, printable, strip_invisible};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
-/// The longest line about a tool, in characters.
+/// The longest line about a tool call, in characters.
 const WIDTH: usize = 100;
-/// The longest sentence of a server or a provider that is shown, in characters.
+/// The longest message of a server or a provider, in characters.
 const MAX_SENTENCE: usize = 1_000;
-/// How much of what the user is asked to agree to is shown at once, in rows and in characters.
+/// How much of a call is shown on one page, in rows and in characters.
 const MAX_PAGE: (usize, usize) = (100, 10_000);
 
 const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
-/// Where answers of the user go.
+/// Takes the user's answers. The display calls it once for each question.
 pub(super) trait AnswerSink {
     fn confirm(&self, request: &str, answer: Confirmation) -> bool;
     fn answer(&self, request: &str, data: Option<Value>) -> bool;
-    /// The client shall run a tool, which this one does not.
+    /// Refuses to run a frontend tool, which this client does not have.
     fn refuse(&self, request: &str) -> bool;
 }
 
-/// A session of a registry.
+/// Sends the answers to a session of the registry.
 pub(super) struct SessionAnswers<'a> {
     pub(super) registry: &'a Registry,
     pub(super) id: &'a str,
@@ -51,28 +51,28 @@ impl AnswerSink for SessionAnswers<'_> {
     }
 }
 
-/// Shows one turn. Everything from a model or a server loses its control characters on the way.
+/// Displays one turn. Control characters in texts of models and servers are removed or escaped.
 pub(super) struct TurnDisplay<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
-    /// Whether `out` knows escape sequences.
+    /// Whether `out` is a terminal that supports escape sequences.
     pub(super) terminal: bool,
     pub(super) answers: &'a dyn AnswerSink,
     pub(super) input: &'a mut StdinLines,
-    /// Fired when nobody reads any more.
+    /// Cancels the turn if the output is closed.
     pub(super) cancel: &'a Cancel,
     pub(super) state: DisplayState,
 }
 
-/// The user did not want to see more; what was said instead, if anything.
+/// The user stopped reading, and perhaps gave this answer instead.
 struct Declined<T>(Option<T>);
 
-/// What is on the display already.
+/// The state of the display.
 #[derive(Default)]
 pub(super) struct DisplayState {
-    /// The turn ended with an error.
+    /// Whether the turn ended with an error.
     pub(super) failed: bool,
-    /// Nobody reads what is written.
+    /// Whether the output is closed.
     pub(super) output_closed: bool,
     column: Column,
 }
@@ -92,7 +92,7 @@ impl EventSink for TurnDisplay<'_> {
                 self.message(message);
             }
             Event::Message { .. } => {}
-            // The user knows.
+            // The user has cancelled the turn.
             Event::Error { .. } if self.cancel.is_cancelled() => {}
             Event::Error { error } => {
                 self.state.failed = true;
@@ -131,7 +131,7 @@ impl EventSink for TurnDisplay<'_> {
 }
 
 impl TurnDisplay<'_> {
-    /// After the last event.
+    /// Ends the display after the last event.
     pub(super) fn end(&mut self) {
         self.begin_line();
         self.flush();
@@ -143,7 +143,7 @@ impl TurnDisplay<'_> {
     fn message(&mut self, message: &Message) {
         for part in &message.content {
             match part {
-                // What stands in the place of an answer is none.
+                // After an error, the text is an error message and not an answer.
                 Content::Text(text) if self.state.failed => self.note(&strip_invisible(&text.text)),
                 Content::Text(text) => self.stream(&text.text, Column::InText),
                 Content::Reasoning(reasoning) => self.stream(&reasoning.text, Column::InThought),
@@ -189,7 +189,7 @@ impl TurnDisplay<'_> {
                 arguments,
                 prompt,
             } => {
-                // A turn that was cancelled waits for no answer.
+                // A cancelled turn does not wait for an answer.
                 if let Some(answer) = self.approve(tool_name, arguments.get(), prompt.as_deref()) {
                     if !self.answers.confirm(id, answer) {
                         self.note("the answer came too late");
@@ -216,7 +216,7 @@ impl TurnDisplay<'_> {
         }
     }
 
-    /// Shows all of a call and asks whether it may be made. None if the turn was cancelled.
+    /// Shows a whole call and asks for approval. `None` if the turn was cancelled.
     fn approve(
         &mut self,
         tool: &str,
@@ -252,7 +252,7 @@ impl TurnDisplay<'_> {
         }
     }
 
-    /// The filled form; none if the user does not want to.
+    /// Asks for the fields of an elicitation; `None` if the user declines.
     fn fill_in(&mut self, message: &str, schema: &str) -> Option<Value> {
         if !self.input.is_terminal() {
             self.note(&format!("asked: {}", printable(message, MAX_SENTENCE)));
@@ -296,16 +296,16 @@ impl TurnDisplay<'_> {
         Some(Value::Object(data))
     }
 
-    /// Shows all rows of what a server asks.
+    /// Shows all rows of an elicitation.
     fn show(&mut self, rows: &[String]) -> Result<(), Declined<()>> {
         self.show_all(rows, "! declines", |answer| (answer == "!").then_some(()))
     }
 
-    /// Shows all rows, a page at a time. Between pages the user may answer what `refusal` takes, which
-    /// `choices` names.
+    /// Shows all rows, page by page. Between pages the user may give an answer that `refusal` accepts;
+    /// `choices` names these answers.
     ///
     /// # Errors
-    /// When that is the answer, or there is none.
+    /// That answer, or `None` if there is none.
     fn show_all<T>(
         &mut self,
         rows: &[String],
@@ -341,7 +341,7 @@ impl TurnDisplay<'_> {
         Ok(())
     }
 
-    /// Text or thoughts as they arrive.
+    /// Displays text or thoughts as they arrive.
     fn stream(&mut self, text: &str, column: Column) {
         let thought = column == Column::InThought;
         if self.state.column != column {
@@ -354,7 +354,7 @@ impl TurnDisplay<'_> {
         if text.is_empty() {
             return;
         }
-        // In a pipe only the answer itself goes on.
+        // In a pipe, stdout gets only the answer itself.
         if thought && !self.terminal {
             let _ = self.err.write_all(text.as_bytes());
         } else {
@@ -366,7 +366,7 @@ impl TurnDisplay<'_> {
         };
     }
 
-    /// Ends the line, and the thought, that is begun.
+    /// Ends the current line, and the thought on it.
     fn begin_line(&mut self) {
         match std::mem::take(&mut self.state.column) {
             Column::First => {}
@@ -378,21 +378,21 @@ impl TurnDisplay<'_> {
         }
     }
 
-    /// One line of the conversation.
+    /// Displays one line of the conversation.
     fn line(&mut self, text: &str) {
         self.begin_line();
         self.write(&format!("{}\n", shorten(text)));
     }
 
-    /// One line beside the conversation. It has been made printable.
+    /// Displays one line beside the conversation; the text is printable already.
     fn note(&mut self, text: &str) {
         self.begin_line();
         self.flush();
-        // Nobody is left to print_note if stderr is output_closed.
+        // A closed stderr is not an error.
         let _ = writeln!(self.err, "{text}");
     }
 
-    /// The user's answer; none if there will be none.
+    /// Asks the user; `None` if there is no answer.
     fn ask(&mut self, text: &str) -> Option<String> {
         self.begin_line();
         self.flush();
@@ -410,7 +410,7 @@ impl TurnDisplay<'_> {
         self.check(written);
     }
 
-    /// A reader that has left ends the turn.
+    /// Cancels the turn if the output is closed.
     fn check(&mut self, result: io::Result<()>) {
         if result.is_err() {
             self.state.output_closed = true;
@@ -460,7 +460,7 @@ fn result(response: &ToolResponse) -> String {
     }
 }
 
-/// What a running call says of itself, in one line.
+/// One line for a notification of a running call.
 fn notification(message: &RawJson) -> Option<String> {
     let message: Value = crate::json::from_str(message.get()).ok()?;
     let params = &message["params"];

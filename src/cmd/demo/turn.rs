@@ -1,8 +1,8 @@
-//! The demonstration's chat turn: what the script says, what is asked, and what came of it. No I/O.
+//! The turn of the demonstration: the script, the request, and a summary of the events. No I/O.
 
 use serde_json::{Value as Json, json};
 
-/// What the model is to say: it calls this tool and repeats the answer.
+/// The script of the model: it makes this call and repeats the result.
 pub(super) fn script(call: Option<&(String, Json)>) -> Json {
     let steps = match call {
         Some((name, arguments)) => json!([
@@ -28,14 +28,14 @@ pub(super) fn question(session: &str, text: &str, created: i64) -> Json {
     })
 }
 
-/// What a turn's events say to a person.
+/// The summary of a turn's events.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct TurnSummary {
-    /// A line for each thing that was said or done, pieces of one answer together.
+    /// One line for each text, call and result; the chunks of a text are joined.
     pub(super) lines: Vec<String>,
-    /// Answers of tools.
+    /// The number of tool responses.
     pub(super) results: usize,
-    /// It came to its end.
+    /// Whether the turn has finished.
     pub(super) finished: bool,
 }
 

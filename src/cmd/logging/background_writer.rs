@@ -1,8 +1,7 @@
-//! A place that takes records, written to by a thread of its own: whatever becomes of the place, those
-//! who log never wait for it.
+//! Writes records in a thread, so that logging never blocks, whatever state the destination is in.
 //!
-//! A record costs its caller a lock, and a system call if the thread sleeps. The thread writes everything
-//! that waits with one system call.
+//! A record costs its caller a lock, and a system call if the thread sleeps. The thread writes all queued records
+//! with one system call.
 
 use crate::sys::{self, SMALL_STACK, clock, lock};
 use std::io::{ErrorKind, Write};
@@ -10,41 +9,41 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What may wait to be written, in bytes; records beyond that are dropped and counted.
+/// The size of the queue, in bytes. Records beyond it are dropped and counted.
 const MAX_QUEUED: usize = 512 << 10;
-/// How long after a failed write the next one is tried: at first, and at most.
+/// The shortest and the longest pause before a failed write is retried.
 const RETRY: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// A place for records. Its thread begins with the first of them and ends with the process.
+/// A writer for records. Its thread starts with the first record and ends with the process.
 pub(super) struct BackgroundWriter {
-    /// For example `log file`.
+    /// The name of the thread, for example `log file`.
     name: &'static str,
     state: Mutex<State>,
-    /// There is something to write.
+    /// Signals that the queue is not empty.
     filled: Condvar,
-    /// Everything is written, or cannot be.
+    /// Signals that everything has been written, or that a write has failed.
     settled: Condvar,
 }
 
 struct State {
-    /// What is written to, until the thread has it.
+    /// The destination, until the thread takes it.
     sink: Option<Box<dyn Write + Send>>,
-    /// The thread runs.
+    /// Whether the thread runs.
     runs: bool,
-    /// Lines that wait.
+    /// The queued lines.
     queue: Vec<u8>,
-    /// How many lines found no room in the queue. Until this is told, no other line gets in.
+    /// How many records were dropped. No record is queued until the count has been written.
     dropped: u64,
-    /// The thread writes.
+    /// Whether the thread is writing.
     writes: bool,
-    /// The last write failed; the next one is tried in a moment.
+    /// Whether the last write failed; it is retried.
     fails: bool,
-    /// The place will never take anything again.
+    /// Whether the destination is closed for good.
     closed: bool,
 }
 
 impl BackgroundWriter {
-    /// One that writes to `sink`.
+    /// Creates a writer for `sink`.
     pub(super) fn new(name: &'static str, sink: Box<dyn Write + Send>) -> Self {
         BackgroundWriter {
             name,
@@ -62,7 +61,7 @@ impl BackgroundWriter {
         }
     }
 
-    /// Takes one or more lines, each with its end, or counts them as dropped.
+    /// Queues one or more complete lines, or counts them as dropped.
     pub(super) fn push(&'static self, lines: &str) {
         let mut state = lock(&self.state);
         if state.closed {
@@ -70,7 +69,7 @@ impl BackgroundWriter {
         }
         if !state.runs {
             let name = self.name.to_owned();
-            // Without a thread the queue fills; the next record tries again.
+            // Without a thread the queue fills up; the next record tries again.
             state.runs = sys::spawn(name, Some(SMALL_STACK), || self.run()).is_ok();
         }
         if state.dropped > 0 || state.queue.len() + lines.len() > MAX_QUEUED {
@@ -85,7 +84,7 @@ impl BackgroundWriter {
         }
     }
 
-    /// Waits until everything is written. Gives up at `end`, and at once when writing fails.
+    /// Waits until everything has been written, at most until `end`; returns at once if writing fails.
     pub(super) fn flush(&self, end: Instant) {
         let mut state = lock(&self.state);
         while state.runs && !state.fails && (state.writes || !state.queue.is_empty()) {
@@ -98,7 +97,7 @@ impl BackgroundWriter {
         }
     }
 
-    /// The thread.
+    /// The thread's function.
     fn run(&self) {
         let Some(mut sink) = lock(&self.state).sink.take() else {
             return;
@@ -111,7 +110,7 @@ impl BackgroundWriter {
         }
     }
 
-    /// Everything that waits, as soon as something does.
+    /// Waits for queued lines and takes them.
     fn next(&self) -> Vec<u8> {
         let mut state = lock(&self.state);
         state.writes = false;
@@ -134,7 +133,7 @@ impl BackgroundWriter {
         lines
     }
 
-    /// Writes all of it, however long that takes; false when it will never be possible.
+    /// Writes all lines, however long that takes; returns false if the destination is closed.
     fn write(&self, sink: &mut dyn Write, lines: &[u8]) -> bool {
         let (mut rest, mut pause) = (lines, RETRY.0);
         while !rest.is_empty() {
@@ -153,7 +152,7 @@ impl BackgroundWriter {
                     return false;
                 }
                 failed => {
-                    // A reader that is only slow may be back at once.
+                    // A slow reader may continue soon, so this does not count as a failure.
                     let slow = failed.is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
                     self.set(|state| state.fails = !slow);
                     thread::sleep(pause);
@@ -176,9 +175,9 @@ mod tests {
     use std::io;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    /// What a test does to the sink, one write at a time.
+    /// A sink whose writes the test controls one by one.
     struct Sink {
-        /// A write has begun.
+        /// Signals the beginning of a write.
         begun: Sender<()>,
         outcomes: Receiver<io::Result<usize>>,
         written: Sender<String>,
@@ -187,7 +186,7 @@ mod tests {
     impl Write for Sink {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let _ = self.begun.send(());
-            // A test that is over lets everything pass.
+            // After the end of a test, every write succeeds.
             let outcome = self.outcomes.recv().unwrap_or(Ok(usize::MAX));
             let n = outcome?.min(bytes.len());
             let _ = (self.written).send(String::from_utf8_lossy(&bytes[..n]).into_owned());
@@ -246,11 +245,11 @@ mod tests {
         let line = format!("{}\n", "x".repeat(999));
         test.writer.push("first\n");
         test.begun.recv_timeout(LONG).expect("a write begins");
-        // While the sink takes nothing.
+        // The sink does not take anything yet.
         for _ in 0..MAX_QUEUED / 1000 + 8 {
             test.writer.push(&line);
         }
-        // There would be room for it, but it is not written before what was dropped is counted.
+        // There is room again, but the count of dropped records comes first.
         test.writer.push("last\n");
         test.flush(Duration::from_millis(10));
         test.lets(Ok(ALL));

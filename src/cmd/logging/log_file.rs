@@ -1,4 +1,4 @@
-//! The log file of this process: `YYYYMMDD/gosling-PID.log`. One that is full becomes `….log.1`.
+//! The log file of this process: `YYYYMMDD/gosling-PID.log`. A full file is renamed to `….log.1`.
 
 use super::background_writer::BackgroundWriter;
 use crate::store::files::ensure_dir;
@@ -8,22 +8,22 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How large a log file becomes, in bytes, unless one line alone is longer.
+/// The largest log file, in bytes, unless a single line is longer.
 const MAX_FILE: u64 = 16 << 20;
-/// How many full ones are kept beside it.
+/// How many full files are kept.
 const KEEP_FILES: usize = 4;
 /// How many days of log files are kept.
 const KEEP_DAYS: usize = 14;
 
-/// Takes whole lines, in any number of writes.
+/// Takes complete lines, in any number of writes.
 pub(super) struct LogFile {
     folder: PathBuf,
     name: String,
     max: u64,
     open: Option<Open>,
-    /// The last write has ended within a line.
+    /// Whether the last write ended within a line.
     within_line: bool,
-    /// Where to say, once, that the file takes nothing.
+    /// Where the first of several failed writes is reported.
     failure_log: Option<&'static BackgroundWriter>,
     fails: bool,
 }
@@ -35,7 +35,7 @@ struct Open {
 }
 
 impl LogFile {
-    /// Makes nothing before the first write.
+    /// Creates no file before the first write.
     pub(super) fn new(folder: PathBuf, failure_log: Option<&'static BackgroundWriter>) -> Self {
         LogFile {
             folder,
@@ -71,7 +71,7 @@ impl LogFile {
         Ok(n)
     }
 
-    /// Opens the file of today, and removes the folders of days long past.
+    /// Opens today's file and removes the folders of old days.
     fn open_today(&self) -> io::Result<Open> {
         let day = clock::today();
         ensure_dir(&self.folder.join(&day)).map_err(io::Error::other)?;
@@ -88,7 +88,7 @@ impl LogFile {
             let _ = fs::rename(path(n), path(n + 1));
         }
         match fs::rename(self.folder.join(day).join(&self.name), path(1)) {
-            // It was taken away, so there is nothing to keep.
+            // The file was removed by another process.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             renamed => renamed,
         }
@@ -106,7 +106,7 @@ impl LogFile {
     }
 }
 
-/// How many of these bytes are whole lines and fit into the room.
+/// How many of these bytes are complete lines that fit into `room`.
 fn whole_lines(lines: &[u8], room: u64) -> usize {
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     if lines.len() <= room {
@@ -171,7 +171,7 @@ mod tests {
             }
         }
 
-        /// The files of today and what is in them.
+        /// Today's files with their contents.
         fn files(&self) -> Vec<(String, String)> {
             let files = fs::read_dir(self.0.join(clock::today())).unwrap().flatten();
             let mut files: Vec<(String, String)> = files
@@ -197,7 +197,7 @@ mod tests {
         let folder = Folder::new("rotates");
         let mut log = folder.log(20);
         let lines: String = (0..30).map(|n| format!("line {n:02}\n")).collect();
-        // At once and byte by byte.
+        // In one write, and then byte by byte.
         log.write_all(lines.as_bytes()).unwrap();
         let at_once = folder.files();
         let names: Vec<&str> = at_once.iter().map(|(name, _)| name.as_str()).collect();
@@ -212,7 +212,7 @@ mod tests {
         let kept: String = all.into_iter().map(|(_, text)| text).collect();
         let newest: String = (0..30).map(|n| format!("line {n:02}\n")).collect();
         assert!(newest.ends_with(&kept), "{kept}");
-        // One that another process of the same id has left counts with what is in it.
+        // The file of an earlier process with the same id is continued, and its size counts.
         let mut log = folder.log(20);
         log.write_all(b"x\n").unwrap();
         let newest = &folder.files()[0];

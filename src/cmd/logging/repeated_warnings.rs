@@ -1,5 +1,5 @@
-//! Warnings and errors that come again and again: they are counted, not written. The count is written with
-//! the first record after [`WINDOW`], or at the end of the server.
+//! Counts repeated warnings and errors instead of writing them. The count is written with the first record after
+//! [`WINDOW`], or at the end of the process.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -7,37 +7,37 @@ use std::time::{Duration, Instant};
 
 use log::Level;
 
-/// For so long a warning that comes again is only counted.
+/// How long a repeated warning is only counted.
 const WINDOW: Duration = Duration::from_secs(60);
-/// How many different warnings of one place in the code are written in that time.
+/// How many different warnings of one place in the code are written within the window.
 const BURST: u32 = 100;
 
-/// Where a record is made: file and line.
+/// The file and line of a log statement.
 pub(super) type Place = (&'static str, u32);
 
-/// What was written lately, by where it was made. There are only so many places.
+/// The recent warnings by place. The number of places is bounded by the code.
 #[derive(Default)]
 pub(super) struct RepeatedWarnings {
     places: HashMap<Place, Counted>,
-    /// How many places have counted something that is not due_reports yet.
+    /// How many places have a count that has not been written.
     pending_reports: usize,
 }
 
 struct Counted {
     level: Level,
-    /// When the first one was written.
+    /// When the first record of the window was written.
     since: Instant,
     written: u32,
-    /// How many were not written.
+    /// How many records were not written.
     repeated: u64,
-    /// The text of the last one that was written.
+    /// The text of the last written record.
     last: String,
-    /// The text of the last one that was not.
+    /// The text of the last record that was not written.
     last_repeated: String,
 }
 
 impl RepeatedWarnings {
-    /// Whether to write this warning; else it is counted.
+    /// Whether to write this warning; otherwise it is counted.
     pub(super) fn admits(&mut self, place: Place, level: Level, text: &str, now: Instant) -> bool {
         let counted = self.places.entry(place).or_insert_with(|| Counted {
             level,
@@ -62,8 +62,7 @@ impl RepeatedWarnings {
         false
     }
 
-    /// What is to be due_reports, a line each with its level, of what was counted long enough; of everything if
-    /// `all`.
+    /// The counts that are due, as one line with its level for each place; all counts if `all`.
     pub(super) fn due_reports(&mut self, now: Instant, all: bool) -> Vec<(Level, String)> {
         if self.pending_reports == 0 {
             return Vec::new();

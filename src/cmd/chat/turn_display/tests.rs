@@ -33,7 +33,7 @@ impl AnswerSink for Answers {
     }
 }
 
-/// What a turn with these messages leaves on stdout and stderr.
+/// The stdout and stderr of a turn with these messages.
 fn shown(
     messages: Vec<Message>,
     terminal: bool,
@@ -205,7 +205,7 @@ fn an_approval_is_asked_for_until_the_answer_makes_sense() {
     }
 }
 
-/// What is shown of a call of these arguments, and how the user answered.
+/// What is shown for a call with these arguments, and the resulting answers.
 fn asked(arguments: &str, typed: &'static str) -> (String, Vec<Confirmation>) {
     let answers = Answers::default();
     let turn = confirm_with(RawValue::from_string(arguments.to_owned()).unwrap());
@@ -220,10 +220,10 @@ fn who_is_asked_sees_all_of_what_is_asked() {
     let (err, answers) = asked(&json!({"command": command}).to_string(), "n\n");
     assert!(err.contains(&command), "{err}");
     assert_eq!(answers, [Confirmation::DenyOnce]);
-    // Also where the line of the call has all of it, which may have output_closed to another place.
+    // The arguments are shown even if the line about the call has all of them: stdout may not be the terminal.
     let (err, _) = asked(r#"{"a":1}"#, "n\n");
     assert!(err.contains("a: 1"), "{err}");
-    // The second one counts for most servers.
+    // Most servers use the last value of a duplicate name.
     let (err, _) = asked(r#"{"command":"ls","command":"rm"}"#, "n\n");
     assert!(err.contains("| ls") && err.contains("| rm"), "{err}");
     let (err, _) = asked(r#"{"command":"ls\n\u001b[8mrm\u202e\u3164"}"#, "n\n");
@@ -255,7 +255,7 @@ fn nothing_can_be_agreed_to_before_all_of_it_was_shown() {
     }
     let (_, answers) = asked(&long, "\n");
     assert_eq!(answers, [Confirmation::Cancel], "the user has left");
-    // One line can be as long as many.
+    // A single line can be longer than a page.
     let long = json!({"text": "x".repeat(30_000) + " rm -rf /"}).to_string();
     let (err, answers) = asked(&long, "w\ny\n");
     assert_eq!(answers, [Confirmation::AllowOnce]);
