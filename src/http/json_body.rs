@@ -88,6 +88,9 @@ fn replace_lone_surrogates(body: &[u8]) -> Option<Vec<u8>> {
 
 /// `application/json` or `application/…+json`, with or without parameters.
 fn is_json(content_type: &str) -> bool {
+    if content_type == "application/json" {
+        return true;
+    }
     let essence = content_type.split(';').next().unwrap_or("").trim();
     let Some((kind, subtype)) = essence.split_once('/') else {
         return false;

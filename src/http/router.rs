@@ -129,9 +129,11 @@ impl Router {
 
     /// The resource that `path`, still percent-encoded, names.
     pub(super) fn find(&self, path: &str) -> Option<&Resource> {
+        let parts = path.strip_prefix('/')?.split('/');
+        let parts: Vec<_> = parts.map(|part| (part.is_empty(), decode(part))).collect();
         self.resources
             .iter()
-            .find(|resource| resource.matches(path))
+            .find(|resource| resource.matches(&parts))
     }
 
     fn resource(&mut self, segments: Vec<Segment>) -> &mut Resource {
@@ -199,16 +201,16 @@ impl Resource {
         Ok(found)
     }
 
-    fn matches(&self, path: &str) -> bool {
-        let mut parts = split(path);
-        path.starts_with('/')
-            && self.segments.iter().all(|segment| {
-                parts.next().is_some_and(|part| match segment {
-                    Segment::Param(_) => !part.is_empty(),
-                    Segment::Literal(literal) => decode(part).is_some_and(|part| part == *literal),
-                })
-            })
-            && parts.next().is_none()
+    /// Whether a path of these segments is meant. Of each: whether it is empty, and its text unless it is not
+    /// UTF-8.
+    fn matches(&self, parts: &[(bool, Option<Cow<'_, str>>)]) -> bool {
+        let is = |(segment, (is_empty, text)): (&Segment, &(bool, Option<Cow<'_, str>>))| {
+            match segment {
+                Segment::Param(_) => !is_empty,
+                Segment::Literal(literal) => text.as_deref() == Some(literal),
+            }
+        };
+        self.segments.len() == parts.len() && self.segments.iter().zip(parts).all(is)
     }
 }
 

@@ -20,7 +20,8 @@ use super::types::*;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::sync::atomic::AtomicU64;
@@ -163,12 +164,20 @@ struct CallParams<'a> {
     meta: CallMeta<'a>,
 }
 
-#[derive(Serialize)]
 struct CallMeta<'a> {
-    #[serde(flatten)]
     meta: &'a serde_json::Map<String, serde_json::Value>,
-    #[serde(rename = "progressToken")]
     progress_token: i64,
+}
+
+impl Serialize for CallMeta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (key, value) in self.meta {
+            map.serialize_entry(key, value)?;
+        }
+        map.serialize_entry("progressToken", &self.progress_token)?;
+        map.end()
+    }
 }
 
 impl Client {

@@ -12,7 +12,10 @@ const LARGE_BUFFER: usize = 256 << 10;
 
 /// Splits input into lines, with one buffer that grows to the longest line.
 pub(super) struct LineSplitter {
+    /// Its length is what was ever read into: it is cleared once, when it grows.
     buffer: Vec<u8>,
+    /// How much of the buffer is input.
+    filled: usize,
     /// How much of the buffer is known to contain no line end.
     searched: usize,
     limit: usize,
@@ -22,6 +25,7 @@ impl LineSplitter {
     pub(super) fn new(limit: usize) -> Self {
         LineSplitter {
             buffer: Vec::new(),
+            filled: 0,
             searched: 0,
             limit,
         }
@@ -33,13 +37,12 @@ impl LineSplitter {
         from: &mut impl Read,
         mut line: impl FnMut(&[u8]),
     ) -> Result<bool, TransportError> {
-        let filled = self.buffer.len();
-        // The added room is cleared first: if it grew with the buffer, small writes would take quadratic
-        // time.
-        let free = filled.clamp(SMALL_BUFFER, LARGE_READ);
-        self.buffer.resize(filled + free, 0);
+        let end = self.filled + self.filled.clamp(SMALL_BUFFER, LARGE_READ);
+        if self.buffer.len() < end {
+            self.buffer.resize(end, 0);
+        }
         let n = loop {
-            match from.read(&mut self.buffer[filled..]) {
+            match from.read(&mut self.buffer[self.filled..end]) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     return Err(TransportError::Io(format!(
@@ -49,9 +52,9 @@ impl LineSplitter {
                 Ok(n) => break n,
             }
         };
-        self.buffer.truncate(filled + n);
+        self.filled += n;
         let mut start = 0;
-        while let Some(length) = self.buffer[self.searched..]
+        while let Some(length) = self.buffer[self.searched..self.filled]
             .iter()
             .position(|b| *b == b'\n')
         {
@@ -63,13 +66,15 @@ impl LineSplitter {
             start = end + 1;
             self.searched = start;
         }
-        self.buffer.drain(..start);
-        self.searched = self.buffer.len();
-        if self.buffer.len() > self.limit {
+        self.buffer.copy_within(start..self.filled, 0);
+        self.filled -= start;
+        self.searched = self.filled;
+        if self.filled > self.limit {
             return Err(TransportError::TooLarge { limit: self.limit });
         }
-        if self.buffer.capacity() > LARGE_BUFFER && self.buffer.len() < SMALL_BUFFER {
-            self.buffer.shrink_to(SMALL_BUFFER);
+        if self.buffer.capacity() > LARGE_BUFFER && self.filled < SMALL_BUFFER {
+            self.buffer.truncate(SMALL_BUFFER);
+            self.buffer.shrink_to_fit();
         }
         Ok(n > 0)
     }
@@ -160,7 +165,7 @@ mod tests {
                             .saturating_mul(2)
                 );
                 match end {
-                    Ok(true) => assert!(lines.buffer.len() <= limit),
+                    Ok(true) => assert!(lines.filled <= limit),
                     end => return (out, end),
                 }
             }

@@ -174,9 +174,12 @@ impl State {
 /// One message as one line. Line breaks in JSON are white space, because strings cannot contain them, so they
 /// become spaces.
 fn frame(mut message: Vec<u8>) -> Vec<u8> {
-    for byte in &mut message {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
+    // Nearly every message is one line already.
+    if message.contains(&b'\n') || message.contains(&b'\r') {
+        for byte in &mut message {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
         }
     }
     message.push(b'\n');
