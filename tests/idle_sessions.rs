@@ -6,7 +6,7 @@
 mod http_peer;
 mod support;
 
-use http_peer::{Peer, behaves};
+use http_peer::{Peer, answer_as_mcp_server};
 
 use serde_json::{Value, json};
 use std::thread;
@@ -219,7 +219,7 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
 
 #[test]
 fn an_address_that_refuses_is_tried_again_and_was_not_lost() {
-    let peer = Peer::new(|seen, stream| behaves(seen, stream, None, "here"));
+    let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, None, "here"));
     let server = soon_idle().start();
     let far = json!({"type": "streamable_http", "name": "far", "uri": peer.url, "timeout": 2});
     let session = server.session([Extension(far)]);

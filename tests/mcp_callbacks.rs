@@ -23,7 +23,7 @@ use gosling::mcp::types::{
 };
 use gosling::sys::cancel::Cancel;
 use gosling::sys::process::Command;
-use http_peer::{Peer, Then, accepted, answer, begin_events, chunk};
+use http_peer::{AfterReply, Peer, accepted, answer, begin_events, chunk};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -639,7 +639,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
                 let text = event(json!({"jsonrpc": "2.0", "id": id, "result": result}));
                 chunk(stream, &text);
                 chunk(stream, "");
-                Then::Keep
+                AfterReply::Keep
             }
             Some("tools/call") => {
                 begin_events(stream);
@@ -656,7 +656,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
                 let text = event(json!({"jsonrpc": "2.0", "id": id, "result": result}));
                 chunk(stream, &text);
                 chunk(stream, "");
-                Then::Keep
+                AfterReply::Keep
             }
             None if id == "q" => {
                 assert_eq!(message["result"]["content"], json!({"name": "Ann"}));

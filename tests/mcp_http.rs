@@ -9,8 +9,11 @@ mod http_peer;
 
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
-use http_client::{Client, event, result, threads, usual, wait_until};
-use http_peer::{PATIENCE, Peer, Then, accepted, answer, begin_events, chunk, json, send, silence};
+use http_client::{Client, answer_as_usual, event, result, threads, wait_until};
+use http_peer::{
+    AfterReply, Peer, TEST_TIMEOUT, accepted, answer, begin_events, chunk, json, send,
+    wait_for_hangup,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::thread;
@@ -18,7 +21,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_json_answer_is_delivered_and_the_request_is_as_it_should_be() {
-    let peer = Peer::new(usual);
+    let peer = Peer::new(answer_as_usual);
     let client = Client::with(HttpOptions {
         headers: vec![("Authorization".into(), "Bearer abc".into())],
         ..HttpOptions::new("json", &peer.url)
@@ -84,7 +87,7 @@ fn session_and_version_are_sent_once_they_are_known_and_the_session_is_ended() {
             "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s-1",
             &result(0),
         ),
-        false => usual(seen, stream),
+        false => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "session");
     client.initialize();
@@ -159,8 +162,8 @@ fn secrets_that_overlap_leave_nothing_of_each_other() {
 fn a_long_explanation_is_shortened_and_one_without_end_is_cut_off() {
     let peer = Peer::new(|_, stream| {
         send(stream, "HTTP/1.1 503 Busy\r\n\r\n");
-        while let Then::Keep = send(stream, &"x".repeat(1000)) {}
-        Then::Close
+        while let AfterReply::Keep = send(stream, &"x".repeat(1000)) {}
+        AfterReply::Close
     });
     let client = Client::of(&peer, "long");
     client.request(1, "ping");
@@ -219,8 +222,8 @@ fn what_is_larger_than_allowed_is_cut_off() {
                 stream,
                 &format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n\r\n"),
             );
-            while let Then::Keep = send(stream, &piece.repeat(100)) {}
-            Then::Close
+            while let AfterReply::Keep = send(stream, &piece.repeat(100)) {}
+            AfterReply::Close
         });
         let client = Client::with(HttpOptions {
             max_message: 10_000,
@@ -239,7 +242,7 @@ fn a_body_that_announces_too_much_is_not_read() {
             stream,
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 30000000000\r\n\r\n",
         );
-        silence(stream)
+        wait_for_hangup(stream)
     });
     let client = Client::of(&peer, "announce");
     client.request(1, "ping");
@@ -263,9 +266,9 @@ fn a_server_that_hangs_up_is_an_error_of_that_request_only() {
         let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
             "1" => {
                 send(stream, half);
-                Then::Close
+                AfterReply::Close
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "hangup");
         client.request(1, "tools/call");
@@ -294,17 +297,17 @@ fn forgetting_a_request_frees_its_thread_and_leaves_the_others_alone() {
     let go = Arc::new(Barrier::new(2));
     let gate = go.clone();
     let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
-        "1" => silence(stream),
+        "1" => wait_for_hangup(stream),
         "2" => {
             begin_events(stream);
             chunk(stream, &event(r#"{"jsonrpc":"2.0","method":"x"}"#));
-            silence(stream)
+            wait_for_hangup(stream)
         }
         "3" => {
             gate.wait();
             json(stream, &result(3))
         }
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "forget");
     for id in [1, 2, 3] {
@@ -355,10 +358,10 @@ fn closing_ends_open_streams_and_reports_what_was_under_way() {
         |seen, stream| match (seen.method.as_str(), seen.id().as_str()) {
             ("GET", _) | ("POST", "1") => {
                 begin_events(stream);
-                silence(stream)
+                wait_for_hangup(stream)
             }
-            ("POST", "2") => silence(stream),
-            _ => usual(seen, stream),
+            ("POST", "2") => wait_for_hangup(stream),
+            _ => answer_as_usual(seen, stream),
         },
     );
     let client = Client::of(&peer, "closing");
@@ -369,7 +372,7 @@ fn closing_ends_open_streams_and_reports_what_was_under_way() {
     peer.wait_for("second call", |seen| seen.id() == "2");
     let before = Instant::now();
     client.transport.close();
-    assert!(before.elapsed() < PATIENCE / 2);
+    assert!(before.elapsed() < TEST_TIMEOUT / 2);
     wait_until("no thread left", || threads("mcp closing") == 0);
     assert_eq!(client.log.failure(1), TransportError::Closed);
     assert_eq!(client.log.failure(2), TransportError::Closed);
@@ -378,7 +381,7 @@ fn closing_ends_open_streams_and_reports_what_was_under_way() {
 #[test]
 fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
     let peer = Peer::new(|seen, stream| match seen.method.as_str() {
-        "DELETE" => silence(stream),
+        "DELETE" => wait_for_hangup(stream),
         "GET" => answer(stream, "405 Method Not Allowed", ""),
         _ => answer(
             stream,
@@ -390,19 +393,19 @@ fn closing_does_not_wait_for_a_server_that_is_silent_about_it() {
     client.call(0, "initialize");
     let before = Instant::now();
     drop(client.transport);
-    assert!(before.elapsed() < PATIENCE / 2);
+    assert!(before.elapsed() < TEST_TIMEOUT / 2);
     wait_until("no thread left", || threads("mcp silent") == 0);
 }
 
 #[test]
 fn what_was_cancelled_is_still_said_before_closing() {
     let peer = Peer::new(|seen, stream| match seen.id().as_str() {
-        "1" => silence(stream),
+        "1" => wait_for_hangup(stream),
         _ if seen.body.contains("slow") => {
             thread::sleep(Duration::from_millis(50));
             accepted(stream)
         }
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "lastword");
     client.request(1, "tools/call");
@@ -428,7 +431,7 @@ fn a_receiver_may_close_from_within() {
         fn failed(&self, _: i64, _: TransportError) {}
         fn closed(&self, _: TransportError) {}
     }
-    let peer = Peer::new(usual);
+    let peer = Peer::new(answer_as_usual);
     let options = HttpOptions::new("within", &peer.url);
     let transport = Arc::new(HttpTransport::new(options).unwrap());
     let closer = Arc::new(Closer(Mutex::new(Some(transport.clone())), Condvar::new()));
@@ -468,8 +471,8 @@ fn connections_are_used_again() {
 #[test]
 fn a_connection_that_the_server_closed_meanwhile_is_replaced_unless_a_tool_might_run_twice() {
     let peer = Peer::new(|seen, stream| match seen.nth {
-        1 => usual(seen, stream),
-        _ => Then::Close,
+        1 => answer_as_usual(seen, stream),
+        _ => AfterReply::Close,
     });
     let client = Client::of(&peer, "stale");
     let settled = || wait_until("thread done", || threads("mcp stale") == 0);
@@ -488,7 +491,7 @@ fn an_answer_on_a_stream_that_stays_open_does_not_hold_its_thread() {
     let peer = Peer::new(|seen, stream| {
         begin_events(stream);
         chunk(stream, &event(&result(seen.id())));
-        silence(stream)
+        wait_for_hangup(stream)
     });
     let client = Client::of(&peer, "lingers");
     client.call(1, "ping");
@@ -507,7 +510,7 @@ fn requests_wait_until_the_server_has_accepted_that_the_client_is_ready() {
         }
         match seen.id() == "1" && !ready.load(Ordering::SeqCst) {
             true => answer(stream, "400 Bad Request", "too early"),
-            false => usual(seen, stream),
+            false => answer_as_usual(seen, stream),
         }
     });
     let client = Client::of(&peer, "ready");
@@ -530,7 +533,7 @@ fn requests_wait_until_the_server_has_accepted_that_the_client_is_ready() {
 fn what_needs_no_answer_goes_out_in_order_and_after_the_requests_before_it() {
     let peer = Peer::new(|seen, stream| match seen.id().as_str() {
         "null" => accepted(stream),
-        _ => silence(stream),
+        _ => wait_for_hangup(stream),
     });
     let client = Client::of(&peer, "inorder");
     for round in 0..20 {

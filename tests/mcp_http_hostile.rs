@@ -10,8 +10,10 @@ mod http_peer;
 
 use gosling::mcp::transport::http::HttpOptions;
 use gosling::mcp::transport::{Transport, TransportError};
-use http_client::{Client, event, result, threads, usual, wait_until};
-use http_peer::{PATIENCE, Peer, Then, answer, begin_events, chunk, send, silence};
+use http_client::{Client, answer_as_usual, event, result, threads, wait_until};
+use http_peer::{
+    AfterReply, Peer, TEST_TIMEOUT, answer, begin_events, chunk, send, wait_for_hangup,
+};
 use std::net::TcpStream;
 use std::sync::Mutex;
 use std::thread;
@@ -20,11 +22,11 @@ use std::time::{Duration, Instant};
 const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
 
 /// Repeats this text until the client hangs up.
-fn trickle(stream: &mut TcpStream, text: &str) -> Then {
-    while let Then::Keep = send(stream, text) {
+fn trickle(stream: &mut TcpStream, text: &str) -> AfterReply {
+    while let AfterReply::Keep = send(stream, text) {
         thread::sleep(Duration::from_millis(2));
     }
-    Then::Close
+    AfterReply::Close
 }
 
 #[test]
@@ -48,7 +50,7 @@ fn whoever_trickles_is_left_as_soon_as_nobody_waits() {
                 send(stream, begin);
                 trickle(stream, piece)
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "trickle");
         client.request(1, "tools/call");
@@ -78,7 +80,7 @@ fn an_explanation_and_an_end_that_trickle_are_not_waited_for() {
                 send(stream, "HTTP/1.1 200 OK\r\n\r\n");
                 trickle(stream, " ")
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         },
     );
     let client = Client::of(&peer, "slow");
@@ -90,7 +92,7 @@ fn an_explanation_and_an_end_that_trickle_are_not_waited_for() {
     client.notify("next");
     peer.wait_for("next", |seen| seen.body.contains("next"));
     client.transport.close();
-    assert!(begin.elapsed() < PATIENCE / 2, "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < TEST_TIMEOUT / 2, "{:?}", begin.elapsed());
 }
 
 #[test]
@@ -98,8 +100,8 @@ fn a_head_without_end_is_cut_off() {
     for piece in ["x-filler: 0123456789\r\n", "0123456789"] {
         let peer = Peer::new(move |_, stream| {
             send(stream, "HTTP/1.1 200 OK\r\nx: ");
-            while let Then::Keep = send(stream, &piece.repeat(100)) {}
-            Then::Close
+            while let AfterReply::Keep = send(stream, &piece.repeat(100)) {}
+            AfterReply::Close
         });
         let client = Client::of(&peer, "head");
         client.request(1, "ping");
@@ -119,11 +121,11 @@ fn interim_answers_are_passed_over_and_bounded() {
             match seen.id().as_str() {
                 "1" => send(stream, &interim.repeat(20)),
                 _ => {
-                    while let Then::Keep = send(stream, &interim.repeat(100)) {}
-                    return Then::Close;
+                    while let AfterReply::Keep = send(stream, &interim.repeat(100)) {}
+                    return AfterReply::Close;
                 }
             };
-            usual(seen, stream)
+            answer_as_usual(seen, stream)
         });
         let client = Client::of(&peer, "interim");
         assert_eq!(client.call(1, "ping"), result(1), "{interim}");
@@ -151,7 +153,7 @@ fn a_hundred_thousand_events_of_nothing_do_not_hide_the_answer() {
                 chunk(stream, &event(&result(1)));
                 chunk(stream, "")
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "many");
         assert_eq!(client.call(1, "tools/call"), result(1), "{piece:?}");
@@ -173,7 +175,7 @@ fn a_wait_of_three_thousand_years_ends_with_whoever_waits() {
                 chunk(stream, "id: 1\nretry: 99999999999999\ndata: {\"n\":2}\n\n");
                 chunk(stream, "")
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         },
     );
     let client = Client::of(&peer, "eternal");
@@ -207,7 +209,7 @@ fn a_stream_that_ends_whenever_it_is_resumed_is_resumed_at_a_walk() {
             chunk(stream, &format!("id: {}\nretry: 0\n\n", times.len()));
             chunk(stream, "")
         }
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "walk");
     client.request(1, "tools/call");
@@ -242,7 +244,7 @@ fn an_id_that_no_header_can_carry_is_not_sent_back() {
                 chunk(stream, "")
             }
             "GET" => answer(stream, "400 Bad Request", ""),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "ids");
         client.request(1, "tools/call");
@@ -268,7 +270,7 @@ fn an_id_that_no_header_can_carry_is_not_sent_back() {
 #[test]
 fn several_streams_at_once_do_not_mix() {
     let peer = Peer::new(|seen, stream| match seen.id().as_str() {
-        "0" | "null" => usual(seen, stream),
+        "0" | "null" => answer_as_usual(seen, stream),
         id => {
             begin_events(stream);
             for n in 0..50 {
@@ -307,11 +309,11 @@ fn the_servers_own_stream_is_bounded_too() {
     let peer = Peer::new(|seen, stream| match seen.method.as_str() {
         "GET" => {
             send(stream, EVENTS);
-            while let Then::Keep = send(stream, &"data: x\n".repeat(100)) {}
-            Then::Close
+            while let AfterReply::Keep = send(stream, &"data: x\n".repeat(100)) {}
+            AfterReply::Close
         }
-        _ if seen.id() == "1" => silence(stream),
-        _ => usual(seen, stream),
+        _ if seen.id() == "1" => wait_for_hangup(stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::with(HttpOptions {
         max_message: 10_000,

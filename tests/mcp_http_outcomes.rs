@@ -10,8 +10,8 @@ mod http_peer;
 
 use gosling::mcp::transport::http::HttpOptions;
 use gosling::mcp::transport::{Transport, TransportError};
-use http_client::{Client, event, result, threads, usual, wait_until};
-use http_peer::{Peer, Then, answer, begin_events, chunk, json, send, silence};
+use http_client::{Client, answer_as_usual, event, result, threads, wait_until};
+use http_peer::{AfterReply, Peer, answer, begin_events, chunk, json, send, wait_for_hangup};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
@@ -227,7 +227,7 @@ fn any_success_will_do_for_what_needs_no_answer() {
         let peer = Peer::new(move |seen, stream| match seen.id().as_str() {
             "null" if head.starts_with("204") => send(stream, "HTTP/1.1 204 No Content\r\n\r\n"),
             "null" if seen.method == "POST" => answer(stream, head, body),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "success");
         client.initialize();
@@ -268,7 +268,7 @@ fn what_is_compressed_is_not_shown_and_not_listened_to() {
             let head = "500 Oops\r\nContent-Encoding: gzip";
             answer(stream, head, "\u{1f}garbage")
         }
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "gzip");
     client.initialize();
@@ -297,7 +297,7 @@ fn a_redirect_on_the_same_server_is_followed_with_all_that_was_sent() {
                 let head = "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s-1";
                 answer(stream, head, &result(0))
             }
-            "/mcp/?x=1" => usual(seen, stream),
+            "/mcp/?x=1" => answer_as_usual(seen, stream),
             _ => answer(stream, "404 Not Found", ""),
         });
         let client = Client::with(HttpOptions {
@@ -333,7 +333,7 @@ fn a_redirect_on_the_same_server_is_followed_with_all_that_was_sent() {
 
 #[test]
 fn another_server_gets_nothing_by_a_redirect() {
-    let other = Peer::new(usual);
+    let other = Peer::new(answer_as_usual);
     let to = other.url.clone();
     let by_name = other.url.replace("127.0.0.1", "localhost");
     for location in [
@@ -397,7 +397,7 @@ fn an_answer_that_breaks_off_is_told_from_what_never_arrived() {
         let text = half.clone();
         let peer = Peer::new(move |_, stream| {
             send(stream, &text);
-            Then::Close
+            AfterReply::Close
         });
         let client = Client::of(&peer, "breaks");
         client.request(1, "tools/call");
@@ -413,7 +413,7 @@ fn an_answer_that_breaks_off_is_told_from_what_never_arrived() {
         let text = whole.to_owned();
         let peer = Peer::new(move |_, stream| {
             send(stream, &text);
-            Then::Close
+            AfterReply::Close
         });
         let client = Client::of(&peer, "wrong");
         client.request(1, "tools/call");
@@ -437,7 +437,7 @@ fn an_answer_may_come_on_the_servers_own_stream_after_its_own_has_ended_without_
                 // The call's own stream has most likely ended by now.
                 std::thread::sleep(Duration::from_millis(300));
                 chunk(stream, &event(&result(1)));
-                silence(stream)
+                wait_for_hangup(stream)
             }
             _ if seen.id() == "1" && taken => {
                 gate.wait();
@@ -449,7 +449,7 @@ fn an_answer_may_come_on_the_servers_own_stream_after_its_own_has_ended_without_
                 gate.wait();
                 chunk(stream, "")
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "own");
         client.initialize();
@@ -474,7 +474,7 @@ fn an_answer_that_can_come_nowhere_any_more_is_an_error_at_once() {
                 "200 OK\r\nContent-Type: text/event-stream",
                 "data: {\"n\":1}\n\n",
             ),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "never");
         client.initialize();
@@ -510,13 +510,13 @@ fn a_stream_that_is_answered_otherwise_when_it_is_resumed_is_an_error_at_once() 
             "GET" if seen.header("last-event-id").is_some() => answer(stream, head, "hm"),
             "GET" => {
                 begin_events(stream);
-                silence(stream)
+                wait_for_hangup(stream)
             }
             _ if seen.id() == "1" => {
                 let head = "200 OK\r\nContent-Type: text/event-stream";
                 answer(stream, head, "id: 1\nretry: 100\ndata:\n\n")
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "otherwise");
         client.initialize();
@@ -555,7 +555,7 @@ fn a_server_without_its_own_stream_is_left_in_peace() {
     ] {
         let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
             "GET" => answer(stream, head, "{}"),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "without");
         client.initialize();
@@ -580,9 +580,9 @@ fn the_servers_own_stream_is_asked_for_again_when_it_was_busy_and_redirected_as_
             assert_eq!(seen.method, "GET");
             begin_events(stream);
             chunk(stream, &event("{\"n\":1}"));
-            silence(stream)
+            wait_for_hangup(stream)
         }
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::with(HttpOptions::new("later", format!("{}/mcp", peer.url)));
     let begin = Instant::now();
@@ -597,7 +597,7 @@ fn the_servers_own_stream_is_asked_for_again_when_it_was_busy_and_redirected_as_
 
 #[test]
 fn an_address_may_be_in_brackets_and_have_no_path_but_a_query() {
-    let peer = Peer::new(usual);
+    let peer = Peer::new(answer_as_usual);
     let client = Client::with(HttpOptions::new("query", format!("{}?key=1", peer.url)));
     assert_eq!(client.call(1, "ping"), result(1));
     assert_eq!(peer.seen()[0].path, "/?key=1");

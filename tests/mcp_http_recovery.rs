@@ -6,20 +6,20 @@
 mod http_peer;
 mod support;
 
-use http_peer::{Peer, Seen, Then, accepted, answer, json, send};
+use http_peer::{AfterReply, Peer, ReceivedRequest, accepted, answer, json, send};
 use serde_json::{Value, json};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use support::server::{Extension, Live, Server};
 
-type Spoil = fn(&Seen, &mut TcpStream) -> Then;
+type Spoil = fn(&ReceivedRequest, &mut TcpStream) -> AfterReply;
 
 /// An MCP server with one tool with these annotations. The first `spoiled` calls of the tool fail.
 fn peer(
     annotations: Value,
     spoiled: usize,
-    spoil: impl Fn(&Seen, &mut TcpStream) -> Then + Send + Sync + 'static,
+    spoil: impl Fn(&ReceivedRequest, &mut TcpStream) -> AfterReply + Send + Sync + 'static,
 ) -> Peer {
     let calls = AtomicUsize::new(0);
     Peer::new(move |seen, stream| {
@@ -67,12 +67,12 @@ fn server() -> Live {
 
 /// Ways to lose an answer after the call has arrived.
 const BREAKS: [Spoil; 6] = [
-    |_, _| Then::Close,
+    |_, _| AfterReply::Close,
     |_, stream| {
         let head =
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{";
         send(stream, head);
-        Then::Close
+        AfterReply::Close
     },
     |_, stream| {
         answer(
@@ -214,7 +214,7 @@ fn who_is_not_let_in_where_nobody_waits_is_said_once_in_the_log() {
             Some("tools/list") => {
                 json!({"tools": [{"name": "slow", "inputSchema": {"type": "object"}}]})
             }
-            Some("tools/call") => return http_peer::silence(stream),
+            Some("tools/call") => return http_peer::wait_for_hangup(stream),
             Some("notifications/initialized") => return accepted(stream),
             _ => {
                 let head = "401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"x\"";

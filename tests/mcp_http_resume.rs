@@ -8,8 +8,10 @@ mod http_client;
 mod http_peer;
 
 use gosling::mcp::transport::{Transport, TransportError};
-use http_client::{Client, event, result, threads, usual, wait_until};
-use http_peer::{Peer, Seen, Then, answer, begin_events, chunk, json, silence};
+use http_client::{Client, answer_as_usual, event, result, threads, wait_until};
+use http_peer::{
+    AfterReply, Peer, ReceivedRequest, answer, begin_events, chunk, json, wait_for_hangup,
+};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -20,7 +22,7 @@ use std::time::{Duration, Instant};
 fn the_servers_own_stream_is_opened_and_resumed_until_it_is_not_offered_any_more() {
     let peer = Peer::new(|seen, stream| {
         if seen.method != "GET" {
-            return usual(seen, stream);
+            return answer_as_usual(seen, stream);
         }
         match seen.header("last-event-id") {
             None => {
@@ -31,7 +33,7 @@ fn the_servers_own_stream_is_opened_and_resumed_until_it_is_not_offered_any_more
             Some("5") => {
                 begin_events(stream);
                 chunk(stream, "id: 6\ndata: {\"n\":2}\n\n");
-                Then::Close
+                AfterReply::Close
             }
             Some(_) => answer(stream, "405 Method Not Allowed", ""),
         }
@@ -55,10 +57,10 @@ fn nothing_is_asked_before_the_servers_own_stream_is_there() {
             thread::sleep(Duration::from_millis(200));
             opened.store(true, Ordering::SeqCst);
             begin_events(stream);
-            silence(stream)
+            wait_for_hangup(stream)
         }
         "POST" if seen.id() == "1" && !opened.load(Ordering::SeqCst) => json(stream, "too early"),
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "early");
     client.initialize();
@@ -70,8 +72,8 @@ fn nothing_is_asked_before_the_servers_own_stream_is_there() {
 fn a_server_that_leaves_the_question_for_its_own_stream_unanswered_is_asked_the_rest_nevertheless()
 {
     let peer = Peer::new(|seen, stream| match seen.method.as_str() {
-        "GET" => silence(stream),
-        _ => usual(seen, stream),
+        "GET" => wait_for_hangup(stream),
+        _ => answer_as_usual(seen, stream),
     });
     let client = Client::of(&peer, "mute");
     client.initialize();
@@ -101,11 +103,11 @@ fn nothing_is_asked_while_the_servers_own_stream_is_between_two_connections() {
                     thread::sleep(Duration::from_millis(200));
                     open.store(true, Ordering::SeqCst);
                     begin_events(stream);
-                    silence(stream)
+                    wait_for_hangup(stream)
                 }
             },
             _ if seen.id() == "1" && !open.load(Ordering::SeqCst) => json(stream, "too early"),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "between");
         client.initialize();
@@ -125,15 +127,15 @@ fn a_server_that_learns_late_that_its_own_stream_broke_is_asked_again() {
             "GET" if seen.header("last-event-id").is_none() => {
                 begin_events(stream);
                 chunk(stream, "id: 5\nretry: 0\ndata: {\"n\":1}\n\n");
-                Then::Close
+                AfterReply::Close
             }
             "GET" if refused.fetch_add(1, Ordering::SeqCst) < 3 => answer(stream, status, "held"),
             "GET" => {
                 begin_events(stream);
                 chunk(stream, "data: {\"n\":2}\n\n");
-                silence(stream)
+                wait_for_hangup(stream)
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "held");
         client.initialize();
@@ -152,7 +154,7 @@ fn a_server_that_does_not_offer_its_own_stream_is_not_asked_again() {
     ] {
         let peer = Peer::new(move |seen, stream| match seen.method.as_str() {
             "GET" => answer(stream, status, "no"),
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         });
         let client = Client::of(&peer, "notoffer");
         client.initialize();
@@ -170,19 +172,19 @@ fn the_servers_own_stream_is_taken_up_again_once_the_server_is_back() {
     let peer =
         Peer::new(
             move |seen, stream| match (seen.method.as_str(), seen.header("last-event-id")) {
-                _ if is_away.load(Ordering::SeqCst) => Then::Close,
+                _ if is_away.load(Ordering::SeqCst) => AfterReply::Close,
                 ("GET", None) => {
                     begin_events(stream);
                     chunk(stream, "id: 5\nretry: 0\ndata: {\"n\":1}\n\n");
                     is_away.store(true, Ordering::SeqCst);
-                    Then::Close
+                    AfterReply::Close
                 }
                 ("GET", Some("5")) => {
                     begin_events(stream);
                     chunk(stream, "data: {\"n\":2}\n\n");
-                    silence(stream)
+                    wait_for_hangup(stream)
                 }
-                _ => usual(seen, stream),
+                _ => answer_as_usual(seen, stream),
             },
         );
     let client = Client::of(&peer, "back");
@@ -207,20 +209,20 @@ const PRIMING: &str = "id: p-1\nretry: 300\ndata:\n\n";
 /// `resume` answers each GET except the one for the standalone stream.
 fn torn(
     text: &'static str,
-    then: fn() -> Then,
-    resume: impl Fn(&Seen, &mut TcpStream) -> Then + Send + Sync + 'static,
+    then: fn() -> AfterReply,
+    resume: impl Fn(&ReceivedRequest, &mut TcpStream) -> AfterReply + Send + Sync + 'static,
 ) -> Peer {
     Peer::new(move |seen, stream| match seen.method.as_str() {
         "POST" if seen.body.contains("tools/call") => {
             begin_events(stream);
             chunk(stream, text);
             match then() {
-                Then::Keep => chunk(stream, ""),
-                Then::Close => Then::Close,
+                AfterReply::Keep => chunk(stream, ""),
+                AfterReply::Close => AfterReply::Close,
             }
         }
         "GET" if seen.header("last-event-id").is_some() => resume(seen, stream),
-        _ => usual(seen, stream),
+        _ => answer_as_usual(seen, stream),
     })
 }
 
@@ -234,7 +236,7 @@ fn resumes(peer: &Peer) -> Vec<String> {
 fn an_answers_stream_that_ends_is_resumed_after_the_time_that_the_server_asks_for() {
     let peer = torn(
         PRIMING,
-        || Then::Keep,
+        || AfterReply::Keep,
         |_, stream| {
             begin_events(stream);
             chunk(stream, &event(&result(1)));
@@ -265,7 +267,7 @@ fn an_answers_stream_that_ends_is_resumed_after_the_time_that_the_server_asks_fo
 fn a_stream_that_breaks_in_mid_event_is_resumed_again_and_again() {
     let peer = torn(
         "id: a\nretry: 100\ndata: {\"n\":1}\n\nid: b\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"re",
-        || Then::Close,
+        || AfterReply::Close,
         |seen, stream| {
             let text = match seen.header("last-event-id").unwrap() {
                 "a" => "id: c\ndata: {\"n\":2}\n\ndata: {\"jsonrpc\"".to_owned(),
@@ -275,7 +277,7 @@ fn a_stream_that_breaks_in_mid_event_is_resumed_again_and_again() {
             };
             begin_events(stream);
             chunk(stream, &text);
-            Then::Close
+            AfterReply::Close
         },
     );
     let client = Client::of(&peer, "broken");
@@ -293,7 +295,7 @@ fn a_server_that_does_not_resume_is_told_of_and_not_asked_again() {
     for status in ["405 Method Not Allowed", "404 Not Found", "400 Bad Request"] {
         let peer = torn(
             PRIMING,
-            || Then::Keep,
+            || AfterReply::Keep,
             move |_, stream| answer(stream, status, "gone"),
         );
         let client = Client::of(&peer, "refused");
@@ -322,7 +324,7 @@ fn a_server_that_is_busy_or_holds_the_broken_connection_for_open_is_asked_again_
         let asked = AtomicBool::new(false);
         let peer = torn(
             "id: p\nretry: 100\n\n",
-            || Then::Keep,
+            || AfterReply::Keep,
             move |_, stream| match asked.swap(true, Ordering::SeqCst) {
                 false => answer(stream, status, ""),
                 true => {
@@ -343,7 +345,7 @@ fn a_server_that_is_busy_or_holds_the_broken_connection_for_open_is_asked_again_
 fn a_stream_that_is_resumed_in_vain_comes_to_an_end() {
     let peer = torn(
         "id: p\nretry: 0\n\n",
-        || Then::Keep,
+        || AfterReply::Keep,
         |_, stream| {
             begin_events(stream);
             chunk(stream, "")
@@ -368,7 +370,7 @@ fn a_stream_that_is_resumed_in_vain_comes_to_an_end() {
 fn a_stream_whose_last_id_was_taken_back_is_not_resumed() {
     let peer = torn(
         "id: p\n\nid\n\n",
-        || Then::Keep,
+        || AfterReply::Keep,
         |_, stream| answer(stream, "500 Oops", ""),
     );
     let client = Client::of(&peer, "noid");
@@ -381,7 +383,7 @@ fn a_stream_whose_last_id_was_taken_back_is_not_resumed() {
 fn nobody_waits_to_resume_what_was_forgotten_or_closed() {
     let peer = torn(
         "id: p\nretry: 600000\n\n",
-        || Then::Keep,
+        || AfterReply::Keep,
         |_, stream| answer(stream, "500 Oops", ""),
     );
     let client = Client::of(&peer, "patient");
@@ -413,15 +415,15 @@ fn an_answer_may_come_on_the_servers_own_stream() {
                 gate.wait();
                 chunk(stream, "")
             }
-            ("POST", "2") => silence(stream),
+            ("POST", "2") => wait_for_hangup(stream),
             ("GET", _) => {
                 begin_events(stream);
                 gate.wait();
                 chunk(stream, &event(&result(1)));
                 chunk(stream, &event(&result(2)));
-                silence(stream)
+                wait_for_hangup(stream)
             }
-            _ => usual(seen, stream),
+            _ => answer_as_usual(seen, stream),
         },
     );
     let client = Client::of(&peer, "aside");

@@ -10,15 +10,15 @@ mod http_peer;
 mod relay;
 mod support;
 
-use http_peer::{Peer, Seen, Then};
+use http_peer::{AfterReply, Peer, ReceivedRequest};
 use relay::{Relay, authority};
 use serde_json::json;
 use std::net::TcpStream;
 use support::server::{Extension, Live, Server};
 
 /// Answers like an MCP server.
-fn behaves(seen: &Seen, stream: &mut TcpStream) -> Then {
-    http_peer::behaves(seen, stream, None, "arrived")
+fn answer_as_mcp_server(seen: &ReceivedRequest, stream: &mut TcpStream) -> AfterReply {
+    http_peer::answer_as_mcp_server(seen, stream, None, "arrived")
 }
 
 fn at(uri: &str) -> Extension {
@@ -49,7 +49,7 @@ fn works(server: &Live, uri: &str) {
 #[cfg(feature = "tls")]
 #[test]
 fn an_authority_of_ones_own_is_believed_when_it_is_named() {
-    let peer = Peer::new(behaves);
+    let peer = Peer::new(answer_as_mcp_server);
     let tls = Relay::tls(&peer.url);
     let uri = format!("https://localhost:{}/mcp", tls.address.port());
     let why = with(&[]).refuses(at(&uri));
@@ -70,7 +70,7 @@ fn an_authority_of_ones_own_is_believed_when_it_is_named() {
 #[cfg(feature = "tls")]
 #[test]
 fn a_file_of_authorities_that_cannot_be_used_is_an_error_that_names_it() {
-    let peer = Peer::new(behaves);
+    let peer = Peer::new(answer_as_mcp_server);
     for (file, expected) in [
         ("/nowhere/ca.pem", "cannot be read"),
         (
@@ -88,7 +88,7 @@ fn a_file_of_authorities_that_cannot_be_used_is_an_error_that_names_it() {
 
 #[test]
 fn a_proxy_leads_to_what_only_it_can_find() {
-    let peer = Peer::new(behaves);
+    let peer = Peer::new(answer_as_mcp_server);
     let proxy = Relay::proxy(&peer.url, None);
     let address = format!("http://{}", proxy.address);
     works(
@@ -137,7 +137,7 @@ fn a_proxy_with_a_password_leads_to_tls_and_the_password_stays_out_of_sight() {
     const PASSWORD: &str = "hunter2hunter2";
     // Base64 of user:hunter2hunter2.
     const ENCODED: &str = "dXNlcjpodW50ZXIyaHVudGVyMg==";
-    let peer = Peer::new(behaves);
+    let peer = Peer::new(answer_as_mcp_server);
     let tls = Relay::tls(&peer.url);
     let proxy = Relay::proxy(&tls.address.to_string(), Some(ENCODED));
     let port = proxy.address.port();

@@ -6,7 +6,7 @@
 mod http_peer;
 mod support;
 
-use http_peer::{Peer, Seen, Then, answer, json};
+use http_peer::{AfterReply, Peer, ReceivedRequest, answer, json};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -245,8 +245,12 @@ fn stop_and_remove_end_a_recovery_and_what_it_started() {
 }
 
 /// Answers like an MCP server, in the session of this name.
-fn behaves(seen: &Seen, stream: &mut TcpStream, session: &str) -> Then {
-    http_peer::behaves(seen, stream, Some(session), session)
+fn answer_as_mcp_server(
+    seen: &ReceivedRequest,
+    stream: &mut TcpStream,
+    session: &str,
+) -> AfterReply {
+    http_peer::answer_as_mcp_server(seen, stream, Some(session), session)
 }
 
 fn over_http(url: &str) -> Extension {
@@ -272,7 +276,7 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
                 seen.body.contains("tools/call") && seen.header("mcp-session-id") == Some("s1");
             match forgot {
                 true => answer(stream, head, says),
-                false => behaves(
+                false => answer_as_mcp_server(
                     seen,
                     stream,
                     &format!("s{}", sessions.load(Ordering::SeqCst)),
@@ -282,7 +286,7 @@ fn a_session_that_the_server_forgot_is_begun_anew() {
         let server = Server::new().start();
         let session = server.session([over_http(&peer.url)]);
         session.call("one__echo", json!({})).is(200).says("s2");
-        let initialized = |seen: &&Seen| seen.body.contains(r#""initialize""#);
+        let initialized = |seen: &&ReceivedRequest| seen.body.contains(r#""initialize""#);
         assert_eq!(peer.seen().iter().filter(initialized).count(), 2, "{head}");
     }
 }
@@ -299,7 +303,7 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
         let now = format!("s{}", sessions.load(Ordering::SeqCst));
         match forgot {
             true => answer(stream, "404 Not Found", "?"),
-            false => behaves(seen, stream, &now),
+            false => answer_as_mcp_server(seen, stream, &now),
         }
     });
     let server = Server::new().start();
@@ -309,7 +313,7 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
             scope.spawn(|| session.call("one__echo", json!({})).is(200).says("s2"));
         }
     });
-    let initialized = |seen: &&Seen| seen.body.contains(r#""initialize""#);
+    let initialized = |seen: &&ReceivedRequest| seen.body.contains(r#""initialize""#);
     assert_eq!(peer.seen().iter().filter(initialized).count(), 2);
 }
 
@@ -317,7 +321,7 @@ fn calls_that_find_themselves_forgotten_together_begin_one_session() {
 fn a_400_about_something_else_is_an_error() {
     let peer = Peer::new(|seen, stream| match seen.body.contains("tools/call") {
         true => answer(stream, "400 Bad Request", "no such city"),
-        false => behaves(seen, stream, "s"),
+        false => answer_as_mcp_server(seen, stream, "s"),
     });
     let server = Server::new().start();
     let session = server.session([over_http(&peer.url)]);
@@ -325,13 +329,13 @@ fn a_400_about_something_else_is_an_error() {
         .call("one__echo", json!({}))
         .is(500)
         .says("no such city");
-    let calls = |seen: &&Seen| seen.body.contains("tools/call");
+    let calls = |seen: &&ReceivedRequest| seen.body.contains("tools/call");
     assert_eq!(peer.seen().iter().filter(calls).count(), 1);
 }
 
 #[test]
 fn an_address_that_refuses_is_tried_again_within_the_deadline() {
-    let peer = Peer::new(|seen, stream| behaves(seen, stream, "s"));
+    let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let address = peer.url.trim_start_matches("http://").to_owned();
     let server = Server::new().start();
     let session = server.session([over_http(&peer.url).with("timeout", 20)]);
@@ -365,7 +369,7 @@ fn an_address_that_refuses_is_tried_again_within_the_deadline() {
 
 #[test]
 fn stopping_ends_the_attempts() {
-    let peer = Peer::new(|seen, stream| behaves(seen, stream, "s"));
+    let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();
     let session = server.session([over_http(&peer.url).with("timeout", 60)]);
     drop(peer);
@@ -381,7 +385,7 @@ fn stopping_ends_the_attempts() {
 
 #[test]
 fn an_address_that_goes_on_refusing_is_an_error_at_the_deadline() {
-    let peer = Peer::new(|seen, stream| behaves(seen, stream, "s"));
+    let peer = Peer::new(|seen, stream| answer_as_mcp_server(seen, stream, "s"));
     let server = Server::new().start();
     let session = server.session([over_http(&peer.url).with("timeout", 1)]);
     drop(peer);

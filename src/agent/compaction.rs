@@ -6,7 +6,7 @@ use super::turn::{Turn, TurnState, number};
 use super::turn_output::random_id;
 use super::{Error, Event};
 use crate::conversation::{Message, Metadata, NotificationType, Role};
-use crate::provider::{Ask, Class, Purpose, Unheard, Usage};
+use crate::provider::{CompletionRequest, DiscardDeltas, ErrorClass, Purpose, Usage};
 use std::sync::Arc;
 
 /// How full the context may be, where nothing else is set.
@@ -142,7 +142,7 @@ impl Turn<'_> {
                 Role::User,
                 format!("Sum up this conversation:\n\n<conversation>\n{digest}</conversation>"),
             );
-            let ask = Ask {
+            let ask = CompletionRequest {
                 model: &self.model.config,
                 system: SYSTEM,
                 messages: &[&question],
@@ -151,7 +151,10 @@ impl Turn<'_> {
                 purpose: Purpose::Summary,
                 input: self.work.estimate.tokens(SYSTEM.len() + digest.len()),
             };
-            let answer = self.model.provider.ask(&ask, &self.cancel, &mut Unheard);
+            let answer = self
+                .model
+                .provider
+                .complete(&ask, &self.cancel, &mut DiscardDeltas);
             match answer {
                 Ok(answer) => {
                     usage = answer.usage;
@@ -161,7 +164,9 @@ impl Turn<'_> {
                     }
                     break;
                 }
-                Err(error) if error.class == Class::ContextExceeded && tries < TRIES => budget /= 2,
+                Err(error) if error.class == ErrorClass::ContextExceeded && tries < TRIES => {
+                    budget /= 2
+                }
                 Err(error) => return Err(Error::Model(error)),
             }
         }

@@ -4,7 +4,7 @@ use super::turn_channel::Model;
 use super::{Confirmation, Error, Registry};
 use crate::conversation::{Outcome, Session};
 use crate::mcp::types::CallToolResult;
-use crate::provider::{self, Choice, Class, LeadWorker, ModelConfig, Progress};
+use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use serde_json::{Map, Value};
 
 /// What a client wants a session's model to be.
@@ -54,7 +54,7 @@ impl Registry {
         let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
                        with POST /agent/update_provider";
-            return Err(provider::Error::new(Class::Config, why).into());
+            return Err(provider::Error::new(ErrorClass::Config, why).into());
         };
         let provider = self.catalog().provider(&name)?;
         let stored = session.model_config.clone();
@@ -137,7 +137,7 @@ impl Registry {
             None => {
                 let why =
                     format!("No model is named for {provider}: set GOOSE_MODEL, or choose one");
-                Err(provider::Error::new(Class::Config, why).into())
+                Err(provider::Error::new(ErrorClass::Config, why).into())
             }
         }
     }

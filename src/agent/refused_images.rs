@@ -2,7 +2,7 @@
 //! after a restart too. Another model gets the images.
 
 use crate::conversation::{ExtensionData, Message, Role};
-use crate::provider::{image_hashes, with_images_in_words};
+use crate::provider::{image_hashes, replace_images};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -75,7 +75,7 @@ impl RefusedImages {
         let refused: HashSet<u64> = list.iter().copied().collect();
         let messages = history.into_iter();
         messages
-            .map(|message| with_images_in_words(message, &refused))
+            .map(|message| replace_images(message, &refused))
             .collect()
     }
 

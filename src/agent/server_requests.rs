@@ -13,7 +13,7 @@ use crate::mcp::types::{
     Content as Part, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
     ElicitParams, ElicitResult, SamplingMessage,
 };
-use crate::provider::{Ask, Purpose, Stop, Unheard};
+use crate::provider::{CompletionRequest, DiscardDeltas, Purpose, StopReason};
 use crate::sys::cancel::Cancel;
 use crate::text::{for_model, json_for_model};
 use serde_json::value::{RawValue, to_raw_value};
@@ -126,7 +126,7 @@ impl ServerRequestHandler for SessionRequestHandler {
         config.temperature = params.temperature.or(config.temperature);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
         let size = system.len() + messages.iter().map(token_estimate::size_of).sum::<usize>();
-        let ask = Ask {
+        let ask = CompletionRequest {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
@@ -135,13 +135,13 @@ impl ServerRequestHandler for SessionRequestHandler {
             purpose: Purpose::Sampling,
             input: Estimate::default().tokens(size),
         };
-        let answer = model.provider.ask(&ask, cancel, &mut Unheard);
+        let answer = model.provider.complete(&ask, cancel, &mut DiscardDeltas);
         let answer = answer.map_err(|error| refused(error.message))?;
         self.channel.tell(Notice::Usage(answer.usage));
         let stop_reason = match answer.stop {
-            Stop::Complete => "endTurn",
-            Stop::Length => "maxTokens",
-            Stop::Filtered => "contentFilter",
+            StopReason::Complete => "endTurn",
+            StopReason::Length => "maxTokens",
+            StopReason::Filtered => "contentFilter",
         };
         let mut content: Vec<Part> = answer.content.iter().filter_map(part).collect();
         if content.is_empty() {

@@ -5,7 +5,7 @@ use super::Registry;
 use super::session_agent::Agent;
 use super::token_estimate::{self, Estimate};
 use crate::conversation::{Message, Role};
-use crate::provider::{Ask, Listener, Purpose};
+use crate::provider::{CompletionRequest, DeltaSink, Purpose};
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ impl Registry {
             let digest = token_estimate::digest(shown, DIGEST);
             let question = format!("Name this session:\n\n<conversation>\n{digest}</conversation>");
             let question = Message::text(Role::User, question);
-            let ask = Ask {
+            let ask = CompletionRequest {
                 model: &model.config,
                 system: SYSTEM,
                 messages: &[&question],
@@ -71,7 +71,7 @@ impl Registry {
             };
             let mut bound = Bound::new(cancel.child());
             let asked = bound.cancel.clone();
-            let name = match model.provider.ask(&ask, &asked, &mut bound) {
+            let name = match model.provider.complete(&ask, &asked, &mut bound) {
                 Ok(answer) => tidy(&Message::new(Role::Assistant, answer.content).concat_text()),
                 Err(error) => {
                     log::debug!("session not named by its model session={id} reason={error}");
@@ -111,7 +111,7 @@ impl Bound {
     }
 }
 
-impl Listener for Bound {
+impl DeltaSink for Bound {
     fn text(&mut self, text: &str) {
         self.said += text.len();
         if self.said > MOST_SAID {

@@ -3,7 +3,7 @@
 use super::model_history;
 use crate::conversation::{Content, Message, Outcome, Role, Session, ToolRequest};
 use crate::provider::{
-    ToolSpec, Usage, audience_includes_model, retold, size_of_response, text_of,
+    ToolSpec, Usage, audience_includes_model, replayed_call, response_size, result_text,
 };
 use serde_json::Value;
 use std::io;
@@ -281,11 +281,11 @@ pub(super) fn size_of(message: &Message) -> usize {
         }
         Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE,
         Content::ToolRequest(request) => {
-            let (name, arguments) = retold(request);
+            let (name, arguments) = replayed_call(request);
             AROUND + name.len() + arguments.len() + size_of_metadata(request)
         }
         Content::ToolResponse(response) => {
-            let (text, images) = size_of_response(&response.tool_result);
+            let (text, images) = response_size(&response.tool_result);
             AROUND + text + images * IMAGE
         }
         Content::Thinking(thinking) => thinking.thinking.len() + thinking.signature.len(),
@@ -345,7 +345,9 @@ pub(super) fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget
                     Outcome::Error { error } => ("Call", error.clone()),
                 },
                 Content::ToolResponse(response) => match &response.tool_result {
-                    Outcome::Success { value } => ("Result", shortened(&text_of(value), ANSWER)),
+                    Outcome::Success { value } => {
+                        ("Result", shortened(&result_text(value), ANSWER))
+                    }
                     Outcome::Error { error } => ("Result", shortened(error, ANSWER)),
                 },
                 _ => continue,

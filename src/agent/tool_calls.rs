@@ -16,7 +16,7 @@ use crate::mcp::jsonrpc::{self, RawJson};
 use crate::mcp::pending_requests::CallOptions;
 use crate::mcp::schema;
 use crate::mcp::types::{CallToolResult, Content as Part};
-use crate::provider::{is_part_for_model, text_of};
+use crate::provider::{is_part_for_model, result_text};
 use crate::store::{PermissionLevel, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -368,7 +368,7 @@ impl ToolCallRunner<'_> {
         if result.is_error == Some(true) && !self.cancel.is_cancelled() {
             let arguments = coerced.as_ref().unwrap_or(&arguments);
             let wrong = schema::mismatches(&schema, arguments).join("; ");
-            if !wrong.is_empty() && !text_of(&result).contains(&wrong) {
+            if !wrong.is_empty() && !result_text(&result).contains(&wrong) {
                 let text = format!("The arguments do not fit the tool's schema: {wrong}.");
                 result.content.push(Part::text(&text));
             }
@@ -400,7 +400,7 @@ impl ToolCallRunner<'_> {
         if size.max(structured) < LARGE {
             return result;
         }
-        let text = text_of(&result);
+        let text = result_text(&result);
         let count = text.chars().count();
         if count <= LARGE {
             return result;

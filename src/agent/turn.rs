@@ -20,7 +20,10 @@ use crate::conversation::{
 };
 use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
-use crate::provider::{self, Answer, Ask, Class, LeadWorker, Progress, Purpose, Stop, ToolSpec};
+use crate::provider::{
+    self, Completion, CompletionRequest, ErrorClass, LeadWorker, Progress, Purpose, StopReason,
+    ToolSpec,
+};
 use crate::recipe;
 use crate::store::Journal;
 use crate::sys::cancel::Cancel;
@@ -351,7 +354,7 @@ impl Turn<'_> {
             let history = model_history::repaired(self.work.journal.messages());
             let history = self.refused.in_words(&name, history);
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
-            let ask = Ask {
+            let ask = CompletionRequest {
                 model: &self.model.config,
                 system: &system,
                 messages: &messages,
@@ -362,14 +365,14 @@ impl Turn<'_> {
             };
             let mut accumulator = AnswerAccumulator::new(&mut self.output);
             let provider = &self.model.provider;
-            let answer = provider.ask(&ask, &self.cancel, &mut accumulator);
+            let answer = provider.complete(&ask, &self.cancel, &mut accumulator);
             let heard = accumulator.end();
             match answer {
-                Err(error) if error.class == Class::ContextExceeded && self.may_compact() => {
+                Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
                     self.compact("The conversation is too long for the model")?;
                 }
                 Err(error)
-                    if error.class == Class::Image
+                    if error.class == ErrorClass::Image
                         && heard.content.is_empty()
                         && image_retries < IMAGE_RETRIES
                         && (self.refused).add(&name, &history, self.work.journal.messages()) =>
@@ -397,7 +400,7 @@ impl Turn<'_> {
                 if !heard.content.is_empty() {
                     self.keep(heard)?;
                 }
-                if error.class != Class::Cancelled {
+                if error.class != ErrorClass::Cancelled {
                     self.failed(&error)?;
                 }
                 Ok(None)
@@ -406,7 +409,7 @@ impl Turn<'_> {
     }
 
     /// Stores an answer and says what has not been said while it came.
-    fn take(&mut self, answer: Answer, heard: Message) -> Result<Option<Message>, Error> {
+    fn take(&mut self, answer: Completion, heard: Message) -> Result<Option<Message>, Error> {
         let mut message = Message {
             content: answer.content,
             ..heard
@@ -445,9 +448,11 @@ impl Turn<'_> {
         }
         self.keep(message.clone())?;
         let cut = match answer.stop {
-            Stop::Complete => None,
-            Stop::Length => Some("The answer met the model's limit on output and is cut off."),
-            Stop::Filtered => Some("The provider held back the rest of the answer."),
+            StopReason::Complete => None,
+            StopReason::Length => {
+                Some("The answer met the model's limit on output and is cut off.")
+            }
+            StopReason::Filtered => Some("The provider held back the rest of the answer."),
         };
         if let Some(cut) = cut {
             self.output.notify(NotificationType::InlineMessage, cut);
@@ -488,7 +493,7 @@ impl Turn<'_> {
             error.message
         );
         self.output.events.failed(error);
-        if error.class == Class::Credits {
+        if error.class == ErrorClass::Credits {
             self.output
                 .notify(NotificationType::CreditsExhausted, &error.message);
         }
@@ -644,14 +649,14 @@ impl Turn<'_> {
 }
 
 /// What the user is told of an answer without text and calls.
-fn empty_answer(stop: Stop) -> &'static str {
+fn empty_answer(stop: StopReason) -> &'static str {
     match stop {
-        Stop::Complete => "The model answered with nothing.",
-        Stop::Length => {
+        StopReason::Complete => "The model answered with nothing.",
+        StopReason::Length => {
             "The model answered with nothing: it met its limit on output (`length`) before it said \
              anything. Allow it more with GOOSE_MAX_TOKENS, or choose another model."
         }
-        Stop::Filtered => {
+        StopReason::Filtered => {
             "The model answered with nothing: the provider held back the whole answer \
              (`content_filter`)."
         }

@@ -4,7 +4,7 @@ use super::{Event, EventSink};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Reasoning, Role, SystemNotification, TokenState,
 };
-use crate::provider::{self, Listener, Usage};
+use crate::provider::{self, DeltaSink, Usage};
 use crate::sys::{self, clock};
 use std::time::Duration;
 
@@ -110,7 +110,7 @@ impl<'h, 's> AnswerAccumulator<'h, 's> {
     }
 }
 
-impl Listener for AnswerAccumulator<'_, '_> {
+impl DeltaSink for AnswerAccumulator<'_, '_> {
     fn begin(&mut self, id: Option<&str>) {
         self.piece.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
         self.piece.created = clock::unix_seconds();

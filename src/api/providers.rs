@@ -3,7 +3,7 @@
 use super::{cancel_of, with};
 use crate::agent::Registry;
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
-use crate::provider::{self, Class};
+use crate::provider::{self, ErrorClass};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -82,15 +82,18 @@ fn info(registry: &Registry, request: &Request) -> Result<Response, Error> {
 impl From<provider::Error> for Error {
     fn from(error: provider::Error) -> Self {
         let status = match error.class {
-            Class::Config
-            | Class::Authentication
-            | Class::Credits
-            | Class::Refused
-            | Class::Image
-            | Class::ContextExceeded => 400,
-            Class::RateLimit { .. } => 429,
-            Class::Cancelled => 503,
-            Class::Server | Class::Timeout | Class::Transport | Class::Protocol => 500,
+            ErrorClass::Config
+            | ErrorClass::Authentication
+            | ErrorClass::Credits
+            | ErrorClass::Refused
+            | ErrorClass::Image
+            | ErrorClass::ContextExceeded => 400,
+            ErrorClass::RateLimit { .. } => 429,
+            ErrorClass::Cancelled => 503,
+            ErrorClass::Server
+            | ErrorClass::Timeout
+            | ErrorClass::Transport
+            | ErrorClass::Protocol => 500,
         };
         Error::new(status, error.message)
     }

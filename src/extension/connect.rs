@@ -20,7 +20,7 @@ use crate::mcp::transport::http::{HttpOptions, HttpTransport};
 use crate::mcp::transport::stdio::{StdioOptions, StdioTransport};
 use crate::mcp::transport::{Transport, TransportError};
 use crate::mcp::types::{Root, Tool};
-use crate::outbound::offline;
+use crate::outbound::offline_variables;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::text::{printable, redact};
@@ -353,7 +353,7 @@ impl Context {
             }
         };
         if self.offline && inside.is_none() {
-            command.envs(offline::variables());
+            command.envs(offline_variables::for_children());
         }
         command
             .env("AGENT_SESSION_ID", &self.session_id)

@@ -1,7 +1,7 @@
 //! What a fuzzer checks of what servers answer: event streams and the fields of response heads.
 
 use super::sse::{Decoder, TooLong};
-use super::{redirect, retry_after, said};
+use super::{error_text, redirect, retry_after};
 use crate::fuzzing::{cuts, texts};
 use crate::mcp::transport::http::auth_challenge::{Denied, challenges};
 use std::time::{Duration, SystemTime};
@@ -133,7 +133,7 @@ pub(crate) fn response_head(input: &[u8]) {
             );
         }
     }
-    let words = said::words(input);
+    let words = error_text::error_message(input);
     assert!(words.chars().count() <= 5_010);
     for authorized in [false, true] {
         let denied = Denied {
@@ -153,11 +153,11 @@ pub(crate) fn response_head(input: &[u8]) {
         headers.insert("retry-after-ms", value);
         let _ = retry_after(&headers, now);
     }
-    redirected(&location);
+    same_server_redirect(&location);
 }
 
 /// A redirect stays on the web, and a path stays on the server.
-fn redirected(location: &str) {
+fn same_server_redirect(location: &str) {
     let base: Uri = "https://h:444/a/b?c".parse().expect("a URI");
     let Some(to) = redirect::resolve(&base, location.as_bytes()) else {
         return;

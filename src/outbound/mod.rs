@@ -1,32 +1,32 @@
 //! HTTP requests that gosling makes: to MCP servers and to models. What both need beyond ureq.
 //!
 //! A `Target` is where to: checked once, with what every request has in common and what must not be
-//! shown. A `Line` is a connection to it that can be shut down from outside without hurting another.
+//! shown. A `Connection` is a connection to it that can be shut down from outside without hurting another.
 //! [`sse`] reads event streams, `said` makes a server's words fit to be shown. The environment says
-//! which `proxy` leads to a server and whom to `trust`, and a server how long to leave it alone.
+//! which `proxy` leads to a server and whom to `tls_roots`, and a server how long to leave it alone.
 
+mod connection;
+pub(crate) mod error_text;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-pub(crate) mod offline;
-mod patience;
+pub(crate) mod offline_variables;
 mod proxy;
 mod redirect;
-pub(crate) mod said;
+mod retry_after;
 pub mod sse;
 mod target;
-mod trust;
-mod wire;
+mod tls_roots;
 
-pub(crate) use patience::retry_after;
-pub(crate) use target::{Place, Target, is_local};
-pub(crate) use wire::{Addresses, Line};
+pub(crate) use connection::{AddressCache, Connection};
+pub(crate) use retry_after::retry_after;
+pub(crate) use target::{Target, TargetOptions, is_loopback_url};
 
 use std::io;
 use ureq::http::header::{self, HeaderMap, HeaderValue};
 use ureq::{Error, Timeout};
 
 /// What went wrong, in a few words. ureq's own texts may hold the URI, so only some are used.
-pub(crate) fn cause(error: &Error) -> String {
+pub(crate) fn error_cause(error: &Error) -> String {
     match error {
         Error::Io(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
             "connection refused; is it running?".to_owned()
@@ -34,7 +34,7 @@ pub(crate) fn cause(error: &Error) -> String {
         Error::Io(e) if e.kind() == io::ErrorKind::UnexpectedEof => {
             "the server closed the connection in mid-answer".to_owned()
         }
-        Error::Io(e) => in_words(e.to_string()),
+        Error::Io(e) => explain_tls_error(e.to_string()),
         Error::HostNotFound => "no such host; check the uri".to_owned(),
         Error::Timeout(Timeout::Resolve) => "its name could not be looked up in time".to_owned(),
         Error::Timeout(Timeout::Connect) => "no connection within the time allowed".to_owned(),
@@ -50,12 +50,12 @@ pub(crate) fn cause(error: &Error) -> String {
                 .to_owned()
         }
         Error::ConnectProxyFailed(what) => format!("the proxy does not lead there ({what})"),
-        other => in_words(other.to_string()),
+        other => explain_tls_error(other.to_string()),
     }
 }
 
 /// The TLS library's words, which are names of its own, made a sentence where something can be done.
-fn in_words(text: String) -> String {
+fn explain_tls_error(text: String) -> String {
     match text.contains("UnknownIssuer") {
         true => {
             "it is certified by nobody who is known here; if that is an authority of your own, \
@@ -75,7 +75,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
 }
 
 /// The connection ended, as one does that the server closes for its age.
-pub(crate) fn is_broken(error: &Error) -> bool {
+pub(crate) fn is_disconnect(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     matches!(error, Error::Io(e) if matches!(
         e.kind(),

@@ -5,7 +5,7 @@
 //! addresses, networks such as `10.0.0.0/8`, each with a `:PORT` if only that is meant, or `*`.
 
 use super::redirect::port;
-use super::target::literal;
+use super::target::ip_literal;
 use std::net::IpAddr;
 use ureq::Proxy;
 use ureq::http::Uri;
@@ -55,7 +55,7 @@ fn is_excepted(list: &str, uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
     let (port, address) = (
         port(uri),
-        literal(uri).map(|address| address.to_canonical()),
+        ip_literal(uri).map(|address| address.to_canonical()),
     );
     let mut entries = list.split(|c: char| c == ',' || c.is_whitespace());
     entries.any(|entry| {

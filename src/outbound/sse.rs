@@ -193,7 +193,7 @@ fn kept(buffer: Vec<u8>) -> Vec<u8> {
 }
 
 #[cfg(test)]
-mod properties;
+mod property_tests;
 
 #[cfg(test)]
 mod tests {

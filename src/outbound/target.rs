@@ -1,8 +1,8 @@
 //! Where an HTTP server is and how it is spoken to: the options, checked once, and what every
 //! request has in common.
 
-use super::wire::{Addresses, Line};
-use super::{proxy, redirect, trust};
+use super::connection::{AddressCache, Connection};
+use super::{proxy, redirect, tls_roots};
 use crate::text::redact;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use ureq::http::{Method, Request, Uri, header};
 
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
 /// How long the server may refuse to take more of a request.
-const WRITE: Duration = Duration::from_secs(30);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most that a response head may have; ureq reads it into a buffer of this size.
-pub(super) const HEAD: usize = 32 * 1024;
-const OUTPUT: usize = 16 * 1024;
+pub(super) const MAX_RESPONSE_HEAD: usize = 32 * 1024;
+const OUTPUT_BUFFER: usize = 16 * 1024;
 /// What is shorter is no secret worth redacting, and may be a part of any word.
-const SECRET: usize = 8;
+const MIN_SECRET_LENGTH: usize = 8;
 
 /// Headers that frame a request. A user's value would break it.
-const FRAMING: [&str; 7] = [
+const FRAMING_HEADERS: [&str; 7] = [
     "connection",
     "content-length",
     "expect",
@@ -31,7 +31,7 @@ const FRAMING: [&str; 7] = [
 ];
 
 /// Where a server is, what every request to it carries, and how long it may take.
-pub(crate) struct Place<'a> {
+pub(crate) struct TargetOptions<'a> {
     /// `http` or `https`, with or without a path.
     pub(crate) uri: &'a str,
     /// Sent with every request, unless the protocol sends one of the same name.
@@ -41,9 +41,9 @@ pub(crate) struct Place<'a> {
     /// How long looking up the host's name may take, and then connecting with TLS and proxies.
     pub(crate) connect_timeout: Duration,
     /// How long the server may say nothing; for ever if absent.
-    pub(crate) silence: Option<Duration>,
+    pub(crate) read_timeout: Option<Duration>,
     /// A connection idle for longer is not used again.
-    pub(crate) idle: Duration,
+    pub(crate) idle_timeout: Duration,
 }
 
 /// A server that may be spoken to.
@@ -52,11 +52,11 @@ pub(crate) struct Target {
     headers: HeaderMap,
     secrets: Vec<String>,
     config: Config,
-    addresses: Addresses,
+    addresses: AddressCache,
     /// Scheme, host and port: all of the URI that errors show, since the rest may hold a secret.
     pub(crate) origin: String,
     /// The way there, for the same purpose: ` through the proxy HOST:PORT`, or nothing.
-    pub(crate) way: String,
+    pub(crate) via_proxy: String,
 }
 
 impl Target {
@@ -64,8 +64,11 @@ impl Target {
     ///
     /// # Errors
     /// A sentence on what to change.
-    pub(crate) fn new(place: &Place<'_>, addresses: Addresses) -> Result<Self, String> {
-        let uri: Uri = (place.uri.trim().parse())
+    pub(crate) fn new(
+        options: &TargetOptions<'_>,
+        addresses: AddressCache,
+    ) -> Result<Self, String> {
+        let uri: Uri = (options.uri.trim().parse())
             .map_err(|e| format!("the `uri` is not a valid URI ({e})"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err("the `uri` must begin with http:// or https://".to_owned());
@@ -83,7 +86,7 @@ impl Target {
             return Err("the port in the `uri` is not between 1 and 65535".to_owned());
         }
         let loopback = is_loopback(&uri);
-        if place.offline && !loopback {
+        if options.offline && !loopback {
             return Err(format!(
                 "{} is not on this machine, and gosling runs offline; use a loopback address or \
                  start it without --offline",
@@ -102,23 +105,23 @@ impl Target {
             .user_agent(USER_AGENT)
             .max_idle_connections(1)
             .max_idle_connections_per_host(1)
-            .max_idle_age(place.idle)
-            .max_response_header_size(HEAD)
-            .input_buffer_size(HEAD)
-            .output_buffer_size(OUTPUT)
-            .timeout_resolve(Some(place.connect_timeout))
-            .timeout_connect(Some(place.connect_timeout))
-            .timeout_per_read(place.silence)
-            .timeout_per_write(Some(WRITE))
+            .max_idle_age(options.idle_timeout)
+            .max_response_header_size(MAX_RESPONSE_HEAD)
+            .input_buffer_size(MAX_RESPONSE_HEAD)
+            .output_buffer_size(OUTPUT_BUFFER)
+            .timeout_resolve(Some(options.connect_timeout))
+            .timeout_connect(Some(options.connect_timeout))
+            .timeout_per_read(options.read_timeout)
+            .timeout_per_write(Some(WRITE_TIMEOUT))
             .proxy(proxy.clone());
-        let config = trust::configure(config, &uri)?.build();
+        let config = tls_roots::configure(config, &uri)?.build();
         Ok(Target {
             origin: origin(&uri),
-            way: proxy.map_or(String::new(), |proxy| {
+            via_proxy: proxy.map_or(String::new(), |proxy| {
                 format!(" through the proxy {}:{}", proxy.host(), proxy.port())
             }),
-            secrets: secrets(&uri, place.headers),
-            headers: checked(place.headers)?,
+            secrets: secrets(&uri, options.headers),
+            headers: parse_headers(options.headers)?,
             config,
             addresses,
             uri,
@@ -126,8 +129,8 @@ impl Target {
     }
 
     /// A line of its own to the server; connects when it is first used.
-    pub(crate) fn line(&self) -> Line {
-        Line::new(self.config.clone(), self.addresses.clone())
+    pub(crate) fn connection(&self) -> Connection {
+        Connection::new(self.config.clone(), self.addresses.clone())
     }
 
     /// What the user gave, checked.
@@ -136,7 +139,7 @@ impl Target {
     }
 
     /// A request with the user's headers and these, which win. `uri` is of this server: what was given,
-    /// or what it [redirects to](Target::redirected).
+    /// or what it [redirects to](Target::same_server_redirect).
     pub(crate) fn request<B>(
         &self,
         method: Method,
@@ -155,7 +158,7 @@ impl Target {
     }
 
     /// Whether every request says who sends it.
-    pub(crate) fn authorizes(&self) -> bool {
+    pub(crate) fn has_authorization(&self) -> bool {
         self.headers.contains_key(header::AUTHORIZATION)
     }
 
@@ -166,13 +169,13 @@ impl Target {
 
     /// Where an answer from `from` redirects to, if that is on this very server: what goes to another
     /// would take secrets there.
-    pub(crate) fn redirected(&self, from: &Uri, answer: &HeaderMap) -> Option<Uri> {
+    pub(crate) fn same_server_redirect(&self, from: &Uri, answer: &HeaderMap) -> Option<Uri> {
         let to = redirect::resolve(from, answer.get(header::LOCATION)?.as_bytes())?;
         redirect::is_same_origin(&self.uri, &to).then_some(to)
     }
 
     /// Where a redirect leads, as far as it can be told.
-    pub(crate) fn redirect(&self, answer: &HeaderMap) -> String {
+    pub(crate) fn describe_redirect(&self, answer: &HeaderMap) -> String {
         let location = answer.get(header::LOCATION).map(HeaderValue::as_bytes);
         match location.and_then(|location| redirect::resolve(&self.uri, location)) {
             Some(to) if !redirect::is_same_origin(&self.uri, &to) => origin(&to),
@@ -182,19 +185,19 @@ impl Target {
     }
 }
 
-fn checked(headers: &[(String, String)]) -> Result<HeaderMap, String> {
+fn parse_headers(headers: &[(String, String)]) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         let shown = name.escape_debug();
         let header = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("`{shown}` cannot be the name of a header"))?;
-        if FRAMING.contains(&header.as_str()) {
+        if FRAMING_HEADERS.contains(&header.as_str()) {
             return Err(format!("the header `{shown}` may not be set"));
         }
         let mut value = HeaderValue::from_bytes(value.trim().as_bytes()).map_err(|_| {
             format!("the value of the header `{shown}` has characters that a header cannot carry")
         })?;
-        if value.len() > OUTPUT / 2 {
+        if value.len() > OUTPUT_BUFFER / 2 {
             return Err(format!("the value of the header `{shown}` is too long"));
         }
         value.set_sensitive(true);
@@ -209,7 +212,7 @@ fn secrets(uri: &Uri, headers: &[(String, String)]) -> Vec<String> {
         .flat_map(|(_, value)| value.split_whitespace());
     let query = uri.query().unwrap_or_default().split(['&', '=']);
     (values.chain(query))
-        .filter(|part| part.len() >= SECRET)
+        .filter(|part| part.len() >= MIN_SECRET_LENGTH)
         .map(str::to_owned)
         .collect()
 }
@@ -224,19 +227,19 @@ fn origin(uri: &Uri) -> String {
 }
 
 /// The address, if the host is written as one.
-pub(crate) fn literal(uri: &Uri) -> Option<IpAddr> {
+pub(crate) fn ip_literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }
 
 /// Whether this URL leads to this machine.
-pub(crate) fn is_local(url: &str) -> bool {
+pub(crate) fn is_loopback_url(url: &str) -> bool {
     url.parse().is_ok_and(|uri| is_loopback(&uri))
 }
 
 fn is_loopback(uri: &Uri) -> bool {
-    match literal(uri) {
+    match ip_literal(uri) {
         Some(address) => address.to_canonical().is_loopback(),
         None => (uri.host()).is_some_and(|host| host.eq_ignore_ascii_case("localhost")),
     }
@@ -246,27 +249,27 @@ fn is_loopback(uri: &Uri) -> bool {
 mod tests {
     use super::*;
 
-    fn place<'a>(uri: &'a str, headers: &'a [(String, String)]) -> Place<'a> {
-        Place {
+    fn options<'a>(uri: &'a str, headers: &'a [(String, String)]) -> TargetOptions<'a> {
+        TargetOptions {
             uri,
             headers,
             offline: false,
             connect_timeout: Duration::from_secs(1),
-            silence: None,
-            idle: Duration::from_secs(1),
+            read_timeout: None,
+            idle_timeout: Duration::from_secs(1),
         }
     }
 
-    fn made(place: &Place<'_>) -> Result<Target, String> {
-        Target::new(place, Addresses::default())
+    fn made(options: &TargetOptions<'_>) -> Result<Target, String> {
+        Target::new(options, AddressCache::default())
     }
 
     fn target(uri: &str) -> Result<Target, String> {
-        made(&place(uri, &[]))
+        made(&options(uri, &[]))
     }
 
-    fn refusal(place: &Place<'_>) -> String {
-        match made(place) {
+    fn refusal(options: &TargetOptions<'_>) -> String {
+        match made(options) {
             Err(why) => why,
             Ok(target) => panic!("{} was taken", target.origin),
         }
@@ -299,7 +302,7 @@ mod tests {
             "http://a:99999/secret",
             "http://a b/secret",
         ] {
-            let why = refusal(&place(uri, &[]));
+            let why = refusal(&options(uri, &[]));
             assert!(!why.contains("secret"), "{why}");
         }
     }
@@ -307,10 +310,10 @@ mod tests {
     #[cfg(feature = "tls")]
     #[test]
     fn offline_only_this_machine_is_reached() {
-        fn offline(uri: &str) -> Place<'_> {
-            Place {
+        fn offline(uri: &str) -> TargetOptions<'_> {
+            TargetOptions {
                 offline: true,
-                ..place(uri, &[])
+                ..options(uri, &[])
             }
         }
         for uri in [
@@ -352,7 +355,7 @@ mod tests {
             ("ok", "secret\0"),
         ] {
             let headers = [(name.to_owned(), value.to_owned())];
-            let why = refusal(&place("http://localhost", &headers));
+            let why = refusal(&options("http://localhost", &headers));
             assert!(!why.contains("secret"), "{why}");
         }
     }
@@ -361,7 +364,7 @@ mod tests {
     fn what_the_protocol_sends_wins_over_the_users_headers() {
         let headers = [("accept", "text/html"), ("x-a", "1"), ("X-A", "2")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let target = made(&place("http://localhost", &headers)).unwrap();
+        let target = made(&options("http://localhost", &headers)).unwrap();
         let ours = [(header::ACCEPT, HeaderValue::from_static("a/b"))];
         let request = target.request(Method::POST, target.uri(), ours, ());
         assert_eq!(request.headers().get_all("accept").iter().count(), 1);

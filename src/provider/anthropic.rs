@@ -2,14 +2,14 @@
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
+mod decoder;
 mod request;
-mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::names::Names;
-use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Ask, Class, Error, failure};
+use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::tool_names::ToolNames;
+use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -39,10 +39,10 @@ impl Anthropic {
         }
     }
 
-    fn outgoing(&self, path: &str) -> Outgoing {
+    fn outgoing(&self, path: &str) -> HttpRequest {
         let mut headers = vec![("anthropic-version".to_owned(), VERSION.to_owned())];
         headers.extend(self.headers.iter().cloned());
-        Outgoing {
+        HttpRequest {
             url: format!("{}{path}", self.base),
             headers,
             body: None,
@@ -51,10 +51,10 @@ impl Anthropic {
 }
 
 impl Protocol for Anthropic {
-    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
+    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
         let mut outgoing = self.outgoing("/v1/messages");
-        let body = request::body(ask, self.stream);
-        let bytes = match &ask.model.request_params {
+        let body = request::body(request, self.stream);
+        let bytes = match &request.model.request_params {
             Some(params) if !params.is_empty() => {
                 let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
@@ -73,19 +73,19 @@ impl Protocol for Anthropic {
         Ok(outgoing)
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(stream::Stream::new(Names::of(ask.tools)))
+    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+        Box::new(decoder::AnthropicDecoder::new(ToolNames::of(request.tools)))
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
-        failure::read(status, body)
+    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
+        classify_error::classify_body(status, body)
     }
 
-    fn list_models(&self) -> Outgoing {
+    fn models_request(&self) -> HttpRequest {
         self.outgoing("/v1/models?limit=1000")
     }
 
-    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+    fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
         #[derive(Deserialize)]
         struct Body {
             data: Vec<Model>,
@@ -94,15 +94,16 @@ impl Protocol for Anthropic {
         struct Model {
             id: String,
         }
-        let body: Body = crate::json::from_slice(body)
-            .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
+        let body: Body = crate::json::from_slice(body).map_err(|error| {
+            Error::new(ErrorClass::Protocol, format!("no list of models: {error}"))
+        })?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }
 }
 
 fn unwritable(error: serde_json::Error) -> Error {
     Error::new(
-        Class::Protocol,
+        ErrorClass::Protocol,
         format!("the question cannot be written: {error}"),
     )
 }

@@ -3,23 +3,23 @@
 //! Settings are read anew for every use, from the environment first, so that a key that is set now is
 //! used now. A provider is kept as long as its settings stay the same, and with it its connections.
 
-mod custom;
-mod data;
-mod models;
+mod builtin_providers;
+mod custom_providers;
+mod known_models;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-use super::{Class, Error, ModelConfig, Provider};
+use super::{Error, ErrorClass, ModelConfig, Provider};
 use crate::features;
-use crate::outbound::is_local;
+use crate::outbound::is_loopback_url;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
-use custom::{Custom, Folder};
-use data::{Engine, Maker, makers};
-use models::Known;
+use builtin_providers::{Engine, ProviderSpec, builtin_providers};
+use custom_providers::{CustomProvider, CustomProviders};
+use known_models::ModelSpec;
 use serde::Serialize;
-use settings::{Look, Settings};
+use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -34,8 +34,8 @@ const FOLDER: &str = "custom_providers";
 pub struct Catalog {
     config: Config,
     secrets: Arc<Secrets>,
-    custom: Folder,
-    own: Vec<Own>,
+    custom: CustomProviders,
+    own: Vec<InProcessProvider>,
     offline: bool,
     made: Mutex<HashMap<String, Made>>,
 }
@@ -47,7 +47,7 @@ struct Made {
 }
 
 /// A provider that is part of the program and speaks no wire protocol.
-pub struct Own {
+pub struct InProcessProvider {
     /// What the configuration calls it.
     pub name: &'static str,
     /// What people call it.
@@ -57,19 +57,19 @@ pub struct Own {
     /// Its only model.
     pub model: &'static str,
     /// Makes it, or tells why not.
-    pub make: Make,
+    pub make: ProviderFactory,
 }
 
 /// Makes a provider.
-pub type Make = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
+pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
 #[derive(Clone, Debug, Serialize)]
-pub struct Details {
+pub struct ProviderDetails {
     /// What the configuration calls it.
     pub name: String,
     /// What it is.
-    pub metadata: Metadata,
+    pub metadata: ProviderMetadata,
     /// Whether it can be used as things are.
     pub is_configured: bool,
     /// Where it comes from.
@@ -78,7 +78,7 @@ pub struct Details {
 
 /// What a provider is.
 #[derive(Clone, Debug, Serialize)]
-pub struct Metadata {
+pub struct ProviderMetadata {
     /// What the configuration calls it.
     pub name: String,
     /// What people call it.
@@ -181,16 +181,16 @@ pub struct ModelInfo {
 
 /// A provider, wherever it comes from.
 enum Found<'a> {
-    Builtin(&'static Maker),
-    Own(&'a Own),
-    Custom(Box<Custom>),
+    Builtin(&'static ProviderSpec),
+    InProcess(&'a InProcessProvider),
+    Custom(Box<CustomProvider>),
 }
 
 impl Catalog {
     /// A catalog that reads these settings and the folder `custom_providers` next to them. `offline`:
     /// no provider on another machine may be used.
     pub fn new(config: Config, secrets: Arc<Secrets>, offline: bool) -> Self {
-        let custom = Folder::new(config.path().with_file_name(FOLDER));
+        let custom = CustomProviders::new(config.path().with_file_name(FOLDER));
         Catalog {
             config,
             secrets,
@@ -202,7 +202,7 @@ impl Catalog {
     }
 
     /// The same catalog, with one more provider.
-    pub fn with(mut self, own: Own) -> Self {
+    pub fn with(mut self, own: InProcessProvider) -> Self {
         self.own.push(own);
         self
     }
@@ -210,7 +210,7 @@ impl Catalog {
     /// The provider of this name, ready to be asked.
     ///
     /// # Errors
-    /// [`Class::Config`] when there is none, it is not configured, or it is on another machine and the
+    /// [`ErrorClass::Config`] when there is none, it is not configured, or it is on another machine and the
     /// server runs offline.
     pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
         let failed = |error: Error| {
@@ -218,13 +218,13 @@ impl Catalog {
             Error::new(error.class, message)
         };
         let settings = match self.find(name).map_err(failed)? {
-            Found::Builtin(maker) => settings::resolve(maker, self.look()).map_err(failed)?,
-            Found::Custom(custom) => custom.resolve(self.look()).map_err(failed)?,
-            Found::Own(own) => return (own.make)(&self.config).map_err(failed),
+            Found::Builtin(spec) => settings::resolve(spec, self.reader()).map_err(failed)?,
+            Found::Custom(custom) => custom.resolve(self.reader()).map_err(failed)?,
+            Found::InProcess(own) => return (own.make)(&self.config).map_err(failed),
         };
-        if self.offline && !is_local(&settings.url) {
+        if self.offline && !is_loopback_url(&settings.url) {
             return Err(failed(Error::new(
-                Class::Config,
+                ErrorClass::Config,
                 "It is on another machine, and gosling runs offline; use one on this machine or \
                  start it without --offline",
             )));
@@ -251,18 +251,18 @@ impl Catalog {
     /// Whether the provider can be asked for its models.
     ///
     /// # Errors
-    /// [`Class::Config`] when there is none of this name.
+    /// [`ErrorClass::Config`] when there is none of this name.
     pub fn lists_models(&self, name: &str) -> Result<bool, Error> {
         Ok(match self.find(name)? {
-            Found::Builtin(maker) => maker.lists_models,
-            Found::Custom(_) | Found::Own(_) => true,
+            Found::Builtin(spec) => spec.lists_models,
+            Found::Custom(_) | Found::InProcess(_) => true,
         })
     }
 
     /// The models that the catalog knows of a provider.
     pub fn known_models(&self, name: &str) -> Vec<String> {
         match self.find(name) {
-            Ok(Found::Builtin(maker)) => maker
+            Ok(Found::Builtin(spec)) => spec
                 .models
                 .iter()
                 .map(|model| model.name.to_owned())
@@ -270,7 +270,7 @@ impl Catalog {
             Ok(Found::Custom(custom)) => {
                 custom.models.into_iter().map(|model| model.name).collect()
             }
-            Ok(Found::Own(own)) => vec![own.model.to_owned()],
+            Ok(Found::InProcess(own)) => vec![own.model.to_owned()],
             Err(_) => Vec::new(),
         }
     }
@@ -278,7 +278,7 @@ impl Catalog {
     /// A model with its limits: those of the user's settings (`GOOSE_CONTEXT_LIMIT`,
     /// `GOOSE_MAX_TOKENS`, `GOOSE_TEMPERATURE`), else the known ones.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
-        let text = |key: &str| self.look().text(key).ok().flatten();
+        let text = |key: &str| self.reader().text(key).ok().flatten();
         let count = |key: &str| text(key)?.parse().ok().filter(|&count: &u64| count > 0);
         let known = self.model_info(provider, model);
         let context = known
@@ -305,9 +305,9 @@ impl Catalog {
     /// file names it.
     fn states_output(&self, provider: &str) -> bool {
         match self.find(provider) {
-            Ok(Found::Builtin(maker)) => maker.engine == Engine::Anthropic,
+            Ok(Found::Builtin(spec)) => spec.engine == Engine::Anthropic,
             Ok(Found::Custom(_)) => true,
-            Ok(Found::Own(_)) | Err(_) => false,
+            Ok(Found::InProcess(_)) | Err(_) => false,
         }
     }
 
@@ -323,8 +323,8 @@ impl Catalog {
                 info.max_output_tokens = own.max_tokens;
                 return Some(info);
             }
-            Found::Builtin(maker) => best(maker.models.iter(), model)?,
-            Found::Own(_) => return None,
+            Found::Builtin(spec) => best(spec.models.iter(), model)?,
+            Found::InProcess(_) => return None,
         };
         Some(ModelInfo {
             max_output_tokens: known.output,
@@ -337,8 +337,8 @@ impl Catalog {
     }
 
     /// All providers, as clients show them.
-    pub fn entries(&self) -> Vec<Details> {
-        let builtin = makers().map(|maker| self.builtin_details(maker));
+    pub fn entries(&self) -> Vec<ProviderDetails> {
+        let builtin = builtin_providers().map(|spec| self.builtin_details(spec));
         let own = self.own.iter().map(|own| self.own_details(own));
         let is_own = |name: &str| self.own.iter().any(|own| own.name == name);
         let custom = self.custom.read().into_iter();
@@ -351,42 +351,42 @@ impl Catalog {
     /// or `GOOSE_PROVIDER` speaks of it.
     pub fn is_configured(&self, name: &str) -> bool {
         match self.find(name) {
-            Ok(Found::Builtin(maker)) => self.is_ready(maker),
-            Ok(Found::Custom(custom)) => custom.resolve(self.look()).is_ok(),
-            Ok(Found::Own(own)) => self.is_chosen(own.name),
+            Ok(Found::Builtin(spec)) => self.is_ready(spec),
+            Ok(Found::Custom(custom)) => custom.resolve(self.reader()).is_ok(),
+            Ok(Found::InProcess(own)) => self.is_chosen(own.name),
             Err(_) => false,
         }
     }
 
     /// The names of all settings of providers, and whether each is a secret.
     pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let builtin = makers().flat_map(|maker| maker.settings);
+        let builtin = builtin_providers().flat_map(|spec| spec.settings);
         let mut names: Vec<(String, bool)> = builtin
             .map(|setting| (setting.name.to_owned(), setting.secret()))
             .collect();
         let customs = self.custom.read();
-        let keys = customs.iter().filter_map(Custom::key_name);
+        let keys = customs.iter().filter_map(CustomProvider::key_name);
         names.extend(keys.map(|name| (name.to_owned(), true)));
         names
     }
 
     fn find(&self, name: &str) -> Result<Found<'_>, Error> {
-        if let Some(maker) = makers().find(|maker| maker.name == name) {
-            return Ok(Found::Builtin(maker));
+        if let Some(spec) = builtin_providers().find(|spec| spec.name == name) {
+            return Ok(Found::Builtin(spec));
         }
         if let Some(own) = self.own.iter().find(|own| own.name == name) {
-            return Ok(Found::Own(own));
+            return Ok(Found::InProcess(own));
         }
         let mut customs = self.custom.read();
         if let Some(at) = customs.iter().position(|custom| custom.name == name) {
             return Ok(Found::Custom(Box::new(customs.swap_remove(at))));
         }
-        let builtin = makers().map(|maker| maker.name);
+        let builtin = builtin_providers().map(|spec| spec.name);
         let own = self.own.iter().map(|own| own.name);
         let customs = customs.iter().map(|custom| custom.name.as_str());
         let names: Vec<&str> = builtin.chain(own).chain(customs).collect();
         Err(Error::new(
-            Class::Config,
+            ErrorClass::Config,
             format!(
                 "Unsupported provider '{name}'. Known are {}{}",
                 names.join(", "),
@@ -395,35 +395,35 @@ impl Catalog {
         ))
     }
 
-    fn look(&self) -> Look<'_> {
-        Look {
+    fn reader(&self) -> SettingsReader<'_> {
+        SettingsReader {
             config: &self.config,
             secrets: &self.secrets,
         }
     }
 
     fn is_chosen(&self, name: &str) -> bool {
-        let chosen = self.look().text("GOOSE_PROVIDER");
+        let chosen = self.reader().text("GOOSE_PROVIDER");
         chosen.is_ok_and(|chosen| chosen.as_deref() == Some(name))
     }
 
-    fn is_ready(&self, maker: &Maker) -> bool {
-        let look = self.look();
+    fn is_ready(&self, spec: &ProviderSpec) -> bool {
+        let reader = self.reader();
         let is_set = |name: &str, secret: bool| match secret {
-            true => look.secret(name).is_ok_and(|value| value.is_some()),
-            false => look.text(name).is_ok_and(|value| value.is_some()),
+            true => reader.secret(name).is_ok_and(|value| value.is_some()),
+            false => reader.text(name).is_ok_and(|value| value.is_some()),
         };
         let spoken_of = || {
-            let mut settings = maker.settings.iter();
+            let mut settings = spec.settings.iter();
             settings.any(|setting| is_set(setting.name, setting.secret()))
-                || self.is_chosen(maker.name)
+                || self.is_chosen(spec.name)
         };
-        settings::resolve(maker, look).is_ok() && (!maker.local || spoken_of())
+        settings::resolve(spec, reader).is_ok() && (!spec.local || spoken_of())
     }
 
-    fn builtin_details(&self, maker: &Maker) -> Details {
-        let models = maker.models.iter();
-        let config_keys = maker.settings.iter().map(|setting| ConfigKey {
+    fn builtin_details(&self, spec: &ProviderSpec) -> ProviderDetails {
+        let models = spec.models.iter();
+        let config_keys = spec.settings.iter().map(|setting| ConfigKey {
             name: setting.name.to_owned(),
             required: setting.required,
             secret: setting.secret(),
@@ -431,32 +431,32 @@ impl Catalog {
             oauth_flow: false,
             primary: setting.primary,
         });
-        Details {
-            name: maker.name.to_owned(),
-            metadata: Metadata {
-                name: maker.name.to_owned(),
-                display_name: maker.title.to_owned(),
-                description: maker.description.to_owned(),
-                default_model: maker.default_model.to_owned(),
+        ProviderDetails {
+            name: spec.name.to_owned(),
+            metadata: ProviderMetadata {
+                name: spec.name.to_owned(),
+                display_name: spec.title.to_owned(),
+                description: spec.description.to_owned(),
+                default_model: spec.default_model.to_owned(),
                 known_models: models
                     .map(|model| KnownModel::new(model.name, model.context))
                     .collect(),
-                model_doc_link: maker.doc.to_owned(),
+                model_doc_link: spec.doc.to_owned(),
                 config_keys: config_keys.collect(),
                 allows_unlisted_models: false,
             },
-            is_configured: self.is_ready(maker),
-            provider_type: match maker.preferred {
+            is_configured: self.is_ready(spec),
+            provider_type: match spec.preferred {
                 true => ProviderType::Preferred,
                 false => ProviderType::Builtin,
             },
         }
     }
 
-    fn own_details(&self, own: &Own) -> Details {
-        Details {
+    fn own_details(&self, own: &InProcessProvider) -> ProviderDetails {
+        ProviderDetails {
             name: own.name.to_owned(),
-            metadata: Metadata {
+            metadata: ProviderMetadata {
                 name: own.name.to_owned(),
                 display_name: own.display_name.to_owned(),
                 description: own.description.to_owned(),
@@ -471,7 +471,7 @@ impl Catalog {
         }
     }
 
-    fn custom_details(&self, custom: &Custom) -> Details {
+    fn custom_details(&self, custom: &CustomProvider) -> ProviderDetails {
         let key = custom.key_name().map(|name| ConfigKey {
             name: name.to_owned(),
             required: custom.demands_key(),
@@ -481,9 +481,9 @@ impl Catalog {
             primary: true,
         });
         let models = custom.models.iter();
-        Details {
+        ProviderDetails {
             name: custom.name.clone(),
-            metadata: Metadata {
+            metadata: ProviderMetadata {
                 name: custom.name.clone(),
                 display_name: custom.display_name.clone(),
                 description: custom.description.clone().unwrap_or_default(),
@@ -498,7 +498,7 @@ impl Catalog {
                 config_keys: key.into_iter().collect(),
                 allows_unlisted_models: false,
             },
-            is_configured: custom.resolve(self.look()).is_ok(),
+            is_configured: custom.resolve(self.reader()).is_ok(),
             provider_type: ProviderType::Custom,
         }
     }
@@ -521,11 +521,14 @@ impl ModelInfo {
 }
 
 fn is_builtin(name: &str) -> bool {
-    makers().any(|maker| maker.name == name)
+    builtin_providers().any(|spec| spec.name == name)
 }
 
 /// The known model with the longest name that this one begins with.
-fn best(models: impl Iterator<Item = &'static Known>, name: &str) -> Option<&'static Known> {
+fn best(
+    models: impl Iterator<Item = &'static ModelSpec>,
+    name: &str,
+) -> Option<&'static ModelSpec> {
     let name = plain(name);
     models
         .filter(|known| {

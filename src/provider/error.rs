@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What kind of failure it is, and so what may be done about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum ErrorClass {
     /// The provider is not known or not configured.
     Config,
     /// The key is missing or wrong, or may not use the model.
@@ -39,14 +39,14 @@ pub enum Class {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The kind.
-    pub class: Class,
+    pub class: ErrorClass,
     /// The sentence, with the name of the provider and what to do.
     pub message: String,
 }
 
 impl Error {
     /// An error of this kind.
-    pub fn new(class: Class, message: impl Into<String>) -> Self {
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Error {
             class,
             message: message.into(),

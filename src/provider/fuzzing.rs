@@ -3,16 +3,16 @@
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
-use super::calls::reject_cut_off;
+use super::decoder_testing;
 #[cfg(feature = "google")]
 use super::google::Google;
-use super::heard;
 #[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
-use super::parts;
 use super::protocol::Protocol;
-use super::{Answer, Ask, Error, ModelConfig, Purpose, ToolSpec};
+use super::tool_calls::reject_truncated_call;
+use super::tool_output;
+use super::{Completion, CompletionRequest, Error, ModelConfig, Purpose, ToolSpec};
 use crate::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
 use crate::fuzzing::{cuts, texts};
 use crate::json;
@@ -25,23 +25,23 @@ use serde_json::{Map, Value};
 const DEPTH: usize = 100;
 
 pub(crate) fn openai(input: &[u8]) {
-    answer(&openai_protocol(), input, Order::Kept);
+    completion(&openai_protocol(), input, Order::Kept);
 }
 
 #[cfg(feature = "anthropic")]
 pub(crate) fn anthropic(input: &[u8]) {
     // Its parts may grow side by side.
-    answer(&anthropic_protocol(), input, Order::Mixed);
+    completion(&anthropic_protocol(), input, Order::Mixed);
 }
 
 #[cfg(feature = "ollama")]
 pub(crate) fn ollama(input: &[u8]) {
-    answer(&ollama_protocol(), input, Order::Kept);
+    completion(&ollama_protocol(), input, Order::Kept);
 }
 
 #[cfg(feature = "google")]
 pub(crate) fn google(input: &[u8]) {
-    answer(&google_protocol(), input, Order::Kept);
+    completion(&google_protocol(), input, Order::Kept);
 }
 
 type Boxed = Box<dyn Protocol>;
@@ -90,42 +90,42 @@ enum Order {
 }
 
 /// An answer is the same wherever it is cut, holds what was told while it came, and can be told again.
-fn answer(protocol: &Boxed, input: &[u8], order: Order) {
+fn completion(protocol: &Boxed, input: &[u8], order: Order) {
     let model = ModelConfig::default();
-    let ask = ask(&model, &[], &[]);
+    let request = completion_request(&model, &[], &[]);
     let read = cuts(input).map(|pieces| {
-        let (heard, mut answer) = heard::read(protocol.decoder(&ask), &pieces);
-        if let Ok(answer) = &mut answer {
-            reject_cut_off(answer);
+        let (heard, mut completion) = decoder_testing::decode(protocol.decoder(&request), &pieces);
+        if let Ok(completion) = &mut completion {
+            reject_truncated_call(completion);
         }
-        (heard, answer)
+        (heard, completion)
     });
     let [one, two, many] = read
         .each_ref()
-        .map(|(heard, answer)| (heard, comparable(answer)));
+        .map(|(heard, completion)| (heard, comparable(completion)));
     assert_eq!(one, two, "cut once");
     assert_eq!(one, many, "cut often");
     for status in [400, 429, 500] {
-        let (_, words) = protocol.failure(status, input);
+        let (_, words) = protocol.classify_failure(status, input);
         assert!(words.len() <= 500 + 6 * input.len());
     }
-    if let Ok(models) = protocol.read_models(input) {
+    if let Ok(models) = protocol.parse_models(input) {
         assert!(models.len() <= input.len());
     }
-    let [(heard, Ok(answer)), ..] = read else {
+    let [(heard, Ok(completion)), ..] = read else {
         return;
     };
-    told(&heard, &answer, &order);
-    retold(protocol, answer);
+    tool_output(&heard, &completion, &order);
+    replayed_call(protocol, completion);
 }
 
 /// An answer or error without the ids that were drawn for calls that came without.
-fn comparable(answer: &Result<Answer, Error>) -> String {
-    let answer = match answer {
+fn comparable(completion: &Result<Completion, Error>) -> String {
+    let completion = match completion {
         Err(error) => return format!("{error:?}"),
-        Ok(answer) => answer,
+        Ok(completion) => completion,
     };
-    let mut content = json::to_value(&answer.content).expect("content can be written");
+    let mut content = json::to_value(&completion.content).expect("content can be written");
     for part in content.as_array_mut().into_iter().flatten() {
         if let Some(id) = part.get_mut("id")
             && id.as_str().is_some_and(is_drawn)
@@ -135,7 +135,7 @@ fn comparable(answer: &Result<Answer, Error>) -> String {
     }
     format!(
         "{:?} {:?} {:?} {content}",
-        answer.id, answer.usage, answer.stop
+        completion.id, completion.usage, completion.stop
     )
 }
 
@@ -144,9 +144,9 @@ fn is_drawn(id: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 24 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn told(heard: &str, answer: &Answer, order: &Order) {
+fn tool_output(heard: &str, completion: &Completion, order: &Order) {
     let (mut texts, mut length) = (String::new(), 0);
-    for part in &answer.content {
+    for part in &completion.content {
         match part {
             Content::Text(text) => {
                 length += text.text.len();
@@ -175,15 +175,15 @@ fn told(heard: &str, answer: &Answer, order: &Order) {
         length <= heard.len() && (length == 0 || said > 0),
         "{heard:?} {length}"
     );
-    if *order == Order::Kept && !heard.contains('\n') && answer.content.len() == 1 {
+    if *order == Order::Kept && !heard.contains('\n') && completion.content.len() == 1 {
         let only = heard.strip_prefix("text: ");
         assert!(only.is_none_or(|only| only == texts));
     }
 }
 
 /// The answer, with a response to each of its calls, as part of the next question.
-fn retold(protocol: &Boxed, answer: Answer) {
-    let responses = answer.content.iter().filter_map(|part| match part {
+fn replayed_call(protocol: &Boxed, completion: Completion) {
+    let responses = completion.content.iter().filter_map(|part| match part {
         Content::ToolRequest(request) => Some(Content::ToolResponse(ToolResponse {
             id: request.id.clone(),
             tool_result: Outcome::Success {
@@ -194,24 +194,28 @@ fn retold(protocol: &Boxed, answer: Answer) {
         _ => None,
     });
     let responses = Message::new(Role::User, responses.collect());
-    let answer = Message::new(Role::Assistant, answer.content);
+    let completion = Message::new(Role::Assistant, completion.content);
     let question = Message::text(Role::User, "?");
     let mut messages = vec![&question];
     // No message is empty, as the history sees to.
     messages.extend(
-        [&answer, &responses]
+        [&completion, &responses]
             .into_iter()
             .filter(|message| !message.content.is_empty()),
     );
     let model = ModelConfig::default();
-    let outgoing = protocol.request(&ask(&model, &messages, &[]));
+    let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
     let outgoing = outgoing.unwrap_or_else(|error| panic!("it cannot be told again: {error:?}"));
     let body = outgoing.body.expect("a question has a body");
     json::from_slice::<&RawValue>(&body).expect("a question is JSON");
 }
 
-fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
-    Ask {
+fn completion_request<'a>(
+    model: &'a ModelConfig,
+    messages: &'a [&'a Message],
+    tools: &'a [ToolSpec],
+) -> CompletionRequest<'a> {
+    CompletionRequest {
         model,
         system: "",
         messages,
@@ -238,7 +242,7 @@ pub(crate) fn tool_schema(input: &[u8]) {
     let messages = [&question];
     for protocol in protocols() {
         let body = || {
-            let outgoing = protocol.request(&ask(&model, &messages, &tools));
+            let outgoing = protocol.http_request(&completion_request(&model, &messages, &tools));
             let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
             outgoing.body.expect("a question has a body")
         };
@@ -254,9 +258,12 @@ pub(crate) fn tool_result(input: &[u8]) {
         return;
     };
     let tool_result = Outcome::Success { value };
-    let told = parts::told(&tool_result, &parts::IMAGES);
-    assert!(!told.text.trim().is_empty(), "a model is told nothing");
-    text::fuzzing::nothing_hidden(&Value::String(told.text));
+    let tool_output = tool_output::tool_output(&tool_result, &tool_output::IMAGES);
+    assert!(
+        !tool_output.text.trim().is_empty(),
+        "a model is told nothing"
+    );
+    text::fuzzing::nothing_hidden(&Value::String(tool_output.text));
     let call = ToolCall {
         name: "a__b".to_owned(),
         arguments: RawValue::from_string("{}".to_owned()).expect("it is JSON"),
@@ -280,7 +287,7 @@ pub(crate) fn tool_result(input: &[u8]) {
     let messages: Vec<&Message> = messages.iter().collect();
     let model = ModelConfig::default();
     for protocol in protocols() {
-        let outgoing = protocol.request(&ask(&model, &messages, &[]));
+        let outgoing = protocol.http_request(&completion_request(&model, &messages, &[]));
         let outgoing = outgoing.unwrap_or_else(|error| panic!("no question: {error:?}"));
         let body = outgoing.body.expect("a question has a body");
         let body: Value = json::from_slice(&body).expect("a question is JSON");

@@ -2,15 +2,15 @@
 //!
 //! <https://ai.google.dev/api/generate-content>, `v1beta`, always as a stream of server-sent events.
 
+mod decoder;
 mod request;
 mod schema;
-mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::names::Names;
-use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Ask, Class, Error, failure};
+use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::tool_names::ToolNames;
+use super::{CompletionRequest, Error, ErrorClass, classify_error};
 use crate::sys::TimeLimit;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -47,8 +47,8 @@ impl Google {
         }
     }
 
-    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> Outgoing {
-        Outgoing {
+    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> HttpRequest {
+        HttpRequest {
             url: format!("{}/{VERSION}/{path}", self.base),
             headers: self.headers.clone(),
             body,
@@ -57,11 +57,11 @@ impl Google {
 }
 
 impl Protocol for Google {
-    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
-        let model = ask.model.model_name.as_str();
+    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
+        let model = request.model.model_name.as_str();
         let model = model.strip_prefix("models/").unwrap_or(model);
-        let body = request::body(ask);
-        let bytes = match &ask.model.request_params {
+        let body = request::body(request);
+        let bytes = match &request.model.request_params {
             Some(params) if !params.is_empty() => {
                 let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
@@ -76,15 +76,15 @@ impl Protocol for Google {
         Ok(self.outgoing(&path, Some(bytes.map_err(unwritable)?)))
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(stream::Stream::new(Names::of(ask.tools)))
+    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+        Box::new(decoder::GoogleDecoder::new(ToolNames::of(request.tools)))
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
+    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
         #[derive(Deserialize)]
         struct Body<'a> {
             #[serde(borrow)]
-            error: Fault<'a>,
+            error: ApiError<'a>,
         }
         // An error of the streaming method comes as a list of one. That goes first, because an array
         // can be read as a structure too.
@@ -92,15 +92,15 @@ impl Protocol for Google {
         let first = all.and_then(|all| all.into_iter().next());
         match first.or_else(|| crate::json::from_slice(body).ok()) {
             Some(Body { error }) => (error.class(status), error.text()),
-            None => failure::read(status, body),
+            None => classify_error::classify_body(status, body),
         }
     }
 
-    fn list_models(&self) -> Outgoing {
+    fn models_request(&self) -> HttpRequest {
         self.outgoing("models?pageSize=1000", None)
     }
 
-    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+    fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
         #[derive(Deserialize)]
         struct Body {
             #[serde(default)]
@@ -112,8 +112,9 @@ impl Protocol for Google {
             name: String,
             supported_generation_methods: Option<Vec<String>>,
         }
-        let body: Body = crate::json::from_slice(body)
-            .map_err(|error| Error::new(Class::Protocol, format!("no list of models: {error}")))?;
+        let body: Body = crate::json::from_slice(body).map_err(|error| {
+            Error::new(ErrorClass::Protocol, format!("no list of models: {error}"))
+        })?;
         let converses = |model: &Model| {
             let methods = model.supported_generation_methods.as_ref();
             methods.is_none_or(|all| all.iter().any(|method| method == "generateContent"))
@@ -129,7 +130,7 @@ impl Protocol for Google {
 
 fn unwritable(error: serde_json::Error) -> Error {
     Error::new(
-        Class::Protocol,
+        ErrorClass::Protocol,
         format!("the question cannot be written: {error}"),
     )
 }
@@ -144,7 +145,7 @@ fn merge(body: &mut Value, name: &str, value: &Value) {
 
 /// What the API says when it fails.
 #[derive(Deserialize)]
-struct Fault<'a> {
+struct ApiError<'a> {
     #[serde(default)]
     code: u16,
     #[serde(borrow, default)]
@@ -164,26 +165,26 @@ struct Detail<'a> {
     retry_delay: Cow<'a, str>,
 }
 
-impl Fault<'_> {
+impl ApiError<'_> {
     /// The kind of failure. Gemini calls a wrong key an invalid argument, and every limit on requests
     /// a quota, so the shared reading of words would take both for something else.
-    fn class(&self, http_status: u16) -> Class {
+    fn class(&self, http_status: u16) -> ErrorClass {
         let status = match http_status {
             0 => self.code,
             status => status,
         };
         let key_refused = |detail: &Detail<'_>| detail.reason.starts_with("API_KEY");
         if self.details.iter().any(key_refused) {
-            return Class::Authentication;
+            return ErrorClass::Authentication;
         }
         if status == 429 || self.status == "RESOURCE_EXHAUSTED" {
             let delay = self.details.iter().find_map(|detail| {
                 let seconds: f64 = detail.retry_delay.strip_suffix('s')?.parse().ok()?;
                 TimeLimit::from_secs_f64(seconds).map(TimeLimit::get)
             });
-            return Class::RateLimit { after: delay };
+            return ErrorClass::RateLimit { after: delay };
         }
-        failure::classify(status, &self.status, &self.message)
+        classify_error::classify(status, &self.status, &self.message)
     }
 
     fn text(&self) -> String {

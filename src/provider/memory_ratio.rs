@@ -2,14 +2,14 @@
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
+use super::decoder_testing::decode;
 #[cfg(feature = "google")]
 use super::google::Google;
-use super::heard::read;
 #[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
 use super::protocol::Protocol;
-use super::{Ask, ModelConfig, Purpose};
+use super::{CompletionRequest, ModelConfig, Purpose};
 use crate::memory_ratio::{at_most, filled};
 
 const SIZE: usize = 1 << 20;
@@ -17,7 +17,7 @@ const SIZE: usize = 1 << 20;
 #[test]
 fn memory_ratio_of_models() {
     let model = ModelConfig::default();
-    let ask = Ask {
+    let request = CompletionRequest {
         model: &model,
         system: "",
         messages: &[],
@@ -111,7 +111,7 @@ fn memory_ratio_of_models() {
             45,
             &format!("answer of a model ({name})"),
             &streams,
-            |stream| read(protocol.decoder(&ask), &[stream]),
+            |stream| decode(protocol.decoder(&request), &[stream]),
         );
         let bodies = |size| {
             let of = |begin, unit, end| filled(size, begin, unit, end);
@@ -122,10 +122,12 @@ fn memory_ratio_of_models() {
                 of("[", "{\"error\":{}},", "{}]"),
             ]
         };
-        let refusals = bodies(super::remote::EXPLANATION as usize);
+        let refusals = bodies(super::http_provider::EXPLANATION as usize);
         let what = format!("refusal of a model ({name})");
-        at_most(95, &what, &refusals, |body| protocol.failure(400, body));
+        at_most(95, &what, &refusals, |body| {
+            protocol.classify_failure(400, body)
+        });
         let what = format!("list of models ({name})");
-        at_most(10, &what, &bodies(SIZE), |body| protocol.read_models(body));
+        at_most(10, &what, &bodies(SIZE), |body| protocol.parse_models(body));
     }
 }

@@ -1,52 +1,52 @@
 //! Models: one trait, one file a wire protocol, and a catalog of who speaks which.
 //!
 //! A provider gets the whole of what the model is to see with every call and keeps nothing of it. What
-//! the model says goes to a [`Listener`] as it arrives, in the thread that asked, and comes back whole
-//! as an [`Answer`].
+//! the model says goes to a [`DeltaSink`] as it arrives, in the thread that asked, and comes back whole
+//! as an [`Completion`].
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
-mod calls;
 mod catalog;
+mod classify_error;
+#[cfg(any(test, fuzzing))]
+mod decoder_testing;
 mod error;
-mod failure;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod gemini_signatures;
 #[cfg(feature = "google")]
 mod google;
-#[cfg(any(test, fuzzing))]
-mod heard;
+mod http_provider;
+mod json_splitter;
 pub mod lead_worker;
-mod lenient;
+mod lenient_json;
 #[cfg(test)]
 mod memory_ratio;
-mod names;
 #[cfg(feature = "ollama")]
 mod ollama;
 mod openai;
 mod output_limit;
-mod parts;
 mod protocol;
-mod remote;
 mod retry;
-mod schema;
 mod scripted;
-mod whole;
+mod tool_calls;
+mod tool_names;
+mod tool_output;
+mod tool_schema;
 
-pub(crate) use calls::retold;
-pub use catalog::{Catalog, Details, ModelInfo, Own};
-pub use error::{Class, Error};
+pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
+pub use error::{Error, ErrorClass};
+pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};
 #[cfg(feature = "ollama")]
 pub use ollama::OllamaOptions;
 pub use openai::OpenAiOptions;
-pub(crate) use parts::{
-    audience_includes_model, image_hashes, is_part_for_model, size_of_response, text_of,
-    with_images_in_words,
-};
-pub use remote::{Remote, RemoteOptions};
 pub use scripted::{Scripted, scripted};
+pub(crate) use tool_calls::replayed_call;
+pub(crate) use tool_output::{
+    audience_includes_model, image_hashes, is_part_for_model, replace_images, response_size,
+    result_text,
+};
 
 use crate::conversation::{Content, Message};
 use crate::mcp::jsonrpc::RawJson;
@@ -56,7 +56,7 @@ use serde_json::{Map, Value};
 use std::time::Duration;
 
 /// What a model is asked.
-pub struct Ask<'a> {
+pub struct CompletionRequest<'a> {
     /// Which model, and how.
     pub model: &'a ModelConfig,
     /// The system prompt; none if empty.
@@ -124,7 +124,7 @@ pub struct ModelConfig {
 }
 
 /// Hears what a model says while it says it.
-pub trait Listener {
+pub trait DeltaSink {
     /// A new answer begins; `id` is the provider's, where it gives one. After a retry it may come again,
     /// but never after a delta.
     fn begin(&mut self, _id: Option<&str>) {}
@@ -139,15 +139,15 @@ pub trait Listener {
 }
 
 /// Hears nothing.
-pub struct Unheard;
+pub struct DiscardDeltas;
 
-impl Listener for Unheard {
+impl DeltaSink for DiscardDeltas {
     fn text(&mut self, _: &str) {}
 }
 
 /// What a model said.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct Completion {
     /// The provider's id of it.
     pub id: Option<String>,
     /// Text, images, thoughts and tool requests, in the order in which they came. A request whose
@@ -157,7 +157,7 @@ pub struct Answer {
     /// What it cost.
     pub usage: Usage,
     /// Why it ended.
-    pub stop: Stop,
+    pub stop: StopReason,
 }
 
 /// Tokens, as far as the provider counts them.
@@ -173,7 +173,7 @@ pub struct Usage {
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stop {
+pub enum StopReason {
     /// It is complete, or the model waits for its tools.
     #[default]
     Complete,
@@ -192,14 +192,14 @@ pub trait Provider: Send + Sync {
     ///
     /// # Errors
     /// See [`Error`]. What the listener heard before stays said.
-    fn ask(
+    fn complete(
         &self,
-        ask: &Ask<'_>,
+        request: &CompletionRequest<'_>,
         cancel: &Cancel,
-        listener: &mut dyn Listener,
-    ) -> Result<Answer, Error>;
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Error>;
 
-    /// Whether [`Ask::input`] changes the requests that it makes. Where it does not, it may be 0.
+    /// Whether [`CompletionRequest::input`] changes the requests that it makes. Where it does not, it may be 0.
     fn uses_input_size(&self) -> bool {
         true
     }

@@ -5,10 +5,10 @@
 mod decoder;
 mod request;
 
-use super::failure;
-use super::lenient::Str;
-use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Ask, Class, Error};
+use super::classify_error;
+use super::lenient_json::JsonStr;
+use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::{CompletionRequest, Error, ErrorClass};
 use serde::Deserialize;
 
 /// Where Ollama is.
@@ -32,8 +32,8 @@ impl Ollama {
         Ollama { options }
     }
 
-    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> Outgoing {
-        Outgoing {
+    fn outgoing(&self, path: &str, body: Option<Vec<u8>>) -> HttpRequest {
+        HttpRequest {
             url: format!("{}{path}", self.options.base_url.trim_end_matches('/')),
             headers: self.options.headers.clone(),
             body,
@@ -42,27 +42,27 @@ impl Ollama {
 }
 
 impl Protocol for Ollama {
-    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
-        let body = request::body(ask).map_err(|e| {
+    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
+        let body = request::body(request).map_err(|e| {
             let what = format!("the request cannot be written as JSON ({e})");
-            Error::new(Class::Refused, what)
+            Error::new(ErrorClass::Refused, what)
         })?;
         Ok(self.outgoing("/api/chat", Some(body)))
     }
 
-    fn decoder(&self, _ask: &Ask<'_>) -> Box<dyn Decoder> {
-        Box::new(decoder::Reader::default())
+    fn decoder(&self, _ask: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+        Box::new(decoder::OllamaDecoder::default())
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
-        failure::read(status, body)
+    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
+        classify_error::classify_body(status, body)
     }
 
-    fn list_models(&self) -> Outgoing {
+    fn models_request(&self) -> HttpRequest {
         self.outgoing("/api/tags", None)
     }
 
-    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+    fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
         #[derive(Deserialize)]
         struct Models<'a> {
             #[serde(borrow)]
@@ -71,11 +71,11 @@ impl Protocol for Ollama {
         #[derive(Deserialize)]
         struct Model<'a> {
             #[serde(borrow)]
-            name: Str<'a>,
+            name: JsonStr<'a>,
         }
         let models: Models<'_> = crate::json::from_slice(body).map_err(|error| {
             let what = format!("what came is no list of models ({error})");
-            Error::new(Class::Protocol, what)
+            Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.models.into_iter().map(|model| model.name.0);
         Ok(names.map(|name| name.into_owned()).collect())

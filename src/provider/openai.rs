@@ -11,15 +11,15 @@ mod decoder;
 mod mistral;
 mod provider_fields;
 mod request;
-mod wire;
+mod response_json;
 
 #[cfg(test)]
 mod tests;
 
-use super::failure;
-use super::names::Names;
-use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Ask, Class, Error};
+use super::classify_error;
+use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::tool_names::ToolNames;
+use super::{CompletionRequest, Error, ErrorClass};
 
 /// OpenAI's own server.
 const VENDOR: &str = "https://api.openai.com/";
@@ -70,12 +70,12 @@ impl OpenAi {
 }
 
 impl Protocol for OpenAi {
-    fn request(&self, ask: &Ask<'_>) -> Result<Outgoing, Error> {
-        let body = request::body(&self.options, ask).map_err(|e| {
+    fn http_request(&self, request: &CompletionRequest<'_>) -> Result<HttpRequest, Error> {
+        let body = request::body(&self.options, request).map_err(|e| {
             let what = format!("the request cannot be written as JSON ({e})");
-            Error::new(Class::Refused, what)
+            Error::new(ErrorClass::Refused, what)
         })?;
-        Ok(Outgoing {
+        Ok(HttpRequest {
             url: self.options.chat_url.clone(),
             headers: self.options.headers.clone(),
             body: Some(body),
@@ -86,31 +86,34 @@ impl Protocol for OpenAi {
         false
     }
 
-    fn decoder(&self, ask: &Ask<'_>) -> Box<dyn Decoder> {
-        let origin = provider_fields::origin(&self.options.chat_url, &ask.model.model_name);
-        Box::new(decoder::Reader::new(Names::of(ask.tools), origin))
+    fn decoder(&self, request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+        let origin = provider_fields::origin(&self.options.chat_url, &request.model.model_name);
+        Box::new(decoder::OpenAiDecoder::new(
+            ToolNames::of(request.tools),
+            origin,
+        ))
     }
 
-    fn failure(&self, status: u16, body: &[u8]) -> (Class, String) {
-        failure::read(status, body)
+    fn classify_failure(&self, status: u16, body: &[u8]) -> (ErrorClass, String) {
+        classify_error::classify_body(status, body)
     }
 
-    fn list_models(&self) -> Outgoing {
-        Outgoing {
+    fn models_request(&self) -> HttpRequest {
+        HttpRequest {
             url: self.options.models_url.clone(),
             headers: self.options.headers.clone(),
             body: None,
         }
     }
 
-    fn read_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
-        let bare = |body| crate::json::from_slice::<Vec<wire::Model<'_>>>(body);
-        let models = crate::json::from_slice::<wire::Models<'_>>(body)
+    fn parse_models(&self, body: &[u8]) -> Result<Vec<String>, Error> {
+        let bare = |body| crate::json::from_slice::<Vec<response_json::Model<'_>>>(body);
+        let models = crate::json::from_slice::<response_json::Models<'_>>(body)
             .map(|models| models.data)
             .or_else(|error| bare(body).map_err(|_| error));
         let models = models.map_err(|error| {
             let what = format!("what came is no list of models ({error})");
-            Error::new(Class::Protocol, what)
+            Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());
         if self.options.models_url.starts_with(VENDOR) {

@@ -2,28 +2,28 @@
 //! asked for more. No I/O and no clock.
 
 #[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
-use super::Ask;
+use super::CompletionRequest;
 use std::collections::HashMap;
 
 /// An answer gets at least so much room, in tokens. With less a summary helps more than a short answer.
-pub(super) const LEAST: u64 = 1_024;
+pub(super) const MIN_OUTPUT: u64 = 1_024;
 /// The most models of a provider whose limits are remembered.
-const MOST_MODELS: usize = 1_000;
+const MAX_MODELS: usize = 1_000;
 
 /// As many tokens as wanted, unless the context has no room for them beside the input.
 #[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
-pub(super) fn capped(ask: &Ask<'_>, wanted: u64) -> u64 {
-    let Some(context) = ask.model.context_limit else {
+pub(super) fn cap_output(request: &CompletionRequest<'_>, wanted: u64) -> u64 {
+    let Some(context) = request.model.context_limit else {
         return wanted;
     };
     // The input is an estimate: it must not take all.
-    let room = context.saturating_sub(ask.input).max(LEAST);
+    let room = context.saturating_sub(request.input).max(MIN_OUTPUT);
     wanted.min(room)
 }
 
 /// What the words of an error say about the limit on output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum LimitError {
     /// That the model gives this at most.
     Most(u64),
     /// That the context has room for this beside the input.
@@ -32,22 +32,22 @@ pub(super) enum Said {
     TooLarge,
 }
 
-impl Said {
+impl LimitError {
     /// The limit to ask with after one of `wanted` was refused; `None` if that would not be lower.
     pub(super) fn lowered(self, wanted: Option<u64>) -> Option<Option<u64>> {
         match self {
-            Said::Most(most) | Said::Room(most) => {
+            LimitError::Most(most) | LimitError::Room(most) => {
                 let is_lower = wanted.is_none_or(|wanted| most < wanted);
                 is_lower.then_some(Some(most))
             }
-            Said::TooLarge => wanted.map(|_| None),
+            LimitError::TooLarge => wanted.map(|_| None),
         }
     }
 }
 
 /// What a model said about the limit on output that holds for every request.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct ModelLimits {
     /// The most that it gives.
     most: Option<u64>,
     /// It refused a request without a limit, to which the protocol adds one.
@@ -58,9 +58,9 @@ struct Known {
 
 /// The limits on output that models refused and then, with a lower one, did not.
 #[derive(Default)]
-pub(super) struct Limits(HashMap<String, Known>);
+pub(super) struct LearnedLimits(HashMap<String, ModelLimits>);
 
-impl Limits {
+impl LearnedLimits {
     /// The limit to ask with where one of `wanted` is configured.
     pub(super) fn apply(&self, model: &str, wanted: Option<u64>) -> Option<u64> {
         let Some(known) = self.0.get(model) else {
@@ -78,18 +78,20 @@ impl Limits {
     }
 
     /// The model refused a limit of `wanted` in these words, and took the one that they led to.
-    pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, said: Said) {
-        if !self.0.contains_key(model) && self.0.len() >= MOST_MODELS {
+    pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, said: LimitError) {
+        if !self.0.contains_key(model) && self.0.len() >= MAX_MODELS {
             return;
         }
         let known = match said {
             // A smaller one is rather a word misread, and would cut off every answer from now on.
-            Said::Most(LEAST..) | Said::TooLarge => self.0.entry(model.to_owned()).or_default(),
+            LimitError::Most(MIN_OUTPUT..) | LimitError::TooLarge => {
+                self.0.entry(model.to_owned()).or_default()
+            }
             _ => return,
         };
         let least = |known: Option<u64>, new: u64| Some(known.map_or(new, |known| known.min(new)));
         match (said, wanted) {
-            (Said::Most(most), wanted) => {
+            (LimitError::Most(most), wanted) => {
                 known.most = least(known.most, most);
                 known.refuses_default |= wanted.is_none();
             }
@@ -100,24 +102,24 @@ impl Limits {
 }
 
 /// What an error says about the limit on output, if that is what it is about.
-pub(super) fn said(words: &str) -> Option<Said> {
+pub(super) fn parse_limit_error(words: &str) -> Option<LimitError> {
     let words = words.to_lowercase().replace(['`', '\'', '"'], "");
     // Anthropic: "… exceed context limit: 178959 + 64000 > 200000, …".
     if let Some((_, sum)) = words.split_once("exceed context limit:") {
         let mut numbers = sum.split(['+', '>']).map(first_number);
         let (input, context) = (numbers.next()??, numbers.nth(1)??);
-        return Some(Said::Room(context.saturating_sub(input)));
+        return Some(LimitError::Room(context.saturating_sub(input)));
     }
     if let Some(context) = number_after(&words, "maximum context length is ") {
-        return Some(Said::Room(context.saturating_sub(input_of(&words)?)));
+        return Some(LimitError::Room(context.saturating_sub(input_of(&words)?)));
     }
     if !SIGNS.iter().any(|sign| words.contains(sign)) {
         return None;
     }
     let most = LIMITS.iter().find_map(|limit| number_after(&words, limit));
     match most.filter(|most| *most > 0) {
-        Some(most) => Some(Said::Most(most)),
-        None => (TOO_LARGE.iter().any(|sign| words.contains(sign))).then_some(Said::TooLarge),
+        Some(most) => Some(LimitError::Most(most)),
+        None => (TOO_LARGE.iter().any(|sign| words.contains(sign))).then_some(LimitError::TooLarge),
     }
 }
 
@@ -183,7 +185,7 @@ fn first_number(words: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Said::{Most, Room, TooLarge};
+    use LimitError::{Most, Room, TooLarge};
 
     #[test]
     fn what_providers_say_about_the_limit_on_output_is_read() {
@@ -258,13 +260,13 @@ mod tests {
             ("99999999999999999999 > 9", None),
             ("", None),
         ] {
-            assert_eq!(said(words), what, "{words}");
+            assert_eq!(parse_limit_error(words), what, "{words}");
         }
     }
 
     #[test]
     fn a_limit_that_holds_for_every_request_is_remembered() {
-        let mut limits = Limits::default();
+        let mut limits = LearnedLimits::default();
         limits.learn("m", Some(9_000), Room(5_000));
         limits.learn("m", Some(9_000), Most(5));
         assert_eq!(limits.apply("m", Some(9_000)), Some(9_000));

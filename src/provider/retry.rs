@@ -1,6 +1,6 @@
 //! When to ask a provider again: one policy for all. No clock and no I/O.
 
-use super::Class;
+use super::ErrorClass;
 use std::time::Duration;
 
 /// How often it is asked again at most.
@@ -14,14 +14,14 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// `after` is what the provider says itself; `noise` spreads the waits of clients that failed at the
 /// same moment by up to a fifth either way.
 pub(super) fn wait(
-    class: Class,
+    class: ErrorClass,
     after: Option<Duration>,
     attempt: u32,
     noise: u8,
 ) -> Option<Duration> {
     let passing = matches!(
         class,
-        Class::RateLimit { .. } | Class::Server | Class::Transport
+        ErrorClass::RateLimit { .. } | ErrorClass::Server | ErrorClass::Transport
     );
     if !passing || attempt > RETRIES {
         return None;
@@ -40,24 +40,24 @@ pub(super) fn wait(
 mod tests {
     use super::*;
 
-    const RATE: Class = Class::RateLimit { after: None };
+    const RATE: ErrorClass = ErrorClass::RateLimit { after: None };
 
     #[test]
     fn only_what_passes_is_tried_again_and_three_times() {
-        for class in [RATE, Class::Server, Class::Transport] {
+        for class in [RATE, ErrorClass::Server, ErrorClass::Transport] {
             assert!(wait(class, None, 3, 0).is_some());
             assert!(wait(class, None, 4, 0).is_none());
         }
         for class in [
-            Class::Config,
-            Class::Authentication,
-            Class::ContextExceeded,
-            Class::Credits,
-            Class::Refused,
-            Class::Image,
-            Class::Timeout,
-            Class::Protocol,
-            Class::Cancelled,
+            ErrorClass::Config,
+            ErrorClass::Authentication,
+            ErrorClass::ContextExceeded,
+            ErrorClass::Credits,
+            ErrorClass::Refused,
+            ErrorClass::Image,
+            ErrorClass::Timeout,
+            ErrorClass::Protocol,
+            ErrorClass::Cancelled,
         ] {
             assert_eq!(wait(class, Some(Duration::ZERO), 1, 0), None, "{class:?}");
         }

@@ -44,13 +44,16 @@
 
 mod script;
 
-use super::calls::{reject_cut_off, tool_request};
-use super::{Answer, Ask, Class, Error, Listener, Own, Provider, Purpose};
+use super::tool_calls::{reject_truncated_call, tool_request};
+use super::{
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, InProcessProvider, Provider,
+    Purpose,
+};
 use crate::conversation::{Content, Image, Message, Reasoning, ToolRequest};
 use crate::sys::cancel::Cancel;
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
-use script::{Call, Scene, Script, Step};
+use script::{Call, Script, ScriptedReply, Step};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, Read};
@@ -61,12 +64,12 @@ use std::time::Duration;
 /// The largest script, in bytes.
 const MAX_SCRIPT: u64 = 4 << 20;
 /// How much of what the user said is in a summary that the script does not have, in characters.
-const DIGEST: usize = 200;
+const SUMMARY_QUOTE: usize = 200;
 /// How much is quoted of results that were not expected, in characters.
-const QUOTED: usize = 1_000;
+const MAX_QUOTE: usize = 1_000;
 
 /// What is said without a script.
-const ECHO: &str = r#"{"repeat": true, "turns": [{"steps": [
+const BUILTIN_SCRIPT: &str = r#"{"repeat": true, "turns": [{"steps": [
     {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
 
 /// The setting that names the file.
@@ -74,9 +77,9 @@ const SETTING: &str = "GOOSE_SCRIPT";
 
 /// The provider for the catalog. There is one for as long as the setting names one file, because it
 /// counts how often a step has failed.
-pub fn scripted() -> Own {
+pub fn scripted() -> InProcessProvider {
     let kept: Mutex<Option<Arc<Scripted>>> = Mutex::default();
-    Own {
+    InProcessProvider {
         name: "scripted",
         display_name: "Scripted",
         description: "Answers from a file instead of a model, to try and to show a set-up",
@@ -85,7 +88,7 @@ pub fn scripted() -> Own {
             let path = match config.get(SETTING) {
                 Ok(Some(Value::String(path))) if !path.is_empty() => Some(PathBuf::from(path)),
                 Ok(_) => None,
-                Err(error) => return Err(Error::new(Class::Config, error.to_string())),
+                Err(error) => return Err(Error::new(ErrorClass::Config, error.to_string())),
             };
             let mut kept = lock(&kept);
             match &*kept {
@@ -113,7 +116,8 @@ impl Scripted {
 
     fn script(&self) -> Result<Arc<Script>, Error> {
         let Some(path) = &self.path else {
-            let echo = Script::parse(ECHO).map_err(|e| broken(Path::new("built-in"), &e))?;
+            let echo =
+                Script::parse(BUILTIN_SCRIPT).map_err(|e| broken(Path::new("built-in"), &e))?;
             return Ok(Arc::new(echo));
         };
         let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
@@ -149,44 +153,44 @@ impl Provider for Scripted {
         false
     }
 
-    fn ask(
+    fn complete(
         &self,
-        ask: &Ask<'_>,
+        request: &CompletionRequest<'_>,
         cancel: &Cancel,
-        listener: &mut dyn Listener,
-    ) -> Result<Answer, Error> {
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Error> {
         let script = self.script()?;
-        let mut actor = Actor {
-            ask,
+        let mut playback = Playback {
+            request,
             cancel,
-            listener,
+            sink,
             number: 0,
-            answer: Answer::default(),
+            completion: Completion::default(),
         };
-        let line = match ask.purpose {
+        let line = match request.purpose {
             Purpose::Turn | Purpose::Sampling => {
-                let (scene, number) = script.next(ask.messages);
-                actor.number = number;
-                if let Some(scene) = scene {
-                    return actor.play(scene);
+                let (reply, number) = script.next(request.messages);
+                playback.number = number;
+                if let Some(reply) = reply {
+                    return playback.play(reply);
                 }
                 "The script has nothing more to say.".to_owned()
             }
             Purpose::Name => match &script.name {
-                Some(name) => actor.fill(name),
+                Some(name) => playback.fill(name),
                 None => {
                     let reason = "the script has no name for the session";
-                    return Err(Error::new(Class::Refused, reason));
+                    return Err(Error::new(ErrorClass::Refused, reason));
                 }
             },
             Purpose::Summary => match &script.summary {
-                Some(summary) => actor.fill(summary),
-                None => actor.digest(),
+                Some(summary) => playback.fill(summary),
+                None => playback.digest(),
             },
         };
-        actor.listener.begin(None);
-        actor.say(&line, 1, Duration::ZERO)?;
-        Ok(actor.answer)
+        playback.sink.begin(None);
+        playback.say(&line, 1, Duration::ZERO)?;
+        Ok(playback.completion)
     }
 
     fn models(&self, _: &Cancel) -> Result<Vec<String>, Error> {
@@ -199,29 +203,29 @@ fn unreadable(path: &Path, reason: &io::Error) -> Error {
         "scripted: cannot read the script {}: {reason}; GOOSE_SCRIPT names it",
         path.display()
     );
-    Error::new(Class::Config, message)
+    Error::new(ErrorClass::Config, message)
 }
 
 fn broken(path: &Path, reason: &serde_json::Error) -> Error {
     // The reason ends with line and column.
     let message = format!("scripted: {} is no script: {reason}", path.display());
-    Error::new(Class::Config, message)
+    Error::new(ErrorClass::Config, message)
 }
 
 /// Does what one answer consists of.
-struct Actor<'a> {
-    ask: &'a Ask<'a>,
+struct Playback<'a> {
+    request: &'a CompletionRequest<'a>,
     cancel: &'a Cancel,
-    listener: &'a mut dyn Listener,
+    sink: &'a mut dyn DeltaSink,
     /// Answers before this one.
     number: usize,
-    answer: Answer,
+    completion: Completion,
 }
 
-impl Actor<'_> {
-    fn play(mut self, scene: Scene<'_>) -> Result<Answer, Error> {
-        self.listener.begin(None);
-        for step in scene.steps {
+impl Playback<'_> {
+    fn play(mut self, reply: ScriptedReply<'_>) -> Result<Completion, Error> {
+        self.sink.begin(None);
+        for step in reply.steps {
             if self.cancel.probe() {
                 return Err(cancelled());
             }
@@ -235,12 +239,12 @@ impl Actor<'_> {
                     self.say(&text, *chunks, *delay)?;
                 }
                 Step::SayResults => {
-                    let results = script::last_results(self.ask.messages).join("\n");
+                    let results = script::last_results(self.request.messages).join("\n");
                     self.say(&results, 1, Duration::ZERO)?;
                 }
                 Step::Reasoning(text) => {
                     let text = self.fill(text);
-                    self.listener.reasoning(&text);
+                    self.sink.reasoning(&text);
                     self.keep(Content::Reasoning(Reasoning { text }));
                 }
                 Step::Calls(calls) => {
@@ -254,7 +258,7 @@ impl Actor<'_> {
                     mime_type: image.mime_type.clone(),
                     ..Image::default()
                 })),
-                Step::Fail(failure) if failure.strikes() => {
+                Step::Fail(failure) if failure.fails_now() => {
                     return Err(Error::new(failure.class(), failure.message.clone()));
                 }
                 Step::Fail(_) => {}
@@ -262,27 +266,27 @@ impl Actor<'_> {
                 Step::Expect(text) => self.expect(text)?,
             }
         }
-        self.answer.usage = scene.usage;
-        self.answer.stop = scene.stop;
-        reject_cut_off(&mut self.answer);
-        Ok(self.answer)
+        self.completion.usage = reply.usage;
+        self.completion.stop = reply.stop;
+        reject_truncated_call(&mut self.completion);
+        Ok(self.completion)
     }
 
     /// Fails unless the tools' last results have this in them.
     fn expect(&self, text: &str) -> Result<(), Error> {
-        let results = script::last_results(self.ask.messages).join("\n");
+        let results = script::last_results(self.request.messages).join("\n");
         if results.contains(text) {
             return Ok(());
         }
-        let quoted: String = results.chars().take(QUOTED).collect();
+        let quoted: String = results.chars().take(MAX_QUOTE).collect();
         let reason = format!("the script expects {text:?} from the tools, which said {quoted:?}");
-        Err(Error::new(Class::Refused, reason))
+        Err(Error::new(ErrorClass::Refused, reason))
     }
 
     fn say(&mut self, text: &str, chunks: usize, delay: Duration) -> Result<(), Error> {
         for piece in pieces(text, chunks) {
             self.wait(delay)?;
-            self.listener.text(piece);
+            self.sink.text(piece);
         }
         if !text.is_empty() {
             self.keep(Content::text(text));
@@ -292,12 +296,12 @@ impl Actor<'_> {
 
     /// Adds a part, to the one before if that is of the same kind, as a model's pieces are.
     fn keep(&mut self, part: Content) {
-        match (self.answer.content.last_mut(), part) {
+        match (self.completion.content.last_mut(), part) {
             (Some(Content::Text(before)), Content::Text(part)) => before.text += &part.text,
             (Some(Content::Reasoning(before)), Content::Reasoning(part)) => {
                 before.text += &part.text;
             }
-            (_, part) => self.answer.content.push(part),
+            (_, part) => self.completion.content.push(part),
         }
     }
 
@@ -322,7 +326,7 @@ impl Actor<'_> {
                 false => Ok(()),
             };
         }
-        self.listener.idle();
+        self.sink.idle();
         if self.cancel.wait_timeout(time) {
             return Err(cancelled());
         }
@@ -352,21 +356,25 @@ impl Actor<'_> {
     }
 
     fn blank(&self, name: &str) -> Option<String> {
-        let messages = self.ask.messages;
+        let messages = self.request.messages;
         Some(match name {
             "last_user" => messages
                 .iter()
                 .rev()
-                .find_map(|message| script::spoken(message))
+                .find_map(|message| script::user_text(message))
                 .unwrap_or_default(),
             "last_result" => script::last_results(messages).pop().unwrap_or_default(),
             "tools" => {
-                let names: Vec<_> = self.ask.tools.iter().map(|t| t.name.as_str()).collect();
+                let names: Vec<_> = self.request.tools.iter().map(|t| t.name.as_str()).collect();
                 names.join(", ")
             }
-            "system" => self.ask.system.to_owned(),
-            "note" => self.ask.note.map(Message::concat_text).unwrap_or_default(),
-            "model" => self.ask.model.model_name.clone(),
+            "system" => self.request.system.to_owned(),
+            "note" => self
+                .request
+                .note
+                .map(Message::concat_text)
+                .unwrap_or_default(),
+            "model" => self.request.model.model_name.clone(),
             _ => return None,
         })
     }
@@ -385,15 +393,15 @@ impl Actor<'_> {
 
     fn digest(&self) -> String {
         let said = self.blank("last_user").unwrap_or_default();
-        let said: String = said.chars().take(DIGEST).collect();
+        let said: String = said.chars().take(SUMMARY_QUOTE).collect();
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let count = self.ask.messages.len();
+        let count = self.request.messages.len();
         format!("A conversation of {count} messages; last the user said: {said}")
     }
 }
 
 fn cancelled() -> Error {
-    Error::new(Class::Cancelled, "the request was cancelled")
+    Error::new(ErrorClass::Cancelled, "the request was cancelled")
 }
 
 /// Cuts a text into so many pieces of about the same size, or as many as it has characters.

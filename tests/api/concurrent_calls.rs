@@ -1,7 +1,7 @@
 //! Very many calls at once, with delays at random: every caller gets its own answer, whatever becomes
 //! of the others.
 
-use crate::http_peer::{self, Peer, Then};
+use crate::http_peer::{self, AfterReply, Peer};
 use crate::support::client::Answer;
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Live, Record, Server, Session};
@@ -132,7 +132,7 @@ fn web(fates: Vec<Fate>) -> Peer {
                 match number.map(|n| fates[n]) {
                     None => {}
                     Some(Fate::Answered(after)) => thread::sleep(Duration::from_millis(after)),
-                    Some(_) => return http_peer::silence(stream),
+                    Some(_) => return http_peer::wait_for_hangup(stream),
                 }
                 let answer = result(json!({"content": [{"type": "text", "text": text}]}));
                 if number.is_none_or(|n| n % 2 == 0) {
@@ -145,7 +145,7 @@ fn web(fates: Vec<Fate>) -> Peer {
             Some(_) => http_peer::accepted(stream),
             None => {
                 http_peer::answer(stream, "405 Method Not Allowed", "");
-                Then::Close
+                AfterReply::Close
             }
         }
     })

@@ -2,8 +2,8 @@
 
 use gosling::conversation::{Content, Message, Outcome, Role, ToolRequest};
 use gosling::provider::{
-    Answer, Ask, Error, Listener, ModelConfig, OpenAiOptions, Provider, Purpose, Remote,
-    RemoteOptions, ToolSpec,
+    Completion, CompletionRequest, DeltaSink, Error, HttpProvider, HttpProviderOptions,
+    ModelConfig, OpenAiOptions, Provider, Purpose, ToolSpec,
 };
 use gosling::sys::cancel::Cancel;
 use std::time::Duration;
@@ -13,12 +13,12 @@ pub const KEY: &str = "sk-very-secret-key";
 
 /// What a listener hears, in order.
 #[derive(Debug, Default, PartialEq)]
-pub struct Heard {
+pub struct RecordingSink {
     pub all: Vec<String>,
     pub retries: Vec<(u32, Duration, String)>,
 }
 
-impl Listener for Heard {
+impl DeltaSink for RecordingSink {
     fn begin(&mut self, id: Option<&str>) {
         self.all.push(format!("begin {}", id.unwrap_or("-")));
     }
@@ -36,7 +36,7 @@ impl Listener for Heard {
     }
 }
 
-impl Heard {
+impl RecordingSink {
     /// All text, whatever the pieces were.
     pub fn text(&self) -> String {
         let pieces = self
@@ -48,23 +48,23 @@ impl Heard {
 }
 
 /// Chat completions at this URL, with the key.
-pub fn openai(url: &str) -> Remote {
+pub fn openai(url: &str) -> HttpProvider {
     with(url, |_| {}, Duration::from_secs(20))
 }
 
-pub fn with(url: &str, change: impl FnOnce(&mut OpenAiOptions), timeout: Duration) -> Remote {
+pub fn with(url: &str, change: impl FnOnce(&mut OpenAiOptions), timeout: Duration) -> HttpProvider {
     let mut options = OpenAiOptions::new(
         format!("{url}/v1/chat/completions"),
         format!("{url}/v1/models"),
     );
     options.headers = vec![("Authorization".into(), format!("Bearer {KEY}"))];
     change(&mut options);
-    let remote = RemoteOptions {
+    let remote = HttpProviderOptions {
         timeout,
         key_hint: "set EXAMPLE_API_KEY".into(),
-        ..RemoteOptions::new("Example")
+        ..HttpProviderOptions::new("Example")
     };
-    Remote::openai("example", options, remote)
+    HttpProvider::openai("example", options, remote)
 }
 
 /// Everything that a question is made of.
@@ -93,7 +93,7 @@ impl Default for Question {
 }
 
 impl Question {
-    pub fn ask(&self, provider: &dyn Provider) -> (Result<Answer, Error>, Heard) {
+    pub fn ask(&self, provider: &dyn Provider) -> (Result<Completion, Error>, RecordingSink) {
         self.ask_until(provider, &Cancel::new())
     }
 
@@ -101,9 +101,9 @@ impl Question {
         &self,
         provider: &dyn Provider,
         cancel: &Cancel,
-    ) -> (Result<Answer, Error>, Heard) {
+    ) -> (Result<Completion, Error>, RecordingSink) {
         let messages: Vec<&Message> = self.messages.iter().collect();
-        let ask = Ask {
+        let ask = CompletionRequest {
             model: &self.model,
             system: &self.system,
             messages: &messages,
@@ -112,9 +112,9 @@ impl Question {
             purpose: Purpose::Turn,
             input: self.input,
         };
-        let mut heard = Heard::default();
-        let answer = provider.ask(&ask, cancel, &mut heard);
-        (answer, heard)
+        let mut recorded = RecordingSink::default();
+        let answer = provider.complete(&ask, cancel, &mut recorded);
+        (answer, recorded)
     }
 }
 
@@ -128,7 +128,7 @@ pub fn tool(name: &str) -> ToolSpec {
 }
 
 /// The content in short: `text …`, `call NAME ID ARGUMENTS`.
-pub fn brief(answer: &Answer) -> Vec<String> {
+pub fn brief(answer: &Completion) -> Vec<String> {
     answer.content.iter().map(part).collect()
 }
 

@@ -1,11 +1,11 @@
 //! Images of kinds that no provider takes are told in words, in every protocol.
 
+use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, openai};
 use crate::model_server::{ModelServer, Reply, event};
 use crate::ollama::ollama;
-use crate::others::{anthropic, google};
 use gosling::conversation::{Content, Message, Outcome, Role, ToolCall, ToolRequest, ToolResponse};
-use gosling::provider::{Class, Provider};
+use gosling::provider::{ErrorClass, Provider};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn an_odd_image_goes_to_no_provider() {
 }
 
 /// The class of the error, and how many requests there were.
-fn refusal(messages: Vec<Message>, reply: Reply) -> (Class, usize) {
+fn refusal(messages: Vec<Message>, reply: Reply) -> (ErrorClass, usize) {
     let server = ModelServer::with(move |_| reply.clone());
     let question = Question {
         messages,
@@ -85,44 +85,47 @@ fn only_words_about_images_make_a_refusal_one_of_images_and_only_if_there_are_so
     for (words, class) in [
         (
             "messages.1.content.0.image.source.base64: Could not process image",
-            Class::Image,
+            ErrorClass::Image,
         ),
         (
             "messages[7]: unknown variant `image_url`, expected `text`",
-            Class::Image,
+            ErrorClass::Image,
         ),
-        ("No endpoints found that support image input", Class::Image),
-        ("m is not a multimodal model", Class::Image),
-        ("Unsupported MIME type: image/webp", Class::Image),
-        ("messages[1].content must be a string", Class::Image),
-        ("this model does not support vision", Class::Image),
-        ("You uploaded an unsupported image.", Class::Image),
+        (
+            "No endpoints found that support image input",
+            ErrorClass::Image,
+        ),
+        ("m is not a multimodal model", ErrorClass::Image),
+        ("Unsupported MIME type: image/webp", ErrorClass::Image),
+        ("messages[1].content must be a string", ErrorClass::Image),
+        ("this model does not support vision", ErrorClass::Image),
+        ("You uploaded an unsupported image.", ErrorClass::Image),
         (
             "The throughput is not provisioned for this division",
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             "The tool `image__resize` has an invalid schema",
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             "`llama-3.2-90b-vision-preview` does not support tools",
-            Class::Refused,
+            ErrorClass::Refused,
         ),
-        ("tools.0.name: expected a string", Class::Refused),
+        ("tools.0.name: expected a string", ErrorClass::Refused),
     ] {
         let reply = error("400 Bad Request", json!({"message": words}));
         let (with, requests) = refusal(conversation(), reply.clone());
         assert_eq!((with, requests), (class, 1), "{words}");
         let without = vec![Message::text(Role::User, "hello")];
-        assert_eq!(refusal(without, reply), (Class::Refused, 1), "{words}");
+        assert_eq!(refusal(without, reply), (ErrorClass::Refused, 1), "{words}");
     }
     let words = json!({"message": "image input is not supported - hint: you may need the mmproj"});
     let (class, _) = refusal(conversation(), error("500 Internal Server Error", words));
-    assert_eq!(class, Class::Image);
+    assert_eq!(class, ErrorClass::Image);
     let too_large = json!({"message": "the image is too large"});
     let (class, _) = refusal(conversation(), error("413 Payload Too Large", too_large));
-    assert_eq!(class, Class::Image);
+    assert_eq!(class, ErrorClass::Image);
 }
 
 #[test]
@@ -130,8 +133,8 @@ fn a_failure_over_an_image_that_may_pass_is_tried_again() {
     let late = json!({"message": "Timed out while downloading the image"});
     let late = error("408 Request Timeout\r\nRetry-After: 0", late);
     let (class, requests) = refusal(conversation(), late);
-    assert_eq!((class, requests), (Class::Server, 4));
+    assert_eq!((class, requests), (ErrorClass::Server, 4));
     let broken = json!({"error": {"type": "server_error", "message": "image worker unavailable"}});
     let (class, requests) = refusal(conversation(), Reply::stream(event(&broken.to_string())));
-    assert_eq!((class, requests), (Class::Server, 4));
+    assert_eq!((class, requests), (ErrorClass::Server, 4));
 }

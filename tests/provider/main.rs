@@ -8,15 +8,15 @@ mod http_peer;
 mod model_server;
 
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
-mod cut_off;
+mod anthropic_and_google;
 mod harness;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 mod images;
-#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
-mod limits;
 #[cfg(feature = "ollama")]
 mod ollama;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
-mod others;
+mod output_limits;
 mod provider_fields;
 mod transport;
+#[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
+mod truncated_calls;

@@ -4,17 +4,18 @@ use crate::harness::{Question, brief, tool};
 use crate::model_server::{ModelServer, Reply};
 use gosling::conversation::{Content, Image, Message, Outcome, Role, ToolResponse};
 use gosling::provider::{
-    Class, ModelConfig, OllamaOptions, Provider, Remote, RemoteOptions, Stop, Usage,
+    ErrorClass, HttpProvider, HttpProviderOptions, ModelConfig, OllamaOptions, Provider,
+    StopReason, Usage,
 };
 use gosling::sys::cancel::Cancel;
 use serde_json::json;
 
-pub fn ollama(url: &str) -> Remote {
+pub fn ollama(url: &str) -> HttpProvider {
     let options = OllamaOptions {
         base_url: format!("{url}/"),
         headers: Vec::new(),
     };
-    Remote::ollama("ollama", options, RemoteOptions::new("Ollama"))
+    HttpProvider::ollama("ollama", options, HttpProviderOptions::new("Ollama"))
 }
 
 fn lines(body: &str) -> Reply {
@@ -40,8 +41,11 @@ fn text_thoughts_and_calls_are_heard_line_by_line() {
             .chunk(second)
             .chunk("");
         let server = ModelServer::new(vec![reply]);
-        let (answer, heard) = Question::default().ask(&ollama(&server.url));
-        assert_eq!(heard.all, ["begin -", "reasoning hm", "text a}", "text b"]);
+        let (answer, recorded) = Question::default().ask(&ollama(&server.url));
+        assert_eq!(
+            recorded.all,
+            ["begin -", "reasoning hm", "text a}", "text b"]
+        );
         let answer = answer.unwrap();
         let brief = brief(&answer);
         assert_eq!(brief[..2], ["reasoning hm", "text a}b"]);
@@ -53,7 +57,7 @@ fn text_thoughts_and_calls_are_heard_line_by_line() {
             output: Some(2),
             total: None,
         };
-        assert_eq!((answer.usage, answer.stop), (usage, Stop::Complete));
+        assert_eq!((answer.usage, answer.stop), (usage, StopReason::Complete));
     }
 }
 
@@ -133,10 +137,10 @@ fn its_errors_are_told_wherever_they_come() {
     ]);
     let provider = ollama(&server.url);
     for (class, says) in [
-        (Class::Refused, "try pulling it first"),
-        (Class::Server, "an unknown error"),
-        (Class::Transport, "in the middle"),
-        (Class::Protocol, "no line of a chat"),
+        (ErrorClass::Refused, "try pulling it first"),
+        (ErrorClass::Server, "an unknown error"),
+        (ErrorClass::Transport, "in the middle"),
+        (ErrorClass::Protocol, "no line of a chat"),
     ] {
         let error = Question::default().ask(&provider).0.unwrap_err();
         assert_eq!(error.class, class, "{error}");
@@ -156,7 +160,7 @@ fn a_met_limit_is_said_and_models_are_listed() {
     ]);
     let provider = ollama(&server.url);
     let answer = Question::default().ask(&provider).0.unwrap();
-    assert_eq!(answer.stop, Stop::Length);
+    assert_eq!(answer.stop, StopReason::Length);
     assert_eq!(provider.models(&Cancel::new()).unwrap(), ["a:latest", "b"]);
     assert_eq!(server.seen()[1].path, "/api/tags");
 }

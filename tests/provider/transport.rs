@@ -2,7 +2,7 @@
 
 use crate::harness::{KEY, Question, brief, openai, with};
 use crate::model_server::{ModelServer, Reply, delta, event, says};
-use gosling::provider::{Class, Provider};
+use gosling::provider::{ErrorClass, Provider};
 use gosling::sys::cancel::Cancel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 #[test]
 fn an_answer_comes_in_pieces_and_whole() {
     let server = ModelServer::new(vec![Reply::stream(says(&["hel", "lo"]))]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     let answer = answer.unwrap();
-    assert_eq!(heard.all, ["begin chatcmpl-1", "text hel", "text lo"]);
+    assert_eq!(recorded.all, ["begin chatcmpl-1", "text hel", "text lo"]);
     assert_eq!(brief(&answer), ["text hello"]);
     assert_eq!(answer.id.as_deref(), Some("chatcmpl-1"));
     let seen = &server.seen()[0];
@@ -48,9 +48,9 @@ fn a_cut_anywhere_in_the_transfer_changes_nothing() {
 fn a_server_that_does_not_stream_answers_too() {
     let body = r#"{"id":"x","choices":[{"message":{"content":"hello"},"finish_reason":"stop"}]}"#;
     let server = ModelServer::new(vec![Reply::json("200 OK", body)]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     assert_eq!(brief(&answer.unwrap()), ["text hello"]);
-    assert_eq!(heard.all, ["begin x", "text hello"]);
+    assert_eq!(recorded.all, ["begin x", "text hello"]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_stream_that_stays_open_behind_its_end_does_not_hold_the_answer_up() {
     let (answer, _) = Question::default().ask(&provider);
     assert_eq!(brief(&answer.unwrap()), ["text a"]);
     assert!(begin.elapsed() < Duration::from_secs(5));
-    server.wait_left();
+    server.wait_for_hangup();
     let (answer, _) = Question::default().ask(&provider);
     assert_eq!(brief(&answer.unwrap()), ["text b"]);
 }
@@ -86,9 +86,9 @@ fn a_connection_that_the_server_closed_meanwhile_is_replaced_at_once() {
     ]);
     let provider = openai(&server.url);
     for text in ["a", "b"] {
-        let (answer, heard) = Question::default().ask(&provider);
+        let (answer, recorded) = Question::default().ask(&provider);
         assert_eq!(brief(&answer.unwrap()), [format!("text {text}")]);
-        assert_eq!(heard.retries, []);
+        assert_eq!(recorded.retries, []);
     }
     assert_eq!(server.connections(), 2);
 }
@@ -101,9 +101,9 @@ fn a_request_that_a_kept_connection_swallowed_is_sent_again_at_once() {
     });
     let provider = openai(&server.url);
     for _ in 0..2 {
-        let (answer, heard) = Question::default().ask(&provider);
+        let (answer, recorded) = Question::default().ask(&provider);
         assert_eq!(brief(&answer.unwrap()), ["text a"]);
-        assert_eq!(heard.retries, []);
+        assert_eq!(recorded.retries, []);
     }
     assert_eq!((server.connections(), server.seen().len()), (2, 3));
 }
@@ -118,46 +118,51 @@ fn each_failure_has_its_class_and_never_shows_the_key() {
         (
             "401 Unauthorized",
             &*echo,
-            Class::Authentication,
+            ErrorClass::Authentication,
             "set EXAMPLE_API_KEY",
         ),
         (
             "403 Forbidden",
             &echo,
-            Class::Authentication,
+            ErrorClass::Authentication,
             "set EXAMPLE_API_KEY",
         ),
-        ("402 Payment Required", "{}", Class::Credits, "402"),
-        ("429 Too Many Requests", broke, Class::Credits, "quota"),
-        ("400 Bad Request", long, Class::ContextExceeded, "9 tokens"),
+        ("402 Payment Required", "{}", ErrorClass::Credits, "402"),
+        ("429 Too Many Requests", broke, ErrorClass::Credits, "quota"),
+        (
+            "400 Bad Request",
+            long,
+            ErrorClass::ContextExceeded,
+            "9 tokens",
+        ),
         (
             "400 Bad Request",
             &echo,
-            Class::Refused,
+            ErrorClass::Refused,
             "no such key: [secret]",
         ),
         (
             "404 Not Found",
             "model m not found",
-            Class::Refused,
+            ErrorClass::Refused,
             "model m not found",
         ),
         (
             "422 Unprocessable",
             r#"{"detail":"\u001b[31mx"}"#,
-            Class::Refused,
+            ErrorClass::Refused,
             "\\u{1b}[31mx",
         ),
     ] {
         let server = ModelServer::new(vec![Reply::json(status, body)]);
-        let (answer, heard) = Question::default().ask(&openai(&server.url));
+        let (answer, recorded) = Question::default().ask(&openai(&server.url));
         let error = answer.unwrap_err();
         assert_eq!(error.class, class, "{error}");
         assert!(error.message.contains("Example"), "{error}");
         assert!(error.message.contains(says), "{error}");
         assert!(!error.message.contains(KEY), "{error}");
         assert!(error.message.len() < 1000, "{error}");
-        assert_eq!((heard.all.len(), server.seen().len()), (0, 1));
+        assert_eq!((recorded.all.len(), server.seen().len()), (0, 1));
     }
 }
 
@@ -182,15 +187,15 @@ fn a_busy_provider_is_asked_again_and_that_is_told() {
         busy("retry-after-ms: 50"),
         Reply::stream(says(&["a"])),
     ]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     assert_eq!(brief(&answer.unwrap()), ["text a"]);
-    let retries: Vec<(u32, u128)> = heard
+    let retries: Vec<(u32, u128)> = recorded
         .retries
         .iter()
         .map(|(attempt, wait, _)| (*attempt, wait.as_millis()))
         .collect();
     assert_eq!(retries, [(1, 0), (2, 50)]);
-    assert!(heard.retries[0].2.contains("slow down"));
+    assert!(recorded.retries[0].2.contains("slow down"));
     assert_eq!(server.connections(), 1);
 }
 
@@ -198,12 +203,12 @@ fn a_busy_provider_is_asked_again_and_that_is_told() {
 fn a_provider_that_wants_long_peace_is_left_alone() {
     let head = "429 Too Many Requests\r\nRetry-After: 3600";
     let server = ModelServer::new(vec![Reply::new(head, "{}")]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     let error = answer.unwrap_err();
     let after = Some(Duration::from_secs(3600));
-    assert_eq!(error.class, Class::RateLimit { after });
+    assert_eq!(error.class, ErrorClass::RateLimit { after });
     assert!(error.message.contains("3600"), "{error}");
-    assert_eq!(heard.retries, []);
+    assert_eq!(recorded.retries, []);
 }
 
 #[test]
@@ -213,19 +218,19 @@ fn an_error_in_mid_stream_is_retried_only_if_nothing_was_heard() {
         Reply::stream(&error),
         Reply::stream(delta(r#"{"content":"a"}"#) + &error),
     ]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Server);
+    assert_eq!(error.class, ErrorClass::Server);
     assert!(error.message.contains("boom"), "{error}");
-    assert_eq!((heard.retries.len(), heard.text().as_str()), (1, "a"));
+    assert_eq!((recorded.retries.len(), recorded.text().as_str()), (1, "a"));
 }
 
 #[test]
 fn a_connection_that_breaks_before_anything_was_heard_is_tried_again() {
     let server = ModelServer::new(vec![Reply::default().close(), Reply::stream(says(&["a"]))]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
     assert_eq!(brief(&answer.unwrap()), ["text a"]);
-    let (attempt, wait, _) = &heard.retries[0];
+    let (attempt, wait, _) = &recorded.retries[0];
     assert_eq!(*attempt, 1);
     assert!((800..=1200).contains(&wait.as_millis()), "{wait:?}");
 }
@@ -235,9 +240,9 @@ fn a_connection_that_breaks_in_mid_answer_is_no_answer() {
     let server = ModelServer::new(vec![
         Reply::events().chunk(&delta(r#"{"content":"a"}"#)).close(),
     ]);
-    let (answer, heard) = Question::default().ask(&openai(&server.url));
-    assert_eq!(answer.unwrap_err().class, Class::Transport);
-    assert_eq!((heard.text().as_str(), heard.retries.len()), ("a", 0));
+    let (answer, recorded) = Question::default().ask(&openai(&server.url));
+    assert_eq!(answer.unwrap_err().class, ErrorClass::Transport);
+    assert_eq!((recorded.text().as_str(), recorded.retries.len()), ("a", 0));
 }
 
 #[test]
@@ -261,21 +266,21 @@ fn a_cancelled_answer_closes_its_connection_and_no_other() {
     thread::scope(|scope| {
         let stays = scope.spawn(|| Question::default().ask(&provider).0);
         let goes = scope.spawn(|| {
-            let (answer, heard) = question.ask_until(&provider, &cancel);
-            (answer, heard, Instant::now())
+            let (answer, recorded) = question.ask_until(&provider, &cancel);
+            (answer, recorded, Instant::now())
         });
         thread::sleep(Duration::from_millis(200));
         let begin = Instant::now();
         cancel.cancel();
-        let (answer, heard, ended) = goes.join().unwrap();
-        assert_eq!(answer.unwrap_err().class, Class::Cancelled);
-        assert_eq!(heard.text(), "a");
+        let (answer, recorded, ended) = goes.join().unwrap();
+        assert_eq!(answer.unwrap_err().class, ErrorClass::Cancelled);
+        assert_eq!(recorded.text(), "a");
         assert!(ended.duration_since(begin) < Duration::from_secs(1));
-        assert!(server.wait_left() < Duration::from_secs(1));
+        assert!(server.wait_for_hangup() < Duration::from_secs(1));
         assert_eq!(brief(&stays.join().unwrap().unwrap()), ["text bc"]);
     });
     let (answer, _) = Question::default().ask_until(&provider, &cancel);
-    assert_eq!(answer.unwrap_err().class, Class::Cancelled);
+    assert_eq!(answer.unwrap_err().class, ErrorClass::Cancelled);
     assert_eq!(server.seen().len(), 2);
 }
 
@@ -287,11 +292,14 @@ fn a_wait_before_a_retry_ends_with_the_token() {
     let cancel = Cancel::new();
     thread::scope(|scope| {
         let waits = scope.spawn(|| Question::default().ask_until(&provider, &cancel).0);
-        server.wait_asked();
+        server.wait_for_request();
         thread::sleep(Duration::from_millis(100));
         cancel.cancel();
         let begin = Instant::now();
-        assert_eq!(waits.join().unwrap().unwrap_err().class, Class::Cancelled);
+        assert_eq!(
+            waits.join().unwrap().unwrap_err().class,
+            ErrorClass::Cancelled
+        );
         assert!(begin.elapsed() < Duration::from_secs(5));
     });
 }
@@ -301,11 +309,11 @@ fn a_provider_that_falls_silent_is_given_up() {
     let silent = Reply::events().chunk(&delta(r#"{"content":"a"}"#)).hold();
     let server = ModelServer::new(vec![silent]);
     let provider = with(&server.url, |_| {}, Duration::from_millis(300));
-    let (answer, heard) = Question::default().ask(&provider);
+    let (answer, recorded) = Question::default().ask(&provider);
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Timeout, "{error}");
-    assert_eq!(heard.text(), "a");
-    server.wait_left();
+    assert_eq!(error.class, ErrorClass::Timeout, "{error}");
+    assert_eq!(recorded.text(), "a");
+    server.wait_for_hangup();
 }
 
 #[test]
@@ -313,11 +321,11 @@ fn nobody_there_is_said_at_once() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let (answer, heard) = Question::default().ask(&openai(&url));
+    let (answer, recorded) = Question::default().ask(&openai(&url));
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Transport);
+    assert_eq!(error.class, ErrorClass::Transport);
     assert!(error.message.contains(&url), "{error}");
-    assert_eq!(heard.retries, []);
+    assert_eq!(recorded.retries, []);
 }
 
 #[test]
@@ -326,7 +334,7 @@ fn a_redirect_is_not_followed_and_names_where_it_leads() {
     let server = ModelServer::new(vec![Reply::new(head, "")]);
     let (answer, _) = Question::default().ask(&openai(&server.url));
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Config);
+    assert_eq!(error.class, ErrorClass::Config);
     assert!(
         error.message.contains("https://elsewhere.example"),
         "{error}"
@@ -342,7 +350,7 @@ fn a_web_page_and_a_compressed_answer_are_no_answers() {
     ] {
         let server = ModelServer::new(vec![Reply::new(head, "<html>")]);
         let (answer, _) = Question::default().ask(&openai(&server.url));
-        assert_eq!(answer.unwrap_err().class, Class::Protocol);
+        assert_eq!(answer.unwrap_err().class, ErrorClass::Protocol);
     }
 }
 
@@ -356,21 +364,21 @@ fn an_answer_without_end_is_given_up() {
     let server = ModelServer::new(vec![reply.hold()]);
     let (answer, _) = Question::default().ask(&openai(&server.url));
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Protocol);
+    assert_eq!(error.class, ErrorClass::Protocol);
     assert!(error.message.contains("64 MiB"), "{error}");
 }
 
 #[test]
 fn offline_no_other_machine_is_asked() {
-    use gosling::provider::{OpenAiOptions, Remote, RemoteOptions};
+    use gosling::provider::{HttpProvider, HttpProviderOptions, OpenAiOptions};
     let openai = OpenAiOptions::new("http://192.0.2.1/v1/chat", "http://192.0.2.1/v1/models");
-    let options = RemoteOptions {
+    let options = HttpProviderOptions {
         offline: true,
-        ..RemoteOptions::new("Example")
+        ..HttpProviderOptions::new("Example")
     };
-    let (answer, _) = Question::default().ask(&Remote::openai("example", openai, options));
+    let (answer, _) = Question::default().ask(&HttpProvider::openai("example", openai, options));
     let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Config);
+    assert_eq!(error.class, ErrorClass::Config);
     assert!(error.message.contains("offline"), "{error}");
 }
 
@@ -387,6 +395,6 @@ fn the_models_are_listed_and_a_list_without_end_is_not_read() {
     let seen = &server.seen()[0];
     assert_eq!((&*seen.method, &*seen.path), ("GET", "/v1/models"));
     let errors = [(); 2].map(|()| provider.models(&Cancel::new()).unwrap_err());
-    assert_eq!(errors[0].class, Class::Protocol);
-    assert_eq!(errors[1].class, Class::Authentication);
+    assert_eq!(errors[0].class, ErrorClass::Protocol);
+    assert_eq!(errors[1].class, ErrorClass::Authentication);
 }

@@ -197,7 +197,7 @@ fn hanging_up_hangs_up_on_the_model() {
     let mut turn = session.begin_turn("a story");
     turn.hears("Once upon");
     drop(turn);
-    let took = model.wait_left();
+    let took = model.wait_for_hangup();
     assert!(took < Duration::from_secs(5), "{took:?}");
     session.say("and?").finishes().says("The end.");
     assert_eq!(session.transcript()[1], "assistant: Once upon");

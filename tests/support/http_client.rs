@@ -1,6 +1,6 @@
 //! A client's end of the HTTP transport for tests: keeps what is reported and waits for it.
 
-use super::http_peer::{PATIENCE, Peer, Seen, Then, accepted, answer, json};
+use super::http_peer::{AfterReply, Peer, ReceivedRequest, TEST_TIMEOUT, accepted, answer, json};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
 use gosling::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
 use std::net::TcpStream;
@@ -28,14 +28,14 @@ impl Log {
     }
 
     pub fn find<T>(&self, what: &str, pick: impl Fn(&Entry) -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         let mut entries = self.entries.lock().unwrap();
         loop {
             if let Some(found) = entries.iter().find_map(&pick) {
                 return found;
             }
             assert!(Instant::now() < deadline, "no {what} among {entries:?}");
-            entries = self.came.wait_timeout(entries, PATIENCE).unwrap().0;
+            entries = self.came.wait_timeout(entries, TEST_TIMEOUT).unwrap().0;
         }
     }
 
@@ -138,7 +138,7 @@ pub fn threads(_prefix: &str) -> usize {
 }
 
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     while !condition() {
         assert!(Instant::now() < deadline, "{what} did not come true");
         thread::sleep(Duration::from_millis(5));
@@ -156,7 +156,7 @@ pub fn event(data: &str) -> String {
 }
 
 /// Answers as most servers do: 405 to GET, 202 to what needs no answer, a result to the rest.
-pub fn usual(seen: &Seen, stream: &mut TcpStream) -> Then {
+pub fn answer_as_usual(seen: &ReceivedRequest, stream: &mut TcpStream) -> AfterReply {
     match (seen.method.as_str(), seen.id().as_str()) {
         ("POST", "null") => accepted(stream),
         ("POST", id) => json(stream, &result(id)),

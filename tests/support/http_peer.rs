@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a test waits for what must happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One request as it came in.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ReceivedRequest {
     /// Which connection it came on, counted from 1.
     pub connection: usize,
     /// Which request of its connection it is, counted from 1.
@@ -23,7 +23,7 @@ pub struct Seen {
     pub body: String,
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(n, _)| n == name);
         let first = found.next();
@@ -39,12 +39,12 @@ impl Seen {
 }
 
 /// What happens to the connection after an answer.
-pub enum Then {
+pub enum AfterReply {
     Keep,
     Close,
 }
 
-type Script = dyn Fn(&Seen, &mut TcpStream) -> Then + Send + Sync;
+type Script = dyn Fn(&ReceivedRequest, &mut TcpStream) -> AfterReply + Send + Sync;
 
 pub struct Peer {
     pub url: String,
@@ -54,7 +54,7 @@ pub struct Peer {
 
 #[derive(Default)]
 struct Shared {
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<ReceivedRequest>>,
     came: Condvar,
     streams: Mutex<Vec<TcpStream>>,
     stopped: AtomicBool,
@@ -62,7 +62,9 @@ struct Shared {
 
 impl Peer {
     /// A server that runs `script` for each request, in the connection's thread.
-    pub fn new(script: impl Fn(&Seen, &mut TcpStream) -> Then + Send + Sync + 'static) -> Peer {
+    pub fn new(
+        script: impl Fn(&ReceivedRequest, &mut TcpStream) -> AfterReply + Send + Sync + 'static,
+    ) -> Peer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());
@@ -91,7 +93,7 @@ impl Peer {
     }
 
     /// All requests so far, in the order in which they were complete.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.shared.seen.lock().unwrap().clone()
     }
 
@@ -101,15 +103,15 @@ impl Peer {
     }
 
     /// Waits until a request fits.
-    pub fn wait_for(&self, what: &str, fits: impl Fn(&Seen) -> bool) -> Seen {
-        let deadline = Instant::now() + PATIENCE;
+    pub fn wait_for(&self, what: &str, fits: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
+        let deadline = Instant::now() + TEST_TIMEOUT;
         let mut seen = self.shared.seen.lock().unwrap();
         loop {
             if let Some(request) = seen.iter().find(|seen| fits(seen)) {
                 return request.clone();
             }
             assert!(Instant::now() < deadline, "no {what} among {seen:#?}");
-            let wait = self.shared.came.wait_timeout(seen, PATIENCE).unwrap();
+            let wait = self.shared.came.wait_timeout(seen, TEST_TIMEOUT).unwrap();
             seen = wait.0;
         }
     }
@@ -137,14 +139,14 @@ fn serve(connection: usize, mut stream: TcpStream, shared: &Shared, script: &Scr
         (seen.connection, seen.nth) = (connection, nth);
         shared.seen.lock().unwrap().push(seen.clone());
         shared.came.notify_all();
-        if let Then::Close = script(&seen, &mut stream) {
+        if let AfterReply::Close = script(&seen, &mut stream) {
             break;
         }
     }
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-fn read_request(reader: &mut impl BufRead) -> Option<Seen> {
+fn read_request(reader: &mut impl BufRead) -> Option<ReceivedRequest> {
     let mut lines = Vec::new();
     loop {
         let mut line = String::new();
@@ -166,7 +168,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Seen> {
     let length = length.map_or(0, |(_, value)| value.parse().unwrap());
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Seen {
+    Some(ReceivedRequest {
         connection: 0,
         nth: 0,
         method,
@@ -177,7 +179,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<Seen> {
 }
 
 /// A whole answer. `head` is the rest of the status line and further header lines.
-pub fn answer(stream: &mut TcpStream, head: &str, body: &str) -> Then {
+pub fn answer(stream: &mut TcpStream, head: &str, body: &str) -> AfterReply {
     let length = body.len();
     send(
         stream,
@@ -186,7 +188,7 @@ pub fn answer(stream: &mut TcpStream, head: &str, body: &str) -> Then {
 }
 
 /// A JSON answer of 200.
-pub fn json(stream: &mut TcpStream, body: &str) -> Then {
+pub fn json(stream: &mut TcpStream, body: &str) -> AfterReply {
     answer(
         stream,
         "200 OK\r\nContent-Type: application/json; charset=utf-8",
@@ -195,12 +197,12 @@ pub fn json(stream: &mut TcpStream, body: &str) -> Then {
 }
 
 /// `202 Accepted`, as the specification wants it for what needs no answer.
-pub fn accepted(stream: &mut TcpStream) -> Then {
+pub fn accepted(stream: &mut TcpStream) -> AfterReply {
     answer(stream, "202 Accepted", "")
 }
 
 /// The head of an event stream that ends in chunks.
-pub fn begin_events(stream: &mut TcpStream) -> Then {
+pub fn begin_events(stream: &mut TcpStream) -> AfterReply {
     send(
         stream,
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -208,27 +210,32 @@ pub fn begin_events(stream: &mut TcpStream) -> Then {
 }
 
 /// A piece of the stream; the empty one ends it.
-pub fn chunk(stream: &mut TcpStream, text: &str) -> Then {
+pub fn chunk(stream: &mut TcpStream, text: &str) -> AfterReply {
     send(stream, &format!("{:x}\r\n{text}\r\n", text.len()))
 }
 
 /// These bytes. A client that hung up is none of the script's business.
-pub fn send(stream: &mut TcpStream, text: &str) -> Then {
+pub fn send(stream: &mut TcpStream, text: &str) -> AfterReply {
     match stream.write_all(text.as_bytes()) {
-        Ok(()) => Then::Keep,
-        Err(_) => Then::Close,
+        Ok(()) => AfterReply::Keep,
+        Err(_) => AfterReply::Close,
     }
 }
 
 /// Says nothing until the client hangs up.
-pub fn silence(stream: &mut TcpStream) -> Then {
+pub fn wait_for_hangup(stream: &mut TcpStream) -> AfterReply {
     let _ = stream.read(&mut [0; 64]);
-    Then::Close
+    AfterReply::Close
 }
 
 /// Answers as an MCP server does that has the tool `echo`, which always says the same. Without a
 /// `session` it knows no session ids.
-pub fn behaves(seen: &Seen, stream: &mut TcpStream, session: Option<&str>, says: &str) -> Then {
+pub fn answer_as_mcp_server(
+    seen: &ReceivedRequest,
+    stream: &mut TcpStream,
+    session: Option<&str>,
+    says: &str,
+) -> AfterReply {
     let body: serde_json::Value = serde_json::from_str(&seen.body).unwrap_or_default();
     let result = match body["method"].as_str() {
         Some("initialize") => serde_json::json!({

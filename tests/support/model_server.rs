@@ -1,7 +1,7 @@
 //! A scripted model on loopback: answers each request with the bytes that the test says, in pieces and
 //! with pauses, and remembers what it was asked and whether the client waited for the end.
 
-use super::http_peer::{Peer, Seen, Then};
+use super::http_peer::{AfterReply, Peer, ReceivedRequest};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What happens to one request.
 #[derive(Clone)]
@@ -110,7 +110,7 @@ impl ModelServer {
     }
 
     /// A server that decides by the request.
-    pub fn with(script: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> ModelServer {
+    pub fn with(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> ModelServer {
         let left = Arc::new(Left::default());
         let told = left.clone();
         let peer = Peer::new(move |seen, stream| play(&script(seen), stream, &told));
@@ -122,7 +122,7 @@ impl ModelServer {
     }
 
     /// All requests so far.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.peer.seen()
     }
 
@@ -140,29 +140,34 @@ impl ModelServer {
     }
 
     /// Waits until a request has come.
-    pub fn wait_asked(&self) {
+    pub fn wait_for_request(&self) {
         self.peer.wait_for("request", |_| true);
     }
 
     /// Waits until a client has closed its connection while it was held, and says how long that took.
     #[track_caller]
-    pub fn wait_left(&self) -> Duration {
+    pub fn wait_for_hangup(&self) -> Duration {
         let begin = Instant::now();
         let mut count = self.left.count.lock().unwrap();
         while *count == 0 {
-            assert!(begin.elapsed() < PATIENCE, "the client did not hang up");
-            count = self.left.changed.wait_timeout(count, PATIENCE).unwrap().0;
+            assert!(begin.elapsed() < TEST_TIMEOUT, "the client did not hang up");
+            count = self
+                .left
+                .changed
+                .wait_timeout(count, TEST_TIMEOUT)
+                .unwrap()
+                .0;
         }
         begin.elapsed()
     }
 }
 
-fn play(reply: &Reply, stream: &mut TcpStream, left: &Left) -> Then {
+fn play(reply: &Reply, stream: &mut TcpStream, left: &Left) -> AfterReply {
     for step in &reply.steps {
         match step {
             Step::Send(bytes) => {
                 if stream.write_all(bytes).is_err() {
-                    return Then::Close;
+                    return AfterReply::Close;
                 }
             }
             Step::Wait(time) => thread::sleep(*time),
@@ -170,12 +175,12 @@ fn play(reply: &Reply, stream: &mut TcpStream, left: &Left) -> Then {
                 while matches!(stream.read(&mut [0; 64]), Ok(1..)) {}
                 *left.count.lock().unwrap() += 1;
                 left.changed.notify_all();
-                return Then::Close;
+                return AfterReply::Close;
             }
-            Step::Close => return Then::Close,
+            Step::Close => return AfterReply::Close,
         }
     }
-    Then::Keep
+    AfterReply::Keep
 }
 
 /// An event with this JSON.

@@ -1,7 +1,7 @@
 //! Relays in front of a scripted HTTP server: TLS with a certificate of a test authority (`tls/make.sh`), and
 //! a proxy.
 
-use super::http_peer::PATIENCE;
+use super::http_peer::TEST_TIMEOUT;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -47,7 +47,7 @@ impl Relay {
         let config = Arc::new(config.unwrap());
         Relay::listen(move |stream, _| {
             let connection = ServerConnection::new(config.clone()).unwrap();
-            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
             let mut client = StreamOwned::new(connection, stream);
             // A client that does not accept the certificate hangs up here.
             if client.conn.complete_io(&mut client.sock).is_err() {

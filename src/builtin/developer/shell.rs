@@ -6,7 +6,7 @@ use super::{Developer, login_shell_path};
 use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
-use crate::outbound::offline;
+use crate::outbound::offline_variables;
 use crate::sys::process::Command;
 use crate::sys::{self, TimeLimit};
 use serde::{Deserialize, Serialize};
@@ -176,7 +176,7 @@ impl Developer {
             command.env("AGENT_SESSION_ID", id);
         }
         if self.offline {
-            command.envs(offline::variables());
+            command.envs(offline_variables::for_children());
         }
         let bash_env = self.config.join(".bash_env");
         if bash_env.is_file() {

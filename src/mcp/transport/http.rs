@@ -32,7 +32,7 @@ mod status;
 
 use super::{MessageHandler, Transport, TransportError};
 use crate::outbound::sse::Decoder;
-use crate::outbound::{Addresses, Line, Place, Target};
+use crate::outbound::{AddressCache, Connection, Target, TargetOptions};
 use crate::sys;
 use crate::sys::lock;
 use exchange::Exchange;
@@ -126,7 +126,7 @@ struct Session {
 #[derive(Default)]
 struct State {
     closed: bool,
-    idle: Vec<Line>,
+    idle: Vec<Connection>,
     running: Vec<Arc<Exchange>>,
     threads: Vec<JoinHandle<()>>,
     one_way_queue: VecDeque<OneWayMessage>,
@@ -172,15 +172,16 @@ impl HttpTransport {
     /// # Errors
     /// `Config`, if the URI or a header is invalid or offline mode forbids the host.
     pub fn new(options: HttpOptions) -> Result<Self, TransportError> {
-        let place = Place {
+        let target_options = TargetOptions {
             uri: &options.uri,
             headers: &options.headers,
             offline: options.offline,
             connect_timeout: options.connect_timeout,
-            silence: None,
-            idle: MAX_IDLE_TIME,
+            read_timeout: None,
+            idle_timeout: MAX_IDLE_TIME,
         };
-        let target = Target::new(&place, Addresses::default()).map_err(TransportError::Config)?;
+        let target = Target::new(&target_options, AddressCache::default())
+            .map_err(TransportError::Config)?;
         let shared = Shared {
             target,
             // A thread's name cannot contain NUL.
@@ -268,8 +269,8 @@ impl Shared {
         job: impl FnOnce(&Arc<Shared>, &Exchange) + Send + 'static,
     ) -> Result<Arc<Exchange>, TransportError> {
         state.threads.retain(|thread| !thread.is_finished());
-        let line = state.idle.pop().unwrap_or_else(|| self.target.line());
-        let exchange = Arc::new(Exchange::new(request, line));
+        let connection = state.idle.pop().unwrap_or_else(|| self.target.connection());
+        let exchange = Arc::new(Exchange::new(request, connection));
         let shared = self.clone();
         let running = exchange.clone();
         let name = format!("mcp {} {role}", self.name);
@@ -339,7 +340,8 @@ impl Shared {
         if is_initialized {
             state.startup = Startup::SendingInitialized;
         }
-        let unwritten = |e: &&Arc<Exchange>| e.request.is_some() && !e.line.wire.written();
+        let unwritten =
+            |e: &&Arc<Exchange>| e.request.is_some() && !e.connection.progress.is_written();
         let after = state.running.iter().filter(unwritten).cloned().collect();
         state.one_way_queue.push_back(OneWayMessage {
             message,
@@ -353,7 +355,7 @@ impl Shared {
         while let Some(one_way) = self.next_one_way_message() {
             let deadline = Instant::now() + ONE_WAY_TIMEOUT;
             for earlier in &one_way.after {
-                earlier.line.wire.wait_written(deadline);
+                earlier.connection.progress.wait_until_written(deadline);
             }
             let response = self
                 .post(exchange, &one_way.message, Some(ONE_WAY_TIMEOUT))
@@ -482,12 +484,12 @@ impl Shared {
             .filter(|exchange| !notifies(exchange))
             .for_each(|exchange| exchange.abort());
         self.wake();
-        let line = self.flush_one_way_queue();
+        let connection = self.flush_one_way_queue();
         if let Some(one_way_sender) = one_way_sender {
             one_way_sender.abort();
             self.wake();
         }
-        self.end_session(line);
+        self.end_session(connection);
         let all_ended = self.wait_ended(deadline);
         for thread in threads {
             let is_other = thread.thread().id() != thread::current().id();
@@ -502,7 +504,7 @@ impl Shared {
 
     /// Waits a moment until the one-way messages are sent, and drops the others: a server without sessions
     /// learns about cancellations only from them. Returns a connection for ending the session.
-    fn flush_one_way_queue(&self) -> Option<Line> {
+    fn flush_one_way_queue(&self) -> Option<Connection> {
         let (mut state, _) = self
             .changed
             .wait_timeout_while(lock(&self.state), FLUSH_TIMEOUT, |state| {
@@ -510,17 +512,17 @@ impl Shared {
             })
             .unwrap_or_else(PoisonError::into_inner);
         state.one_way_queue.clear();
-        let line = state.idle.pop();
+        let connection = state.idle.pop();
         state.idle.clear();
-        line
+        connection
     }
 
     /// Ends the session. MCP basic/transports, session management.
-    fn end_session(&self, line: Option<Line>) {
+    fn end_session(&self, connection: Option<Connection>) {
         if lock(&self.session).id.is_none() {
             return;
         }
-        let exchange = Exchange::new(None, line.unwrap_or_else(|| self.target.line()));
+        let exchange = Exchange::new(None, connection.unwrap_or_else(|| self.target.connection()));
         // A server that does not let clients end sessions answers 405.
         let ended = self.run(
             &exchange,
@@ -562,12 +564,12 @@ struct RunningExchange {
 
 impl Drop for RunningExchange {
     fn drop(&mut self) {
-        let line = &self.exchange.line;
-        line.wire.end();
+        let connection = &self.exchange.connection;
+        connection.progress.finish_request();
         let mut state = lock(&self.shared.state);
         state.running.retain(|e| !Arc::ptr_eq(e, &self.exchange));
         if !state.closed && !self.exchange.is_aborted() && state.idle.len() < MAX_IDLE_CONNECTIONS {
-            state.idle.push(line.clone());
+            state.idle.push(connection.clone());
         }
         drop(state);
         self.shared.changed.notify_all();

@@ -1,11 +1,13 @@
 //! A question in the form of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
-use crate::provider::calls::retold;
-use crate::provider::names::outward;
-use crate::provider::output_limit::capped;
-use crate::provider::parts::{IMAGES, Picture, audience_includes_model, picture, told};
-use crate::provider::{Ask, ToolSpec, schema};
+use crate::provider::output_limit::cap_output;
+use crate::provider::tool_calls::replayed_call;
+use crate::provider::tool_names::encode_tool_name;
+use crate::provider::tool_output::{
+    IMAGES, ImageData, audience_includes_model, supported_image, tool_output,
+};
+use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -100,27 +102,27 @@ struct Tool<'a> {
 }
 
 /// The question, before what the user adds to every request.
-pub(super) fn body<'a>(ask: &Ask<'a>, stream: bool) -> Body<'a> {
-    let model = ask.model;
-    let system = match ask.system.trim().is_empty() {
+pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a> {
+    let model = request.model;
+    let system = match request.system.trim().is_empty() {
         true => Vec::new(),
         false => vec![Block::Text {
-            text: ask.system.into(),
+            text: request.system.into(),
             cache_control: EPHEMERAL,
         }],
     };
-    let mut tools: Vec<Tool<'a>> = (ask.tools.iter()).map(tool).collect();
+    let mut tools: Vec<Tool<'a>> = (request.tools.iter()).map(tool).collect();
     if let Some(last) = tools.last_mut() {
         last.cache_control = EPHEMERAL;
     }
     Body {
         model: &model.model_name,
-        max_tokens: capped(
-            ask,
+        max_tokens: cap_output(
+            request,
             (model.max_tokens).unwrap_or_else(|| max_tokens(&model.model_name)),
         ),
         system,
-        messages: turns(ask),
+        messages: turns(request),
         tools,
         temperature: model.temperature,
         stream,
@@ -137,17 +139,17 @@ fn max_tokens(model: &str) -> u64 {
 
 fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     Tool {
-        name: outward(&spec.name),
+        name: encode_tool_name(&spec.name),
         description: &spec.description,
-        input_schema: schema::complete(&spec.input_schema),
+        input_schema: tool_schema::complete(&spec.input_schema),
         cache_control: None,
     }
 }
 
 /// The messages, such that roles alternate and the user begins. The note comes behind all that is cached.
-fn turns<'a>(ask: &Ask<'a>) -> Vec<Turn<'a>> {
+fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
-    for message in ask.messages {
+    for message in request.messages {
         let blocks = (message.content.iter()).filter_map(block);
         let blocks: Vec<Block<'a>> = blocks.collect();
         if blocks.is_empty() {
@@ -186,7 +188,7 @@ fn turns<'a>(ask: &Ask<'a>) -> Vec<Turn<'a>> {
             last.cache();
         }
     }
-    if let Some(note) = ask.note {
+    if let Some(note) = request.note {
         let blocks = note.content.iter().filter_map(block);
         match turns.last_mut() {
             Some(turn) if turn.role == Role::User => turn.content.extend(blocks),
@@ -208,7 +210,7 @@ fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
         }
         Content::Image(image) => audience_includes_model(image.annotations.as_ref()).then(|| {
             let mime_type = image.mime_type.as_str().into();
-            match picture(mime_type, image.data.as_str().into(), &IMAGES) {
+            match supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
                 Ok(picture) => media(picture),
                 Err(words) => text(words),
             }
@@ -232,7 +234,7 @@ fn text<'a>(text: impl Into<Cow<'a, str>>) -> Block<'a> {
     }
 }
 
-fn media(picture: Picture<'_>) -> Block<'_> {
+fn media(picture: ImageData<'_>) -> Block<'_> {
     Block::Image {
         source: Source {
             kind: "base64",
@@ -244,27 +246,27 @@ fn media(picture: Picture<'_>) -> Block<'_> {
 }
 
 fn tool_use(request: &ToolRequest) -> Block<'_> {
-    let (name, arguments) = retold(request);
+    let (name, arguments) = replayed_call(request);
     let input = match arguments {
         Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
         Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
     };
     Block::ToolUse {
         id: plain_id(&request.id),
-        name: outward(name),
+        name: encode_tool_name(name),
         // What is retold is JSON.
         input: input.unwrap_or(Cow::Borrowed(RawValue::NULL)),
     }
 }
 
 fn tool_result(response: &ToolResponse) -> Block<'_> {
-    let told = told(&response.tool_result, &IMAGES);
-    let mut content = vec![text(told.text)];
-    content.extend(told.images.into_iter().map(media));
+    let tool_output = tool_output(&response.tool_result, &IMAGES);
+    let mut content = vec![text(tool_output.text)];
+    content.extend(tool_output.images.into_iter().map(media));
     Block::ToolResult {
         tool_use_id: plain_id(&response.id),
         content,
-        is_error: told.failed,
+        is_error: tool_output.failed,
         cache_control: None,
     }
 }

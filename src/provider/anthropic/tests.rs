@@ -1,7 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
-use crate::provider::heard::{events, everyhow, read};
-use crate::provider::{Answer, ModelConfig, Purpose, Stop, ToolSpec, Usage};
+use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 
 const STREAM: [&str; 18] = [
@@ -36,12 +36,16 @@ fn tool(name: &str, schema: serde_json::Value) -> ToolSpec {
 fn decoder() -> Box<dyn Decoder> {
     let model = ModelConfig::default();
     let tools = [tool("a.b", json!({}))];
-    let ask = ask(&model, &[], &tools);
-    Anthropic::new("http://h", Vec::new(), true).decoder(&ask)
+    let request = completion_request(&model, &[], &tools);
+    Anthropic::new("http://h", Vec::new(), true).decoder(&request)
 }
 
-fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
-    Ask {
+fn completion_request<'a>(
+    model: &'a ModelConfig,
+    messages: &'a [&'a Message],
+    tools: &'a [ToolSpec],
+) -> CompletionRequest<'a> {
+    CompletionRequest {
         model,
         system: "Be kind.",
         messages,
@@ -52,28 +56,28 @@ fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [Tool
     }
 }
 
-fn contents(answer: &Answer) -> serde_json::Value {
-    serde_json::to_value(&answer.content).unwrap()
+fn contents(completion: &Completion) -> serde_json::Value {
+    serde_json::to_value(&completion.content).unwrap()
 }
 
 #[test]
 fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
-    everyhow(decoder, &events(&STREAM), |heard, answer| {
+    decode_every_split(decoder, &event_stream(&STREAM), |heard, completion| {
         assert_eq!(
             heard,
             "begin: msg_1\nthought: Let me see\n✓\ntext: He said \"héllo\""
         );
-        let answer = answer.unwrap();
-        assert_eq!(answer.id.as_deref(), Some("msg_1"));
-        assert_eq!(answer.stop, Stop::Complete);
+        let completion = completion.unwrap();
+        assert_eq!(completion.id.as_deref(), Some("msg_1"));
+        assert_eq!(completion.stop, StopReason::Complete);
         let usage = Usage {
             input: Some(3210),
             output: Some(42),
             total: None,
         };
-        assert_eq!(answer.usage, usage);
+        assert_eq!(completion.usage, usage);
         assert_eq!(
-            contents(&answer),
+            contents(&completion),
             json!([
                 {"type": "thinking", "thinking": "Let me see\n✓", "signature": "EqQ="},
                 {"type": "text", "text": "He said \"héllo\""},
@@ -86,7 +90,7 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
 
 #[test]
 fn calls_side_by_side_may_come_interleaved() {
-    let stream = events(&[
+    let stream = event_stream(&[
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"1","name":"a","input":{}}}"#,
         r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"2","name":"b","input":{"given":true}}}"#,
         r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"3","name":"c","input":{}}}"#,
@@ -97,11 +101,11 @@ fn calls_side_by_side_may_come_interleaved() {
         r#"{"type":"content_block_delta","index":18446744073709551615,"delta":{"type":"text_delta","text":"lost"}}"#,
         r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#,
     ]);
-    let (heard, answer) = read(decoder(), &[&stream]);
+    let (heard, completion) = decode(decoder(), &[&stream]);
     assert_eq!(heard, "");
-    let answer = answer.unwrap();
-    assert_eq!(answer.stop, Stop::Length);
-    let contents = contents(&answer);
+    let completion = completion.unwrap();
+    assert_eq!(completion.stop, StopReason::Length);
+    let contents = contents(&completion);
     assert_eq!(
         contents[0]["toolCall"]["value"]["arguments"],
         json!({"n": 1})
@@ -121,40 +125,40 @@ fn calls_side_by_side_may_come_interleaved() {
 #[test]
 fn the_stream_is_complete_before_the_connection_ends() {
     let mut decoder = decoder();
-    let mut heard = crate::provider::heard::Heard::default();
-    let stream = events(&STREAM);
+    let mut heard = crate::provider::decoder_testing::RecordingSink::default();
+    let stream = event_stream(&STREAM);
     assert_eq!(decoder.push(&stream, &mut heard), Ok(true));
 }
 
 #[test]
 fn an_answer_that_breaks_off_is_an_error() {
-    let stream = events(&STREAM[..16]);
-    let (_, answer) = read(decoder(), &[&stream]);
-    assert_eq!(answer.unwrap_err().class, Class::Transport);
-    let (_, answer) = read(decoder(), &[b"data: {\"type\"\n\n"]);
-    assert_eq!(answer.unwrap_err().class, Class::Protocol);
+    let stream = event_stream(&STREAM[..16]);
+    let (_, completion) = decode(decoder(), &[&stream]);
+    assert_eq!(completion.unwrap_err().class, ErrorClass::Transport);
+    let (_, completion) = decode(decoder(), &[b"data: {\"type\"\n\n"]);
+    assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
 }
 
 #[test]
 fn errors_in_mid_stream_have_their_class() {
     for (kind, message, class) in [
-        ("overloaded_error", "Overloaded", Class::Server),
-        ("api_error", "Internal server error", Class::Server),
+        ("overloaded_error", "Overloaded", ErrorClass::Server),
+        ("api_error", "Internal server error", ErrorClass::Server),
         (
             "rate_limit_error",
             "slow down",
-            Class::RateLimit { after: None },
+            ErrorClass::RateLimit { after: None },
         ),
         (
             "invalid_request_error",
             "prompt is too long: 9 tokens > 8 maximum",
-            Class::ContextExceeded,
+            ErrorClass::ContextExceeded,
         ),
-        ("invalid_request_error", "bad block", Class::Refused),
+        ("invalid_request_error", "bad block", ErrorClass::Refused),
     ] {
         let line = json!({"type": "error", "error": {"type": kind, "message": message}});
-        let stream = events(&[STREAM[0], &line.to_string()]);
-        let error = read(decoder(), &[&stream]).1.unwrap_err();
+        let stream = event_stream(&[STREAM[0], &line.to_string()]);
+        let error = decode(decoder(), &[&stream]).1.unwrap_err();
         assert_eq!((error.class, error.message.as_str()), (class, message));
     }
 }
@@ -207,7 +211,9 @@ fn a_question_is_written_as_the_api_wants_it() {
         vec![("x-api-key".into(), "k".into())],
         true,
     );
-    let outgoing = anthropic.request(&ask(&model, &messages, &tools)).unwrap();
+    let outgoing = anthropic
+        .http_request(&completion_request(&model, &messages, &tools))
+        .unwrap();
     assert_eq!(outgoing.url, "https://h/v1/messages");
     let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
@@ -218,7 +224,7 @@ fn a_question_is_written_as_the_api_wants_it() {
         ]
     );
     let body: serde_json::Value = serde_json::from_slice(&outgoing.body.unwrap()).unwrap();
-    let out = crate::provider::names::outward("a.b").into_owned();
+    let out = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
     let cached = json!({"type": "ephemeral"});
     assert_eq!(
         body,
@@ -280,7 +286,7 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
     let reply = Message::text(Role::Assistant, "I began");
     let messages = [&reply];
     let outgoing = (Anthropic::new("http://h", Vec::new(), true))
-        .request(&ask(&model, &messages, &[]))
+        .http_request(&completion_request(&model, &messages, &[]))
         .unwrap();
     let beta = outgoing
         .headers
@@ -299,14 +305,14 @@ fn what_the_user_adds_is_merged_last_and_betas_are_a_header() {
 fn models_are_listed_and_failures_read() {
     let anthropic = Anthropic::new("http://h/proxy/v1/messages", Vec::new(), true);
     assert_eq!(
-        anthropic.list_models().url,
+        anthropic.models_request().url,
         "http://h/proxy/v1/models?limit=1000"
     );
-    let models = anthropic.read_models(br#"{"data":[{"type":"model","id":"a"},{"id":"b"}]}"#);
+    let models = anthropic.parse_models(br#"{"data":[{"type":"model","id":"a"},{"id":"b"}]}"#);
     assert_eq!(models.unwrap(), ["a", "b"]);
-    assert!(anthropic.read_models(b"<html>").is_err());
+    assert!(anthropic.parse_models(b"<html>").is_err());
     let body = br#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}"#;
-    assert_eq!(anthropic.failure(400, body).0, Class::Credits);
+    assert_eq!(anthropic.classify_failure(400, body).0, ErrorClass::Credits);
 }
 
 #[test]
@@ -315,18 +321,22 @@ fn a_server_that_does_not_stream_is_understood() {
         {"type": "text", "text": "hello"},
         {"type": "tool_use", "id": "t", "name": "a", "input": {"x": 1}},
     ], "stop_reason": "tool_use", "usage": {"input_tokens": 1, "output_tokens": 2}});
-    everyhow(decoder, message.to_string().as_bytes(), |heard, answer| {
-        assert_eq!(heard, "begin: msg_1\ntext: hello");
-        let answer = answer.unwrap();
-        assert_eq!(answer.usage.output, Some(2));
-        assert_eq!(
-            contents(&answer)[1]["toolCall"]["value"]["arguments"],
-            json!({"x": 1})
-        );
-    });
+    decode_every_split(
+        decoder,
+        message.to_string().as_bytes(),
+        |heard, completion| {
+            assert_eq!(heard, "begin: msg_1\ntext: hello");
+            let completion = completion.unwrap();
+            assert_eq!(completion.usage.output, Some(2));
+            assert_eq!(
+                contents(&completion)[1]["toolCall"]["value"]["arguments"],
+                json!({"x": 1})
+            );
+        },
+    );
     let error = json!({"type": "error", "error": {"type": "overloaded_error", "message": "x"}});
-    let (_, answer) = read(decoder(), &[error.to_string().as_bytes()]);
-    assert_eq!(answer.unwrap_err().class, Class::Server);
+    let (_, completion) = decode(decoder(), &[error.to_string().as_bytes()]);
+    assert_eq!(completion.unwrap_err().class, ErrorClass::Server);
 }
 
 #[test]
@@ -336,11 +346,11 @@ fn events_of_kinds_that_are_not_known_yet_do_no_harm() {
         2,
         r#"{"type":"weather","message":"rain","index":-1,"delta":[]}"#,
     );
-    let (heard, answer) = read(decoder(), &[&events(&lines)]);
+    let (heard, completion) = decode(decoder(), &[&event_stream(&lines)]);
     assert!(heard.ends_with("text: He said \"héllo\""), "{heard}");
-    assert!(answer.is_ok());
+    assert!(completion.is_ok());
     lines.insert(2, r#"{"type":"message_delta","delta":[5]}"#);
-    assert!(read(decoder(), &[&events(&lines)]).1.is_err());
+    assert!(decode(decoder(), &[&event_stream(&lines)]).1.is_err());
 }
 
 #[test]
@@ -354,11 +364,11 @@ fn what_may_change_comes_behind_all_that_is_cached() {
     ];
     let messages: Vec<&Message> = messages.iter().collect();
     for count in [2, 3] {
-        let ask = Ask {
+        let request = CompletionRequest {
             note: Some(&note),
-            ..ask(&model, &messages[..count], &[])
+            ..completion_request(&model, &messages[..count], &[])
         };
-        let body = serde_json::to_value(request::body(&ask, true)).unwrap();
+        let body = serde_json::to_value(request::body(&request, true)).unwrap();
         let turns = body["messages"].as_array().unwrap();
         assert_eq!(turns.len(), 3);
         let last = turns[2]["content"].as_array().unwrap();

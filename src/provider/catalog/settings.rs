@@ -1,16 +1,18 @@
 //! Where a provider is and how it is spoken to: its settings, read anew for every use.
 
-use super::data::{Engine, Maker, Role};
+use super::builtin_providers::{Engine, ProviderSpec, SettingRole};
 #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
 use crate::features;
-use crate::outbound::is_local;
+use crate::outbound::is_loopback_url;
 #[cfg(feature = "ollama")]
 use crate::provider::OllamaOptions;
 #[cfg(feature = "anthropic")]
 use crate::provider::anthropic::Anthropic;
 #[cfg(feature = "google")]
 use crate::provider::google::Google;
-use crate::provider::{Class, Error, OpenAiOptions, Provider, Remote, RemoteOptions};
+use crate::provider::{
+    Error, ErrorClass, HttpProvider, HttpProviderOptions, OpenAiOptions, Provider,
+};
 use crate::store::{Config, Secrets};
 use crate::sys::TimeLimit;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -42,13 +44,13 @@ pub(super) struct Settings {
 
 impl Settings {
     /// # Errors
-    /// [`Class::Config`] when the build leaves the protocol out.
+    /// [`ErrorClass::Config`] when the build leaves the protocol out.
     pub(super) fn provider(self, name: &str, offline: bool) -> Result<Arc<dyn Provider>, Error> {
-        let options = RemoteOptions {
+        let options = HttpProviderOptions {
             timeout: self.timeout,
             offline,
             key_hint: self.key_hint,
-            ..RemoteOptions::new(self.title)
+            ..HttpProviderOptions::new(self.title)
         };
         Ok(Arc::new(match self.engine {
             Engine::OpenAi => {
@@ -59,7 +61,7 @@ impl Settings {
                     reasoning_back: self.wants_reasoning,
                     ..OpenAiOptions::new(self.url, self.models_url)
                 };
-                Remote::openai(name, openai, options)
+                HttpProvider::openai(name, openai, options)
             }
             #[cfg(feature = "ollama")]
             Engine::Ollama => {
@@ -67,22 +69,24 @@ impl Settings {
                     base_url: self.url,
                     headers: self.headers,
                 };
-                Remote::ollama(name, ollama, options)
+                HttpProvider::ollama(name, ollama, options)
             }
             #[cfg(feature = "anthropic")]
-            Engine::Anthropic => Remote::new(
+            Engine::Anthropic => HttpProvider::new(
                 name,
                 Anthropic::new(&self.url, self.headers, self.stream),
                 options,
             ),
             #[cfg(feature = "google")]
-            Engine::Google => Remote::new(name, Google::new(&self.url, self.headers), options),
+            Engine::Google => {
+                HttpProvider::new(name, Google::new(&self.url, self.headers), options)
+            }
             #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
             engine => {
                 let feature = engine.feature();
                 let hint = features::hint(feature);
                 let reason = format!("the protocol `{feature}` is not available{hint}");
-                return Err(Error::new(Class::Config, reason));
+                return Err(Error::new(ErrorClass::Config, reason));
             }
         }))
     }
@@ -90,12 +94,12 @@ impl Settings {
 
 /// Where settings are looked up; the environment overrides the files.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct SettingsReader<'a> {
     pub(super) config: &'a Config,
     pub(super) secrets: &'a Secrets,
 }
 
-impl Look<'_> {
+impl SettingsReader<'_> {
     /// A setting that is no secret; a blank one is none.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
         let value = self.config.get(name).map_err(unreadable)?;
@@ -113,7 +117,7 @@ impl Look<'_> {
 }
 
 fn unreadable(error: crate::store::Error) -> Error {
-    Error::new(Class::Config, error.to_string())
+    Error::new(ErrorClass::Config, error.to_string())
 }
 
 fn as_text(value: Value) -> Option<String> {
@@ -128,8 +132,8 @@ fn as_text(value: Value) -> Option<String> {
 /// The settings of a provider of the catalog.
 ///
 /// # Errors
-/// [`Class::Config`] with the name of what is missing.
-pub(super) fn resolve(maker: &Maker, look: Look<'_>) -> Result<Settings, Error> {
+/// [`ErrorClass::Config`] with the name of what is missing.
+pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result<Settings, Error> {
     let mut host = None;
     let mut vendor = None;
     let mut path = None;
@@ -140,72 +144,72 @@ pub(super) fn resolve(maker: &Maker, look: Look<'_>) -> Result<Settings, Error> 
     let mut version = String::new();
     let mut timeout = None;
     let mut headers = Vec::new();
-    for setting in maker.settings {
+    for setting in spec.settings {
         let value = match setting.secret() {
-            true => look.secret(setting.name)?,
-            false => look.text(setting.name)?,
+            true => reader.secret(setting.name)?,
+            false => reader.text(setting.name)?,
         };
         let value = value.or_else(|| setting.default.map(str::to_owned));
         // Whether a key is demanded depends on the host.
-        let makes_url = matches!(setting.role, Role::Host | Role::Deployment);
+        let makes_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
         if makes_url && value.is_none() {
-            return Err(unset(maker.title, setting.name));
+            return Err(unset(spec.title, setting.name));
         }
         match (setting.role, value) {
-            (Role::Key, value) => {
+            (SettingRole::Key, value) => {
                 key_name = Some(setting.name);
-                key = value.map(|key| key_header(maker.engine, &key));
+                key = value.map(|key| key_header(spec.engine, &key));
             }
-            (Role::KeyHeader(header), value) => {
+            (SettingRole::KeyHeader(header), value) => {
                 key_name = Some(setting.name);
                 key = value.map(|key| (header.to_owned(), key));
             }
-            (Role::Bearer, Some(token)) => bearer = Some(bearer_header(&token)),
-            (Role::Host, value) => {
+            (SettingRole::Bearer, Some(token)) => bearer = Some(bearer_header(&token)),
+            (SettingRole::Host, value) => {
                 vendor = setting.default;
                 host = value;
             }
-            (Role::Path, value) => path = value,
-            (Role::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
-            (Role::Headers, Some(text)) => headers.extend(read_headers(&text)),
-            (Role::Timeout, value) => timeout = value,
-            (Role::Deployment, value) => deployment = value,
-            (Role::ApiVersion, value) => version = value.unwrap_or_default(),
-            (Role::Bearer | Role::Header(_) | Role::Headers, None) => {}
+            (SettingRole::Path, value) => path = value,
+            (SettingRole::Header(header), Some(value)) => headers.push((header.to_owned(), value)),
+            (SettingRole::Headers, Some(text)) => headers.extend(read_headers(&text)),
+            (SettingRole::Timeout, value) => timeout = value,
+            (SettingRole::Deployment, value) => deployment = value,
+            (SettingRole::ApiVersion, value) => version = value.unwrap_or_default(),
+            (SettingRole::Bearer | SettingRole::Header(_) | SettingRole::Headers, None) => {}
         }
     }
-    let base = base_url(maker.engine, host.as_deref().unwrap_or_default());
-    let url = match (&deployment, maker.engine) {
+    let base = base_url(spec.engine, host.as_deref().unwrap_or_default());
+    let url = match (&deployment, spec.engine) {
         (Some(name), _) => deployment_url(&base, name, &version),
         (None, Engine::OpenAi) => join(&base, path.as_deref().unwrap_or(DEFAULT_PATH)),
         (None, _) => base.clone(),
     };
     let credential = bearer.or(key);
     if credential.is_none()
-        && !maker.local
-        && wants_key(maker.engine, vendor, &base)
+        && !spec.local
+        && wants_key(spec.engine, vendor, &base)
         && !has_credential(&headers)
     {
-        return Err(keyless(maker.title, key_name.unwrap_or_default()));
+        return Err(keyless(spec.title, key_name.unwrap_or_default()));
     }
     headers.extend(credential);
     Ok(Settings {
-        engine: maker.engine,
-        title: maker.title.to_owned(),
+        engine: spec.engine,
+        title: spec.title.to_owned(),
         models_url: models_url(&url),
         url,
         headers,
         timeout: timeout.map_or(DEFAULT_TIMEOUT, |text| seconds(&text)),
         key_hint: key_name.map_or(String::new(), |name| format!("check {name}")),
         stream: true,
-        counts_on_request: maker.counts_on_request,
-        wants_reasoning: maker.wants_reasoning,
+        counts_on_request: spec.counts_on_request,
+        wants_reasoning: spec.wants_reasoning,
     })
 }
 
 fn unset(title: &str, name: &str) -> Error {
     Error::new(
-        Class::Config,
+        ErrorClass::Config,
         format!(
             "{title} needs {name}, which is not set: set it in the environment or in config.yaml"
         ),
@@ -214,7 +218,7 @@ fn unset(title: &str, name: &str) -> Error {
 
 pub(super) fn keyless(title: &str, name: &str) -> Error {
     Error::new(
-        Class::Config,
+        ErrorClass::Config,
         format!(
             "{title} wants a key, and {name} is not set: set it in the environment, or store it as a \
              secret of that name"
@@ -226,7 +230,7 @@ pub(super) fn keyless(title: &str, name: &str) -> Error {
 fn wants_key(engine: Engine, vendor: Option<&str>, base: &str) -> bool {
     match vendor {
         Some(vendor) => origin(&base_url(engine, vendor)) == origin(base),
-        None => !is_local(base),
+        None => !is_loopback_url(base),
     }
 }
 
@@ -306,7 +310,7 @@ pub(super) fn base_url(engine: Engine, host: &str) -> String {
         true => host.to_owned(),
         false => {
             let plain = format!("http://{host}");
-            match engine == Engine::Ollama || is_local(&plain) {
+            match engine == Engine::Ollama || is_loopback_url(&plain) {
                 true => plain,
                 false => format!("https://{host}"),
             }

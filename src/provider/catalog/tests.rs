@@ -1,21 +1,21 @@
 use super::*;
-use crate::provider::{Answer, Ask, Listener};
+use crate::provider::{Completion, CompletionRequest, DeltaSink};
 use crate::sys::cancel::Cancel;
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// A folder for one test, and a catalog that reads its files and these variables.
-struct Place {
+struct TargetOptions {
     root: PathBuf,
 }
 
-impl Place {
+impl TargetOptions {
     fn new() -> Self {
         let name = format!("gosling-catalog-{}", crate::sys::random_hex(8).unwrap());
         let root = std::env::temp_dir().join(name);
         std::fs::create_dir_all(root.join(FOLDER)).unwrap();
-        Place { root }
+        TargetOptions { root }
     }
 
     fn file(&self, name: &str, text: &str) {
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TargetOptions {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
@@ -50,9 +50,9 @@ impl Drop for Place {
 
 fn resolved(catalog: &Catalog, name: &str) -> Result<Settings, Error> {
     match catalog.find(name)? {
-        Found::Builtin(maker) => settings::resolve(maker, catalog.look()),
-        Found::Custom(custom) => custom.resolve(catalog.look()),
-        Found::Own(_) => unreachable!("has no settings"),
+        Found::Builtin(spec) => settings::resolve(spec, catalog.reader()),
+        Found::Custom(custom) => custom.resolve(catalog.reader()),
+        Found::InProcess(_) => unreachable!("has no settings"),
     }
 }
 
@@ -64,7 +64,7 @@ fn header(settings: &Settings, name: &str) -> Option<String> {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn every_provider_is_where_its_vendor_says_and_carries_its_key() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     for (name, key, url, carrier) in [
         (
             "openai",
@@ -134,7 +134,7 @@ fn every_provider_is_where_its_vendor_says_and_carries_its_key() {
         ),
     ] {
         let without = resolved(&place.catalog(&[]), name).err().unwrap();
-        assert_eq!(without.class, Class::Config);
+        assert_eq!(without.class, ErrorClass::Config);
         assert!(without.message.contains(key), "{without}");
         assert!(!place.catalog(&[]).is_configured(name), "{name}");
         let catalog = place.catalog(&[(key, "sk-1")]);
@@ -149,7 +149,7 @@ fn every_provider_is_where_its_vendor_says_and_carries_its_key() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn a_server_of_ones_own_needs_no_key_and_gets_none() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     for (name, host) in [
         ("openai", "OPENAI_HOST"),
         ("anthropic", "ANTHROPIC_HOST"),
@@ -173,7 +173,7 @@ fn a_server_of_ones_own_needs_no_key_and_gets_none() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn what_runs_on_this_machine_is_configured_when_somebody_speaks_of_it() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     assert!(resolved(&place.catalog(&[]), "ollama").is_ok());
     assert!(!place.catalog(&[]).is_configured("ollama"));
     assert!(
@@ -196,7 +196,7 @@ fn what_runs_on_this_machine_is_configured_when_somebody_speaks_of_it() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn settings_of_every_kind_are_heeded() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let catalog = place.catalog(&[
         ("OPENAI_API_KEY", "123456789012345678901234567890"),
         ("OPENAI_HOST", "https://gate.example/v1"),
@@ -233,7 +233,7 @@ fn settings_of_every_kind_are_heeded() {
 
 #[test]
 fn azure_and_databricks_need_to_be_told_where_they_are() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let error = resolved(&place.catalog(&[]), "azure_openai").err().unwrap();
     assert!(error.message.contains("AZURE_OPENAI_ENDPOINT"), "{error}");
     let error = resolved(
@@ -274,7 +274,7 @@ fn azure_and_databricks_need_to_be_told_where_they_are() {
 
 #[test]
 fn a_provider_is_kept_as_long_as_its_settings_stay() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     place.file("config.yaml", "OPENAI_HOST: http://127.0.0.1:1\n");
     let catalog = place.catalog(&[]);
     let first = catalog.provider("openai").unwrap();
@@ -289,9 +289,9 @@ fn a_provider_is_kept_as_long_as_its_settings_stay() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn what_is_not_known_says_what_is() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let error = place.catalog(&[]).provider("nope").err().unwrap();
-    assert_eq!(error.class, Class::Config);
+    assert_eq!(error.class, ErrorClass::Config);
     assert!(
         error
             .message
@@ -303,7 +303,7 @@ fn what_is_not_known_says_what_is() {
 
 #[test]
 fn offline_only_this_machine_is_asked() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let far = place.made(&[("OPENAI_HOST", "https://far.example")], true);
     let error = far.provider("openai").err().unwrap();
     assert!(error.message.contains("offline"), "{error}");
@@ -314,7 +314,7 @@ fn offline_only_this_machine_is_asked() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn models_are_known_by_their_longest_prefix_and_settings_win() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let catalog = place.catalog(&[]);
     let config = catalog.model_config("openai", "gpt-4o");
     assert_eq!(
@@ -362,7 +362,7 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
 
 #[test]
 fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let file = |name: &str, text: &str| place.file(&format!("{FOLDER}/{name}"), text);
     file(
         "a.json",
@@ -382,7 +382,7 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
     );
     file("e.txt", "no provider");
     let catalog = place.catalog(&[]);
-    let customs: Vec<Details> = catalog
+    let customs: Vec<ProviderDetails> = catalog
         .entries()
         .into_iter()
         .filter(|entry| entry.provider_type == ProviderType::Custom)
@@ -420,7 +420,7 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
 
 #[test]
 fn a_file_without_end_and_files_without_number_do_no_harm() {
-    let place = Place::new();
+    let place = TargetOptions::new();
     let file = |name: &str, text: &str| place.file(&format!("{FOLDER}/{name}"), text);
     let provider = |name: &str, rest: &str| {
         format!(
@@ -432,7 +432,11 @@ fn a_file_without_end_and_files_without_number_do_no_harm() {
         file(&format!("{n}.json"), &provider(&format!("p{n}"), ""));
     }
     let entries = place.catalog(&[]).entries();
-    assert!(entries.len() <= makers().count() + 128, "{}", entries.len());
+    assert!(
+        entries.len() <= builtin_providers().count() + 128,
+        "{}",
+        entries.len()
+    );
     assert!(entries.iter().all(|entry| entry.name != "endless"));
 }
 
@@ -444,8 +448,13 @@ impl Provider for Mute {
         "mute"
     }
 
-    fn ask(&self, _: &Ask<'_>, _: &Cancel, _: &mut dyn Listener) -> Result<Answer, Error> {
-        Err(Error::new(Class::Refused, "mute"))
+    fn complete(
+        &self,
+        _: &CompletionRequest<'_>,
+        _: &Cancel,
+        _: &mut dyn DeltaSink,
+    ) -> Result<Completion, Error> {
+        Err(Error::new(ErrorClass::Refused, "mute"))
     }
 
     fn models(&self, _: &Cancel) -> Result<Vec<String>, Error> {
@@ -455,14 +464,16 @@ impl Provider for Mute {
 
 #[test]
 fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
-    let place = Place::new();
-    let catalog = place.catalog(&[("GOOSE_PROVIDER", "mute")]).with(Own {
-        name: "mute",
-        display_name: "Mute",
-        description: "",
-        model: "silence",
-        make: Box::new(|_| Ok(Arc::new(Mute))),
-    });
+    let place = TargetOptions::new();
+    let catalog = place
+        .catalog(&[("GOOSE_PROVIDER", "mute")])
+        .with(InProcessProvider {
+            name: "mute",
+            display_name: "Mute",
+            description: "",
+            model: "silence",
+            make: Box::new(|_| Ok(Arc::new(Mute))),
+        });
     assert_eq!(catalog.provider("mute").unwrap().name(), "mute");
     assert!(catalog.is_configured("mute"));
     assert_eq!(catalog.known_models("mute"), ["silence"]);
@@ -479,21 +490,21 @@ fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
 #[test]
 fn every_default_model_is_known_and_every_name_is_once() {
     let mut names = std::collections::HashSet::new();
-    for maker in makers() {
-        assert!(names.insert(maker.name), "{} is there twice", maker.name);
-        let known = maker
+    for spec in builtin_providers() {
+        assert!(names.insert(spec.name), "{} is there twice", spec.name);
+        let known = spec
             .models
             .iter()
-            .any(|model| model.name == maker.default_model);
-        assert!(known || maker.models.is_empty(), "{}", maker.name);
-        let paths = maker.doc.starts_with("https://") && !maker.settings.is_empty();
-        assert!(paths && !maker.title.is_empty(), "{}", maker.name);
+            .any(|model| model.name == spec.default_model);
+        assert!(known || spec.models.is_empty(), "{}", spec.name);
+        let paths = spec.doc.starts_with("https://") && !spec.settings.is_empty();
+        assert!(paths && !spec.title.is_empty(), "{}", spec.name);
     }
 }
 
 #[test]
 fn models_that_cannot_be_asked_are_not_offered() {
-    let names = Place::new().catalog(&[]).known_models("openai");
+    let names = TargetOptions::new().catalog(&[]).known_models("openai");
     assert!(names.iter().any(|name| name == "gpt-5"), "{names:?}");
     assert!(
         names.iter().all(|name| !name.contains("codex")),

@@ -3,12 +3,12 @@
 use super::{CALL_ID, SIGNATURE, schema};
 use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
 use crate::mcp::jsonrpc::RawJson;
-use crate::provider::calls::retold;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::names::outward;
-use crate::provider::output_limit::capped;
-use crate::provider::parts::{self, Picture, audience_includes_model, told};
-use crate::provider::{Ask, ToolSpec};
+use crate::provider::output_limit::cap_output;
+use crate::provider::tool_calls::replayed_call;
+use crate::provider::tool_names::encode_tool_name;
+use crate::provider::tool_output::{self, ImageData, audience_includes_model, tool_output};
+use crate::provider::{CompletionRequest, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -127,12 +127,12 @@ impl Generation {
 }
 
 /// The question, before what the user adds to every request.
-pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
-    let model = ask.model;
-    let system = (!ask.system.trim().is_empty()).then(|| System {
-        parts: vec![text(ask.system)],
+pub(super) fn body<'a>(request: &CompletionRequest<'a>) -> Body<'a> {
+    let model = request.model;
+    let system = (!request.system.trim().is_empty()).then(|| System {
+        parts: vec![text(request.system)],
     });
-    let tools = match ask.tools {
+    let tools = match request.tools {
         [] => Vec::new(),
         tools => vec![Tools {
             function_declarations: tools.iter().map(function).collect(),
@@ -140,29 +140,29 @@ pub(super) fn body<'a>(ask: &Ask<'a>) -> Body<'a> {
     };
     Body {
         system_instruction: system,
-        contents: turns(ask, needs_signatures(&model.model_name)),
+        contents: turns(request, needs_signatures(&model.model_name)),
         tools,
         generation_config: Generation {
             temperature: model.temperature,
-            max_output_tokens: model.max_tokens.map(|wanted| capped(ask, wanted)),
+            max_output_tokens: model.max_tokens.map(|wanted| cap_output(request, wanted)),
         },
     }
 }
 
 fn function(spec: &ToolSpec) -> Function<'_> {
     Function {
-        name: outward(&spec.name),
+        name: encode_tool_name(&spec.name),
         description: &spec.description,
         parameters_json_schema: schema::parameters(spec.input_schema.get()),
     }
 }
 
 /// The messages, neighbours of one role in one. `strict`: every first call needs a signature.
-fn turns<'a>(ask: &Ask<'a>, strict: bool) -> Vec<Turn<'a>> {
+fn turns<'a>(request: &CompletionRequest<'a>, strict: bool) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     // A response names its function; the conversation has only the id.
     let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
-    for message in ask.messages.iter().copied().chain(ask.note) {
+    for message in request.messages.iter().copied().chain(request.note) {
         let mut parts = Vec::new();
         for content in &message.content {
             match content {
@@ -176,7 +176,7 @@ fn turns<'a>(ask: &Ask<'a>, strict: bool) -> Vec<Turn<'a>> {
                     calls.insert(&request.id, request);
                     parts.push(call(request));
                 }
-                Content::ToolResponse(answer) => response(answer, &calls, &mut parts),
+                Content::ToolResponse(completion) => response(completion, &calls, &mut parts),
                 _ => {}
             }
         }
@@ -234,13 +234,13 @@ fn text(text: &str) -> Part<'_> {
 
 fn shown_image(image: &Image) -> Part<'_> {
     let mime_type = image.mime_type.as_str().into();
-    match parts::picture(mime_type, image.data.as_str().into(), &IMAGES) {
-        Ok(image) => picture(image),
+    match tool_output::supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
+        Ok(image) => image_part(image),
         Err(words) => Kind::Text(words.into()).into(),
     }
 }
 
-fn picture(image: Picture<'_>) -> Part<'_> {
+fn image_part(image: ImageData<'_>) -> Part<'_> {
     Kind::InlineData(Blob {
         mime_type: image.mime_type,
         data: image.data,
@@ -253,14 +253,14 @@ fn kept<'a>(request: &'a ToolRequest, name: &str) -> Option<&'a str> {
 }
 
 fn call(request: &ToolRequest) -> Part<'_> {
-    let (name, arguments) = retold(request);
+    let (name, arguments) = replayed_call(request);
     let args = match arguments {
         Cow::Borrowed(text) => crate::json::from_str(text).map(Cow::Borrowed),
         Cow::Owned(text) => RawValue::from_string(text).map(Cow::Owned),
     };
     let call = Kind::FunctionCall(Call {
         id: kept(request, CALL_ID),
-        name: outward(name),
+        name: encode_tool_name(name),
         // What is retold is JSON.
         args: args.unwrap_or(Cow::Borrowed(RawValue::NULL)),
     });
@@ -271,23 +271,23 @@ fn call(request: &ToolRequest) -> Part<'_> {
 }
 
 fn response<'a>(
-    answer: &'a ToolResponse,
+    completion: &'a ToolResponse,
     calls: &HashMap<&str, &'a ToolRequest>,
     parts: &mut Vec<Part<'a>>,
 ) {
-    let told = told(&answer.tool_result, &IMAGES);
-    let request = calls.get(answer.id.as_str()).copied();
+    let tool_output = tool_output(&completion.tool_result, &IMAGES);
+    let request = calls.get(completion.id.as_str()).copied();
     let response = Response {
         id: request.and_then(|request| kept(request, CALL_ID)),
-        name: outward(request.map_or("unknown", |request| retold(request).0)),
-        response: match told.failed {
-            true => Outcome::Error(told.text),
-            false => Outcome::Output(told.text),
+        name: encode_tool_name(request.map_or("unknown", |request| replayed_call(request).0)),
+        response: match tool_output.failed {
+            true => Outcome::Error(tool_output.text),
+            false => Outcome::Output(tool_output.text),
         },
     };
     // Responses stand together, in front of what else the message has.
     let is_response = |part: &Part<'_>| matches!(part.kind, Kind::FunctionResponse(_));
     let at = parts.iter().take_while(|part| is_response(part)).count();
     parts.insert(at, Kind::FunctionResponse(response).into());
-    parts.extend(told.images.into_iter().map(picture));
+    parts.extend(tool_output.images.into_iter().map(image_part));
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::conversation::{Message, Role};
-use crate::provider::heard::{events, everyhow, read};
-use crate::provider::{Answer, ModelConfig, Purpose, Stop, ToolSpec, Usage};
+use crate::provider::decoder_testing::{decode, decode_every_split, event_stream};
+use crate::provider::{Completion, ModelConfig, Purpose, StopReason, ToolSpec, Usage};
 use serde_json::{Map, json};
 use std::time::Duration;
 
@@ -21,8 +21,12 @@ fn tool(name: &str, schema: Value) -> ToolSpec {
     }
 }
 
-fn ask<'a>(model: &'a ModelConfig, messages: &'a [&'a Message], tools: &'a [ToolSpec]) -> Ask<'a> {
-    Ask {
+fn completion_request<'a>(
+    model: &'a ModelConfig,
+    messages: &'a [&'a Message],
+    tools: &'a [ToolSpec],
+) -> CompletionRequest<'a> {
+    CompletionRequest {
         model,
         system: "Be kind.",
         messages,
@@ -39,27 +43,27 @@ fn google() -> Google {
 }
 
 fn decoder() -> Box<dyn Decoder> {
-    google().decoder(&ask(&ModelConfig::default(), &[], &[]))
+    google().decoder(&completion_request(&ModelConfig::default(), &[], &[]))
 }
 
-fn contents(answer: &Answer) -> Value {
-    serde_json::to_value(&answer.content).unwrap()
+fn contents(completion: &Completion) -> Value {
+    serde_json::to_value(&completion.content).unwrap()
 }
 
 #[test]
 fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
-    everyhow(decoder, &events(&STREAM), |heard, answer| {
+    decode_every_split(decoder, &event_stream(&STREAM), |heard, completion| {
         assert_eq!(heard, "begin: r1\nthought: I ponder\ntext: Héllo \"you\"");
-        let answer = answer.unwrap();
-        assert_eq!(answer.id.as_deref(), Some("r1"));
-        assert_eq!(answer.stop, Stop::Complete);
+        let completion = completion.unwrap();
+        assert_eq!(completion.id.as_deref(), Some("r1"));
+        assert_eq!(completion.stop, StopReason::Complete);
         let usage = Usage {
             input: Some(9),
             output: Some(25),
             total: Some(34),
         };
-        assert_eq!(answer.usage, usage);
-        let mut contents = contents(&answer);
+        assert_eq!(completion.usage, usage);
+        let mut contents = contents(&completion);
         let drawn = contents[2]["id"].take();
         assert!(drawn.as_str().is_some_and(|id| id.starts_with("call_")));
         assert_eq!(
@@ -82,19 +86,19 @@ fn an_answer_is_heard_as_it_comes_and_put_together_however_it_is_cut() {
 #[test]
 fn the_reason_to_stop_is_told_apart() {
     for (reason, stop) in [
-        ("STOP", Stop::Complete),
-        ("MAX_TOKENS", Stop::Length),
-        ("SAFETY", Stop::Filtered),
-        ("RECITATION", Stop::Filtered),
-        ("SOMETHING_NEW", Stop::Filtered),
+        ("STOP", StopReason::Complete),
+        ("MAX_TOKENS", StopReason::Length),
+        ("SAFETY", StopReason::Filtered),
+        ("RECITATION", StopReason::Filtered),
+        ("SOMETHING_NEW", StopReason::Filtered),
     ] {
         let line = json!({"candidates": [{"finishReason": reason}]}).to_string();
-        let (_, answer) = read(decoder(), &[&events(&[&line])]);
-        assert_eq!(answer.unwrap().stop, stop);
+        let (_, completion) = decode(decoder(), &[&event_stream(&[&line])]);
+        assert_eq!(completion.unwrap().stop, stop);
     }
     let line = r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(x"}]}"#;
-    let error = read(decoder(), &[&events(&[line])]).1.unwrap_err();
-    assert_eq!(error.class, Class::Server);
+    let error = decode(decoder(), &[&event_stream(&[line])]).1.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Server);
     assert!(error.message.contains("print(x"), "{error}");
 }
 
@@ -103,20 +107,20 @@ fn a_blocked_question_and_broken_streams_are_errors() {
     for (line, class) in [
         (
             r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#,
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             r#"{"error":{"code":503,"message":"The model is overloaded","status":"UNAVAILABLE"}}"#,
-            Class::Server,
+            ErrorClass::Server,
         ),
         (
             r#"{"error":{"code":429,"message":"You exceeded your current quota","status":"RESOURCE_EXHAUSTED"}}"#,
-            Class::RateLimit { after: None },
+            ErrorClass::RateLimit { after: None },
         ),
-        (STREAM[1], Class::Transport),
-        ("{", Class::Protocol),
+        (STREAM[1], ErrorClass::Transport),
+        ("{", ErrorClass::Protocol),
     ] {
-        let error = read(decoder(), &[&events(&[line])]).1.unwrap_err();
+        let error = decode(decoder(), &[&event_stream(&[line])]).1.unwrap_err();
         assert_eq!(error.class, class, "{line}");
     }
 }
@@ -128,36 +132,40 @@ fn failures_are_classed_by_what_gemini_means() {
         (
             400,
             r#"{"error":{"code":400,"message":"API key not valid","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","metadata":{}}]}}"#,
-            Class::Authentication,
+            ErrorClass::Authentication,
         ),
         (
             429,
             r#"[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing","status":"RESOURCE_EXHAUSTED","details":[{"@type":"q","violations":[{}]},{"@type":"r","retryDelay":"17.5s"}]}}]"#,
-            Class::RateLimit { after: wait },
+            ErrorClass::RateLimit { after: wait },
         ),
         (
             400,
             r#"{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}"#,
-            Class::ContextExceeded,
+            ErrorClass::ContextExceeded,
         ),
         (
             400,
             r#"{"error":{"code":400,"message":"Unknown name","status":"INVALID_ARGUMENT"}}"#,
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             403,
             r#"{"error":{"code":403,"message":"no","status":"PERMISSION_DENIED"}}"#,
-            Class::Authentication,
+            ErrorClass::Authentication,
         ),
         (
             404,
             r#"{"error":{"code":404,"message":"no model","status":"NOT_FOUND"}}"#,
-            Class::Refused,
+            ErrorClass::Refused,
         ),
-        (500, "<html>", Class::Server),
+        (500, "<html>", ErrorClass::Server),
     ] {
-        assert_eq!(google().failure(status, body.as_bytes()).0, class, "{body}");
+        assert_eq!(
+            google().classify_failure(status, body.as_bytes()).0,
+            class,
+            "{body}"
+        );
     }
 }
 
@@ -184,9 +192,11 @@ fn conversation() -> Vec<Message> {
     ]
 }
 
-fn body(model: &ModelConfig, messages: &[Message], tools: &[ToolSpec]) -> (Outgoing, Value) {
+fn body(model: &ModelConfig, messages: &[Message], tools: &[ToolSpec]) -> (HttpRequest, Value) {
     let messages: Vec<&Message> = messages.iter().collect();
-    let mut outgoing = google().request(&ask(model, &messages, tools)).unwrap();
+    let mut outgoing = google()
+        .http_request(&completion_request(model, &messages, tools))
+        .unwrap();
     let body = serde_json::from_slice(&outgoing.body.take().unwrap()).unwrap();
     (outgoing, body)
 }
@@ -215,7 +225,7 @@ fn a_question_is_written_as_the_api_wants_it() {
         outgoing.headers,
         [("x-goog-api-key".to_owned(), "k".to_owned())]
     );
-    let out = crate::provider::names::outward("a.b").into_owned();
+    let out = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
     assert_eq!(
         body,
         json!({
@@ -303,7 +313,7 @@ fn only_models_that_converse_are_listed() {
     let list = br#"{"models":[{"name":"models/gemini-2.5-pro","supportedGenerationMethods":["generateContent"]},
         {"name":"models/embedding-001","supportedGenerationMethods":["embedContent"]},{"name":"models/new"}]}"#;
     assert_eq!(
-        google().read_models(list).unwrap(),
+        google().parse_models(list).unwrap(),
         ["gemini-2.5-pro", "new"]
     );
 }

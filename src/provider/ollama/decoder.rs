@@ -1,24 +1,24 @@
 //! Reads an answer: objects of JSON, one a line, the last of which says `done`.
 
 use crate::conversation::{Content, Reasoning};
-use crate::provider::calls::{one_more, tool_request};
-use crate::provider::failure;
-use crate::provider::lenient::{Str, arguments_text};
+use crate::provider::classify_error;
+use crate::provider::json_splitter::JsonSplitter;
+use crate::provider::lenient_json::{JsonStr, arguments_text};
 use crate::provider::protocol::Decoder;
-use crate::provider::whole::Whole;
-use crate::provider::{Answer, Class, Error, Listener, Stop};
+use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 #[derive(Deserialize)]
-struct Line<'a> {
+struct ChatLine<'a> {
     #[serde(borrow, default)]
-    message: Option<Said<'a>>,
+    message: Option<ChatMessage<'a>>,
     #[serde(default)]
     done: bool,
     #[serde(borrow, default)]
-    done_reason: Option<Str<'a>>,
+    done_reason: Option<JsonStr<'a>>,
     #[serde(default)]
     prompt_eval_count: Option<u64>,
     #[serde(default)]
@@ -28,11 +28,11 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct ChatMessage<'a> {
     #[serde(borrow, default)]
-    content: Option<Str<'a>>,
+    content: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    thinking: Option<Str<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     tool_calls: Option<Vec<Call<'a>>>,
 }
@@ -40,7 +40,7 @@ struct Said<'a> {
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow, default)]
-    id: Option<Str<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow)]
     function: Function<'a>,
 }
@@ -48,39 +48,39 @@ struct Call<'a> {
 #[derive(Deserialize)]
 struct Function<'a> {
     #[serde(borrow)]
-    name: Str<'a>,
+    name: JsonStr<'a>,
     #[serde(borrow, default)]
     arguments: Option<&'a RawValue>,
 }
 
 #[derive(Default)]
-pub(super) struct Reader {
-    line: Whole,
+pub(super) struct OllamaDecoder {
+    line: JsonSplitter,
     begun: bool,
     done: bool,
     calls: usize,
-    answer: Answer,
+    completion: Completion,
 }
 
-impl Decoder for Reader {
-    fn push(&mut self, mut piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+impl Decoder for OllamaDecoder {
+    fn push(&mut self, mut piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         while !self.done
             && let Some((line, rest)) = self.line.push(piece)
         {
             piece = rest;
             match std::str::from_utf8(&line) {
-                Ok(line) => self.line(line, listener)?,
-                Err(_) => self.line(&String::from_utf8_lossy(&line), listener)?,
+                Ok(line) => self.line(line, sink)?,
+                Err(_) => self.line(&String::from_utf8_lossy(&line), sink)?,
             }
         }
         Ok(self.done)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, Error> {
+    fn finish(self: Box<Self>) -> Result<Completion, Error> {
         match self.done {
-            true => Ok(self.answer),
+            true => Ok(self.completion),
             false => Err(Error::new(
-                Class::Transport,
+                ErrorClass::Transport,
                 match self.begun {
                     true => "the connection ended in the middle of the answer",
                     false => "the connection ended without an answer",
@@ -90,39 +90,39 @@ impl Decoder for Reader {
     }
 }
 
-impl Reader {
-    fn line(&mut self, json: &str, listener: &mut dyn Listener) -> Result<(), Error> {
-        let line: Line<'_> = crate::json::from_str(json).map_err(|e| {
+impl OllamaDecoder {
+    fn line(&mut self, json: &str, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        let line: ChatLine<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
             let what = format!("what came is no line of a chat ({e}): {head}");
-            Error::new(Class::Protocol, what)
+            Error::new(ErrorClass::Protocol, what)
         })?;
         if line.error.is_some() {
             let error: Value = crate::json::from_str(json).unwrap_or_default();
-            return Err(failure::in_stream(&error));
+            return Err(classify_error::stream_error(&error));
         }
         if !self.begun {
             self.begun = true;
-            listener.begin(None);
+            sink.begin(None);
         }
         if let Some(said) = line.message {
-            self.said(said, listener)?;
+            self.said(said, sink)?;
         }
-        let usage = &mut self.answer.usage;
+        let usage = &mut self.completion.usage;
         usage.input = line.prompt_eval_count.or(usage.input);
         usage.output = line.eval_count.or(usage.output);
         if line.done {
             self.done = true;
             if line.done_reason.is_some_and(|reason| reason.0 == "length") {
-                self.answer.stop = Stop::Length;
+                self.completion.stop = StopReason::Length;
             }
         }
         Ok(())
     }
 
-    fn said(&mut self, said: Said<'_>, listener: &mut dyn Listener) -> Result<(), Error> {
-        let content = &mut self.answer.content;
-        if let Some(Str(thought)) = said.thinking
+    fn said(&mut self, said: ChatMessage<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        let content = &mut self.completion.content;
+        if let Some(JsonStr(thought)) = said.thinking
             && !thought.is_empty()
         {
             match content.last_mut() {
@@ -131,19 +131,19 @@ impl Reader {
                     text: thought.to_string(),
                 })),
             }
-            listener.reasoning(&thought);
+            sink.reasoning(&thought);
         }
-        if let Some(Str(text)) = said.content
+        if let Some(JsonStr(text)) = said.content
             && !text.is_empty()
         {
             match content.last_mut() {
                 Some(Content::Text(all)) => all.text.push_str(&text),
                 _ => content.push(Content::text(text.clone())),
             }
-            listener.text(&text);
+            sink.text(&text);
         }
         for call in said.tool_calls.into_iter().flatten() {
-            one_more(self.calls)?;
+            check_call_count(self.calls)?;
             self.calls += 1;
             let arguments = call.function.arguments.map(arguments_text);
             content.push(Content::ToolRequest(tool_request(

@@ -1,10 +1,10 @@
 //! The body of a request, written straight from the conversation.
 
 use crate::conversation::{Content, Message, Role};
-use crate::provider::calls::retold;
-use crate::provider::output_limit::capped;
-use crate::provider::parts::{audience_includes_model, picture, told};
-use crate::provider::{Ask, ToolSpec, schema};
+use crate::provider::output_limit::cap_output;
+use crate::provider::tool_calls::replayed_call;
+use crate::provider::tool_output::{audience_includes_model, supported_image, tool_output};
+use crate::provider::{CompletionRequest, ToolSpec, tool_schema};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -16,31 +16,31 @@ use std::collections::HashMap;
 const IMAGES: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 
 /// The JSON text of the body.
-pub(super) fn body(ask: &Ask<'_>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body(ask))
+pub(super) fn body(request: &CompletionRequest<'_>) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body(request))
 }
 
-struct Body<'a>(&'a Ask<'a>);
+struct Body<'a>(&'a CompletionRequest<'a>);
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Body(ask) = self;
-        let params = ask.model.request_params.as_ref();
+        let Body(request) = self;
+        let params = request.model.request_params.as_ref();
         let is_ours = |key: &str| !params.is_some_and(|params| params.contains_key(key));
         let mut map = s.serialize_map(None)?;
         if is_ours("model") {
-            map.serialize_entry("model", &ask.model.model_name)?;
+            map.serialize_entry("model", &request.model.model_name)?;
         }
         if is_ours("messages") {
-            map.serialize_entry("messages", &messages(ask))?;
+            map.serialize_entry("messages", &messages(request))?;
         }
-        if is_ours("tools") && !ask.tools.is_empty() {
-            map.serialize_entry("tools", &Tools(ask.tools))?;
+        if is_ours("tools") && !request.tools.is_empty() {
+            map.serialize_entry("tools", &Tools(request.tools))?;
         }
         if is_ours("stream") {
             map.serialize_entry("stream", &true)?;
         }
-        map.serialize_entry("options", &Options(ask))?;
+        map.serialize_entry("options", &Options(request))?;
         for (key, value) in params.into_iter().flatten() {
             if key != "options" {
                 map.serialize_entry(key, value)?;
@@ -51,19 +51,21 @@ impl Serialize for Body<'_> {
 }
 
 /// What the model is told of its limits, and what the user's parameters say besides.
-struct Options<'a>(&'a Ask<'a>);
+struct Options<'a>(&'a CompletionRequest<'a>);
 
 impl Serialize for Options<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let Options(ask) = self;
-        let model = ask.model;
+        let Options(request) = self;
+        let model = request.model;
         let params = model.request_params.as_ref();
         let given = params.and_then(|params| params.get("options")?.as_object());
         let ours = [
             ("num_ctx", model.context_limit.map(Value::from)),
             (
                 "num_predict",
-                model.max_tokens.map(|wanted| capped(ask, wanted).into()),
+                model
+                    .max_tokens
+                    .map(|wanted| cap_output(request, wanted).into()),
             ),
             ("temperature", model.temperature.map(Value::from)),
         ];
@@ -104,7 +106,7 @@ impl Serialize for Tools<'_> {
                 function: Function {
                     name: &tool.name,
                     description: &tool.description,
-                    parameters: schema::complete(&tool.input_schema),
+                    parameters: tool_schema::complete(&tool.input_schema),
                 },
             })?;
         }
@@ -114,7 +116,7 @@ impl Serialize for Tools<'_> {
 
 /// One message as it goes out.
 #[derive(Serialize)]
-struct Outward<'a> {
+struct ChatMessage<'a> {
     role: &'static str,
     content: Cow<'a, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -136,9 +138,9 @@ struct Called<'a> {
     arguments: Cow<'a, RawValue>,
 }
 
-impl<'a> Outward<'a> {
+impl<'a> ChatMessage<'a> {
     fn new(role: &'static str, content: impl Into<Cow<'a, str>>) -> Self {
-        Outward {
+        ChatMessage {
             role,
             content: content.into(),
             images: Vec::new(),
@@ -148,14 +150,14 @@ impl<'a> Outward<'a> {
     }
 }
 
-fn messages<'a>(ask: &Ask<'a>) -> Vec<Outward<'a>> {
-    let mut out = Vec::with_capacity(ask.messages.len() + 1);
-    if !ask.system.is_empty() {
-        out.push(Outward::new("system", ask.system));
+fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
+    let mut out = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        out.push(ChatMessage::new("system", request.system));
     }
     // Calls have no ids here: an answer names the tool.
     let mut called = HashMap::new();
-    for message in ask.messages.iter().copied().chain(ask.note) {
+    for message in request.messages.iter().copied().chain(request.note) {
         match message.role {
             Role::User => user(message, &called, &mut out),
             Role::Assistant => out.extend(assistant(message, &mut called)),
@@ -165,14 +167,18 @@ fn messages<'a>(ask: &Ask<'a>) -> Vec<Outward<'a>> {
 }
 
 /// Answers of tools follow their requests at once; what else the user said comes after them.
-fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut Vec<Outward<'a>>) {
+fn user<'a>(
+    message: &'a Message,
+    called: &HashMap<&'a str, &'a str>,
+    out: &mut Vec<ChatMessage<'a>>,
+) {
     let mut images = Vec::new();
     for response in message.tool_responses() {
-        let told = told(&response.tool_result, &IMAGES);
-        let mut answer = Outward::new("tool", told.text);
-        answer.tool_name = called.get(&*response.id).copied();
-        out.push(answer);
-        images.extend(told.images.into_iter().map(|image| image.data));
+        let tool_output = tool_output(&response.tool_result, &IMAGES);
+        let mut completion = ChatMessage::new("tool", tool_output.text);
+        completion.tool_name = called.get(&*response.id).copied();
+        out.push(completion);
+        images.extend(tool_output.images.into_iter().map(|image| image.data));
     }
     let mut texts: Vec<Cow<'a, str>> = Vec::new();
     for content in &message.content {
@@ -182,7 +188,7 @@ fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut 
             }
             Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
                 let mime_type = image.mime_type.as_str().into();
-                match picture(mime_type, image.data.as_str().into(), &IMAGES) {
+                match supported_image(mime_type, image.data.as_str().into(), &IMAGES) {
                     Ok(image) => images.push(image.data),
                     Err(words) => texts.push(words.into()),
                 }
@@ -192,9 +198,9 @@ fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut 
     }
     let text = joined(texts);
     if !text.is_empty() || !images.is_empty() {
-        out.push(Outward {
+        out.push(ChatMessage {
             images,
-            ..Outward::new("user", text)
+            ..ChatMessage::new("user", text)
         });
     }
 }
@@ -202,14 +208,14 @@ fn user<'a>(message: &'a Message, called: &HashMap<&'a str, &'a str>, out: &mut 
 fn assistant<'a>(
     message: &'a Message,
     called: &mut HashMap<&'a str, &'a str>,
-) -> Option<Outward<'a>> {
+) -> Option<ChatMessage<'a>> {
     let mut texts = Vec::new();
     let mut tool_calls = Vec::new();
     for content in &message.content {
         match content {
             Content::Text(text) => texts.push(text.text.as_str().into()),
             Content::ToolRequest(request) => {
-                let (name, arguments) = retold(request);
+                let (name, arguments) = replayed_call(request);
                 called.insert(&*request.id, name);
                 let arguments = object(arguments);
                 let function = Called { name, arguments };
@@ -219,9 +225,9 @@ fn assistant<'a>(
         }
     }
     let text = joined(texts);
-    (!text.is_empty() || !tool_calls.is_empty()).then(|| Outward {
+    (!text.is_empty() || !tool_calls.is_empty()).then(|| ChatMessage {
         tool_calls,
-        ..Outward::new("assistant", text)
+        ..ChatMessage::new("assistant", text)
     })
 }
 

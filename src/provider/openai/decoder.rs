@@ -4,46 +4,46 @@
 //! ends with neither was cut off, however much of it came: to take half an answer for a whole one, a
 //! half-written tool call included, does more harm than to ask again.
 
-use super::provider_fields::{CallFields, Details};
-use super::wire::{Chunk, Counted, Delta, First, Part, Piece, Said};
+use super::provider_fields::{CallFields, ReasoningDetails};
+use super::response_json::{Chunk, Delta, First, Part, TextOrParts, TokenCounts, ToolCallDelta};
 use crate::conversation::{Content, Image, Reasoning};
 use crate::outbound::sse;
-use crate::provider::calls::{one_more, tool_request};
-use crate::provider::failure;
-use crate::provider::lenient::arguments_text;
-use crate::provider::names::Names;
+use crate::provider::classify_error;
+use crate::provider::json_splitter::JsonSplitter;
+use crate::provider::lenient_json::arguments_text;
 use crate::provider::protocol::Decoder;
-use crate::provider::whole::Whole;
-use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
+use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::tool_names::ToolNames;
+use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 /// The most bytes in one event: it may carry an image.
-const EVENT: usize = 32 << 20;
-pub(super) struct Reader {
+const MAX_EVENT: usize = 32 << 20;
+pub(super) struct OpenAiDecoder {
     form: Form,
-    heard: Heard,
+    accumulator: Accumulator,
 }
 
 /// What the body turns out to be.
 enum Form {
     Unknown,
     Events(sse::Decoder),
-    Whole(Whole),
+    JsonSplitter(JsonSplitter),
 }
 
 /// What was said so far.
-struct Heard {
-    names: Names,
+struct Accumulator {
+    names: ToolNames,
     /// The endpoint and the model, by which they find their own fields again.
     origin: String,
     begun: bool,
     id: Option<String>,
-    details: Details,
-    parts: Vec<Heap>,
+    details: ReasoningDetails,
+    parts: Vec<AccumulatedPart>,
     calls: Vec<Call>,
     usage: Usage,
-    stop: Stop,
+    stop: StopReason,
     /// Why it ended was said.
     finished: bool,
     /// That it ended was said.
@@ -51,7 +51,7 @@ struct Heard {
 }
 
 /// A part of the answer that may still grow.
-enum Heap {
+enum AccumulatedPart {
     Text(String),
     Reasoning(String),
     Image(Image),
@@ -68,20 +68,20 @@ struct Call {
     fields: CallFields,
 }
 
-impl Reader {
-    pub(super) fn new(names: Names, origin: String) -> Self {
-        Reader {
+impl OpenAiDecoder {
+    pub(super) fn new(names: ToolNames, origin: String) -> Self {
+        OpenAiDecoder {
             form: Form::Unknown,
-            heard: Heard {
+            accumulator: Accumulator {
                 names,
                 origin,
                 begun: false,
                 id: None,
-                details: Details::default(),
+                details: ReasoningDetails::default(),
                 parts: Vec::new(),
                 calls: Vec::new(),
                 usage: Usage::default(),
-                stop: Stop::default(),
+                stop: StopReason::default(),
                 finished: false,
                 done: false,
             },
@@ -89,102 +89,102 @@ impl Reader {
     }
 }
 
-impl Decoder for Reader {
-    fn push(&mut self, mut piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
-        let heard = &mut self.heard;
+impl Decoder for OpenAiDecoder {
+    fn push(&mut self, mut piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
+        let accumulator = &mut self.accumulator;
         if let Form::Unknown = self.form {
             piece = piece.trim_ascii_start();
             self.form = match piece.first() {
                 None => return Ok(false),
-                Some(b'{' | b'[') => Form::Whole(Whole::default()),
-                Some(_) => Form::Events(sse::Decoder::new(EVENT).of_any_type()),
+                Some(b'{' | b'[') => Form::JsonSplitter(JsonSplitter::default()),
+                Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
             };
         }
         match &mut self.form {
             Form::Unknown => {}
-            Form::Whole(whole) => {
+            Form::JsonSplitter(whole) => {
                 if let Some((object, _)) = whole.push(piece) {
-                    heard.message(&object, listener)?;
-                    heard.done = true;
+                    accumulator.message(&object, sink)?;
+                    accumulator.done = true;
                 }
             }
             Form::Events(events) => {
                 let mut outcome = Ok(());
                 let pushed = events.push(piece, |data| {
-                    if outcome.is_ok() && !heard.done {
-                        outcome = heard.event(data, listener);
+                    if outcome.is_ok() && !accumulator.done {
+                        outcome = accumulator.event(data, sink);
                     }
                 });
                 outcome?;
-                pushed.map_err(|_| Error::new(Class::Protocol, "an event is too long"))?;
+                pushed.map_err(|_| Error::new(ErrorClass::Protocol, "an event is too long"))?;
             }
         }
-        Ok(heard.done)
+        Ok(accumulator.done)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, Error> {
-        let heard = self.heard;
-        if !(heard.done || heard.finished) {
-            let what = match heard.begun {
+    fn finish(self: Box<Self>) -> Result<Completion, Error> {
+        let accumulator = self.accumulator;
+        if !(accumulator.done || accumulator.finished) {
+            let what = match accumulator.begun {
                 true => "the connection ended in the middle of the answer",
                 false => "the connection ended without an answer",
             };
-            return Err(Error::new(Class::Transport, what));
+            return Err(Error::new(ErrorClass::Transport, what));
         }
-        let names = heard.names;
-        let mut details = heard.details;
-        let mut calls = heard.calls.into_iter();
-        let content = heard.parts.into_iter().filter_map(|part| {
+        let names = accumulator.names;
+        let mut details = accumulator.details;
+        let mut calls = accumulator.calls.into_iter();
+        let content = accumulator.parts.into_iter().filter_map(|part| {
             Some(match part {
-                Heap::Text(text) => Content::text(text),
-                Heap::Reasoning(text) => Content::Reasoning(Reasoning { text }),
-                Heap::Image(image) => Content::Image(image),
-                Heap::Call => {
+                AccumulatedPart::Text(text) => Content::text(text),
+                AccumulatedPart::Reasoning(text) => Content::Reasoning(Reasoning { text }),
+                AccumulatedPart::Image(image) => Content::Image(image),
+                AccumulatedPart::Call => {
                     let call = calls.next()?;
-                    let name = names.inward(call.name);
+                    let name = names.decode(call.name);
                     let mut request = tool_request(Some(call.id), name, call.arguments);
                     let details = std::mem::take(&mut details);
-                    call.fields.keep(&mut request, details, &heard.origin);
+                    call.fields.keep(&mut request, details, &accumulator.origin);
                     Content::ToolRequest(request)
                 }
             })
         });
-        Ok(Answer {
-            id: heard.id,
+        Ok(Completion {
+            id: accumulator.id,
             content: content.collect(),
-            usage: heard.usage,
-            stop: heard.stop,
+            usage: accumulator.usage,
+            stop: accumulator.stop,
         })
     }
 }
 
-impl Heard {
-    fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+impl Accumulator {
+    fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         if data == b"[DONE]" {
             self.done = true;
             return Ok(());
         }
-        self.message(data, listener)
+        self.message(data, sink)
     }
 
-    fn message(&mut self, json: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+    fn message(&mut self, json: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         if std::str::from_utf8(json).is_err() {
             // A server that cuts text between the bytes of a character: most of it can be read.
             let text = String::from_utf8_lossy(json);
-            return self.chunk(text.as_bytes(), listener);
+            return self.chunk(text.as_bytes(), sink);
         }
-        self.chunk(json, listener)
+        self.chunk(json, sink)
     }
 
-    fn chunk(&mut self, json: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+    fn chunk(&mut self, json: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let chunk: Chunk<'_> = crate::json::from_slice(json).map_err(|e| not_a_chunk(json, &e))?;
         if let Some(error) = chunk.error {
             let error: Value = crate::json::from_str(error.get()).unwrap_or_default();
-            return Err(failure::in_stream(&json!({"error": error})));
+            return Err(classify_error::stream_error(&json!({"error": error})));
         }
         if chunk.object.is_some_and(|object| object.0 == "error") {
             let error: Value = crate::json::from_slice(json).unwrap_or_default();
-            return Err(failure::in_stream(&error));
+            return Err(classify_error::stream_error(&error));
         }
         if !self.begun {
             self.begun = true;
@@ -192,7 +192,7 @@ impl Heard {
                 .id
                 .filter(|id| !id.0.is_empty())
                 .map(|id| id.0.into_owned());
-            listener.begin(self.id.as_deref());
+            sink.begin(self.id.as_deref());
         }
         self.count(chunk.usage);
         let Some(First(Some(choice))) = chunk.choices else {
@@ -204,22 +204,22 @@ impl Heard {
             if let Some(details) = delta.reasoning_details.take() {
                 self.details.take(details, is_chunk);
             }
-            self.delta(delta, listener)?;
+            self.delta(delta, sink)?;
         }
         if let Some(reason) = choice.finish_reason
             && !reason.0.is_empty()
         {
             self.finished = true;
             self.stop = match &*reason.0 {
-                "length" | "max_tokens" | "model_length" => Stop::Length,
-                "content_filter" => Stop::Filtered,
-                _ => Stop::Complete,
+                "length" | "max_tokens" | "model_length" => StopReason::Length,
+                "content_filter" => StopReason::Filtered,
+                _ => StopReason::Complete,
             };
         }
         Ok(())
     }
 
-    fn count(&mut self, counted: Option<Counted>) {
+    fn count(&mut self, counted: Option<TokenCounts>) {
         let Some(counted) = counted else { return };
         let usage = &mut self.usage;
         usage.input = counted.prompt_tokens.or(usage.input);
@@ -227,26 +227,26 @@ impl Heard {
         usage.total = counted.total_tokens.or(usage.total);
     }
 
-    fn delta(&mut self, delta: Delta<'_>, listener: &mut dyn Listener) -> Result<(), Error> {
+    fn delta(&mut self, delta: Delta<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
         match (delta.reasoning_content, delta.reasoning) {
-            (Some(thought), _) => self.think(&thought.0, listener),
-            (None, Some(thought)) => self.thoughts(thought, listener),
+            (Some(thought), _) => self.think(&thought.0, sink),
+            (None, Some(thought)) => self.thoughts(thought, sink),
             (None, None) => {}
         }
         match delta.content {
-            Some(Said::Text(text)) => self.say(&text, listener),
-            Some(Said::Parts(parts)) => {
+            Some(TextOrParts::Text(text)) => self.say(&text, sink),
+            Some(TextOrParts::Parts(parts)) => {
                 for part in parts {
-                    self.part(part, listener);
+                    self.part(part, sink);
                 }
             }
             None => {}
         }
         if let Some(refusal) = delta.refusal {
-            self.say(&refusal.0, listener);
+            self.say(&refusal.0, sink);
         }
         for image in delta.images.into_iter().flatten() {
-            self.part(image, listener);
+            self.part(image, sink);
         }
         for piece in delta.tool_calls.into_iter().flatten() {
             self.call(piece)?;
@@ -254,60 +254,60 @@ impl Heard {
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, listener: &mut dyn Listener) {
+    fn part(&mut self, part: Part<'_>, sink: &mut dyn DeltaSink) {
         if let Some(thought) = part.thinking {
-            self.thoughts(thought, listener);
+            self.thoughts(thought, sink);
         }
         if let Some(text) = part.text {
-            self.say(&text.0, listener);
+            self.say(&text.0, sink);
         }
         if let Some(image) = part.image_url.and_then(|url| image(&url.url.0)) {
-            self.parts.push(Heap::Image(image));
+            self.parts.push(AccumulatedPart::Image(image));
         }
     }
 
-    fn thoughts(&mut self, thought: Said<'_>, listener: &mut dyn Listener) {
+    fn thoughts(&mut self, thought: TextOrParts<'_>, sink: &mut dyn DeltaSink) {
         match thought {
-            Said::Text(text) => self.think(&text, listener),
-            Said::Parts(parts) => {
+            TextOrParts::Text(text) => self.think(&text, sink),
+            TextOrParts::Parts(parts) => {
                 for text in parts.into_iter().filter_map(|part| part.text) {
-                    self.think(&text.0, listener);
+                    self.think(&text.0, sink);
                 }
             }
         }
     }
 
-    fn say(&mut self, text: &str, listener: &mut dyn Listener) {
+    fn say(&mut self, text: &str, sink: &mut dyn DeltaSink) {
         if text.is_empty() {
             return;
         }
         match self.parts.last_mut() {
-            Some(Heap::Text(all)) => all.push_str(text),
-            _ => self.parts.push(Heap::Text(text.to_owned())),
+            Some(AccumulatedPart::Text(all)) => all.push_str(text),
+            _ => self.parts.push(AccumulatedPart::Text(text.to_owned())),
         }
-        listener.text(text);
+        sink.text(text);
     }
 
-    fn think(&mut self, text: &str, listener: &mut dyn Listener) {
+    fn think(&mut self, text: &str, sink: &mut dyn DeltaSink) {
         if text.is_empty() {
             return;
         }
         match self.parts.last_mut() {
-            Some(Heap::Reasoning(all)) => all.push_str(text),
-            _ => self.parts.push(Heap::Reasoning(text.to_owned())),
+            Some(AccumulatedPart::Reasoning(all)) => all.push_str(text),
+            _ => self.parts.push(AccumulatedPart::Reasoning(text.to_owned())),
         }
-        listener.reasoning(text);
+        sink.reasoning(text);
     }
 
-    fn call(&mut self, piece: Piece<'_>) -> Result<(), Error> {
+    fn call(&mut self, piece: ToolCallDelta<'_>) -> Result<(), Error> {
         let function = piece.function.unwrap_or_default();
         let id = piece.id.map(|id| id.0).filter(|id| !id.is_empty());
         let name = function.name.map(|name| name.0).filter(|n| !n.is_empty());
         let at = match self.meant(piece.index, id.as_deref(), name.as_deref()) {
             Some(at) => at,
             None => {
-                one_more(self.calls.len())?;
-                self.parts.push(Heap::Call);
+                check_call_count(self.calls.len())?;
+                self.parts.push(AccumulatedPart::Call);
                 self.calls.push(Call {
                     index: piece.index,
                     ..Call::default()
@@ -380,5 +380,5 @@ fn image(url: &str) -> Option<Image> {
 fn not_a_chunk(json: &[u8], error: &serde_json::Error) -> Error {
     let text = String::from_utf8_lossy(&json[..json.len().min(1000)]);
     let what = format!("what came is no chat completion ({error}): {text}");
-    Error::new(Class::Protocol, what)
+    Error::new(ErrorClass::Protocol, what)
 }

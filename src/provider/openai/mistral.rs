@@ -3,7 +3,7 @@
 //!
 //! An id of a call has nine letters and digits, and no message of a user follows one of a tool.
 
-use crate::provider::names::hash64;
+use crate::provider::tool_names::hash64;
 use std::borrow::Cow;
 
 const ID: usize = 9;

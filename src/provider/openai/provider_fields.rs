@@ -7,13 +7,13 @@
 //! - `provider_specific_fields` of a call: LiteLLM's name for the same.
 
 use crate::conversation::ToolRequest;
-use crate::provider::names::hash64;
+use crate::provider::tool_names::hash64;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The most JSON that is kept with a call, and with a message, in bytes.
-const MOST: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// In the metadata: the endpoint and the model that the rest belongs to.
 const ORIGIN: &str = "origin";
 const DETAILS: &str = "reasoning_details";
@@ -42,7 +42,12 @@ impl CallFields {
     }
 
     /// Puts them into the metadata of the call, with the details if it is the first of its message.
-    pub(super) fn keep(mut self, request: &mut ToolRequest, details: Details, origin: &str) {
+    pub(super) fn keep(
+        mut self,
+        request: &mut ToolRequest,
+        details: ReasoningDetails,
+        origin: &str,
+    ) {
         if let Some(details) = details.value() {
             self.0.insert(DETAILS.to_owned(), details);
         }
@@ -59,17 +64,17 @@ impl CallFields {
 
 /// The reasoning of a message.
 #[derive(Default)]
-pub(super) struct Details {
+pub(super) struct ReasoningDetails {
     parts: Vec<Map<String, Value>>,
     bytes: usize,
 }
 
-impl Details {
+impl ReasoningDetails {
     /// Takes those of a whole message, or of one chunk: `is_chunk` says that a part may go on with the
     /// one before.
     pub(super) fn take(&mut self, raw: &RawValue, is_chunk: bool) {
         self.bytes += raw.get().len();
-        if self.bytes > MOST {
+        if self.bytes > MAX_BYTES {
             self.parts = Vec::new();
             return;
         }
@@ -82,7 +87,7 @@ impl Details {
     }
 
     fn value(self) -> Option<Value> {
-        if self.bytes > MOST {
+        if self.bytes > MAX_BYTES {
             let size = self.bytes;
             log::warn!("reasoning of the provider is too large to be returned bytes={size}");
         }
@@ -125,7 +130,7 @@ fn extend(last: &mut Map<String, Value>, next: Map<String, Value>) {
 }
 
 fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
-    let text = Some(raw.get()).filter(|text| text.len() <= MOST)?;
+    let text = Some(raw.get()).filter(|text| text.len() <= MAX_BYTES)?;
     crate::json::from_str(text).ok()
 }
 
@@ -157,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     fn details(chunks: &[Value], is_chunk: bool) -> Option<Value> {
-        let mut details = Details::default();
+        let mut details = ReasoningDetails::default();
         for chunk in chunks {
             let raw = RawValue::from_string(chunk.to_string()).unwrap();
             details.take(&raw, is_chunk);
@@ -197,7 +202,7 @@ mod tests {
         for odd in [json!(5), json!({"a": 1}), json!(["text"]), json!([])] {
             assert_eq!(details(&[odd], true), None);
         }
-        let half = json!([{"type": "reasoning.encrypted", "data": "x".repeat(MOST / 2)}]);
+        let half = json!([{"type": "reasoning.encrypted", "data": "x".repeat(MAX_BYTES / 2)}]);
         assert!(details(std::slice::from_ref(&half), true).is_some());
         assert_eq!(details(&[half.clone(), half], true), None);
     }

@@ -3,11 +3,11 @@
 use super::provider_fields::{self, returned};
 use super::{OpenAiOptions, mistral};
 use crate::conversation::{Content, Message, Role, ToolRequest};
-use crate::provider::calls::retold;
 use crate::provider::gemini_signatures::{FOREIGN_SIGNATURE, needs_signatures};
-use crate::provider::names::outward;
-use crate::provider::parts::{self, IMAGES, Picture, audience_includes_model, told};
-use crate::provider::{Ask, schema};
+use crate::provider::tool_calls::replayed_call;
+use crate::provider::tool_names::encode_tool_name;
+use crate::provider::tool_output::{self, IMAGES, ImageData, audience_includes_model, tool_output};
+use crate::provider::{CompletionRequest, tool_schema};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -15,18 +15,21 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The JSON text of the body.
-pub(super) fn body(options: &OpenAiOptions, ask: &Ask<'_>) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Body { options, ask })
+pub(super) fn body(
+    options: &OpenAiOptions,
+    request: &CompletionRequest<'_>,
+) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body { options, request })
 }
 
 struct Body<'a> {
     options: &'a OpenAiOptions,
-    ask: &'a Ask<'a>,
+    request: &'a CompletionRequest<'a>,
 }
 
 impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        let model = self.ask.model;
+        let model = self.request.model;
         let params = model.request_params.as_ref();
         let mut map = s.serialize_map(None)?;
         let mut entry = |key: &str, value: &dyn erased::Value<S::SerializeMap>| match params
@@ -36,9 +39,9 @@ impl Serialize for Body<'_> {
             false => value.write(key, &mut map),
         };
         entry("model", &model.model_name)?;
-        entry("messages", &messages(self.options, self.ask))?;
-        if !self.ask.tools.is_empty() {
-            entry("tools", &tools(self.ask))?;
+        entry("messages", &messages(self.options, self.request))?;
+        if !self.request.tools.is_empty() {
+            entry("tools", &tools(self.request))?;
         }
         if self.options.stream {
             entry("stream", &true)?;
@@ -113,23 +116,23 @@ struct Function<'a> {
     parameters: Cow<'a, RawValue>,
 }
 
-fn tools<'a>(ask: &Ask<'a>) -> Vec<Tool<'a>> {
+fn tools<'a>(request: &CompletionRequest<'a>) -> Vec<Tool<'a>> {
     let tool = |tool: &'a crate::provider::ToolSpec| Tool {
         kind: "function",
         function: Function {
-            name: outward(&tool.name),
+            name: encode_tool_name(&tool.name),
             description: &tool.description,
-            parameters: schema::complete(&tool.input_schema),
+            parameters: tool_schema::complete(&tool.input_schema),
         },
     };
-    ask.tools.iter().map(tool).collect()
+    request.tools.iter().map(tool).collect()
 }
 
 /// One message as it goes out.
 #[derive(Serialize)]
-struct Outward<'a> {
+struct ChatMessage<'a> {
     role: &'static str,
-    content: Option<Said<'a>>,
+    content: Option<MessageContent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +145,7 @@ struct Outward<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Said<'a> {
+enum MessageContent<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
 }
@@ -183,9 +186,9 @@ struct Called<'a> {
     arguments: Cow<'a, str>,
 }
 
-impl<'a> Outward<'a> {
-    fn new(role: &'static str, content: Option<Said<'a>>) -> Self {
-        Outward {
+impl<'a> ChatMessage<'a> {
+    fn new(role: &'static str, content: Option<MessageContent<'a>>) -> Self {
+        ChatMessage {
             role,
             content,
             reasoning_content: None,
@@ -225,20 +228,20 @@ impl Dialect {
     }
 }
 
-fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
-    let dialect = Dialect::of(options, &ask.model.model_name);
-    let mut out = Vec::with_capacity(ask.messages.len() + 1);
-    if !ask.system.is_empty() {
-        let system = Said::Text(ask.system.into());
-        out.push(Outward::new("system", Some(system)));
+fn messages<'a>(options: &OpenAiOptions, request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
+    let dialect = Dialect::of(options, &request.model.model_name);
+    let mut out = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.is_empty() {
+        let system = MessageContent::Text(request.system.into());
+        out.push(ChatMessage::new("system", Some(system)));
     }
-    for message in ask.messages {
+    for message in request.messages {
         match message.role {
             Role::User => user(&dialect, message, &mut out),
             Role::Assistant => out.extend(assistant(&dialect, message)),
         }
     }
-    if let Some(note) = ask.note {
+    if let Some(note) = request.note {
         add_note(&dialect, note, &mut out);
     }
     out
@@ -246,15 +249,15 @@ fn messages<'a>(options: &OpenAiOptions, ask: &Ask<'a>) -> Vec<Outward<'a>> {
 
 /// The note as the end of what the user says last, because some models take no two messages of the user in
 /// a row.
-fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<Outward<'a>>) {
+fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
     let last = out.last_mut().filter(|last| last.role == "user");
     match last.and_then(|last| last.content.as_mut()) {
-        Some(Said::Text(said)) => {
+        Some(MessageContent::Text(said)) => {
             let said = said.to_mut();
             said.push_str("\n\n");
             said.push_str(&note.concat_text());
         }
-        Some(Said::Parts(parts)) => {
+        Some(MessageContent::Parts(parts)) => {
             let text = note.concat_text().into();
             parts.push(Part::Text { text });
         }
@@ -263,16 +266,16 @@ fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<Outward<'a>>
 }
 
 /// Answers of tools follow their requests at once; what else the user said comes after them.
-fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>) {
+fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
     let mut said = Vec::new();
     for response in message.tool_responses() {
-        let told = told(&response.tool_result, &IMAGES);
-        let text = Said::Text(told.text.into());
-        let mut answer = Outward::new("tool", Some(text));
-        answer.tool_call_id = Some(dialect.id(&response.id));
-        out.push(answer);
+        let tool_output = tool_output(&response.tool_result, &IMAGES);
+        let text = MessageContent::Text(tool_output.text.into());
+        let mut completion = ChatMessage::new("tool", Some(text));
+        completion.tool_call_id = Some(dialect.id(&response.id));
+        out.push(completion);
         // Only users can show images.
-        said.extend(told.images.into_iter().map(picture));
+        said.extend(tool_output.images.into_iter().map(image_part));
     }
     for content in &message.content {
         match content {
@@ -285,8 +288,12 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>)
             Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
                 let mime_type = image.mime_type.as_str().into();
                 said.push(
-                    match parts::picture(mime_type, image.data.as_str().into(), &IMAGES) {
-                        Ok(image) => picture(image),
+                    match tool_output::supported_image(
+                        mime_type,
+                        image.data.as_str().into(),
+                        &IMAGES,
+                    ) {
+                        Ok(image) => image_part(image),
                         Err(words) => Part::Text { text: words.into() },
                     },
                 );
@@ -296,30 +303,30 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<Outward<'a>>)
     }
     let said = match said.pop() {
         None => return,
-        Some(Part::Text { text }) if said.is_empty() => Said::Text(text),
+        Some(Part::Text { text }) if said.is_empty() => MessageContent::Text(text),
         Some(last) => {
             said.push(last);
-            Said::Parts(said)
+            MessageContent::Parts(said)
         }
     };
     if dialect.is_mistral && out.last().is_some_and(|last| last.role == "tool") {
-        let bridge = Said::Text(mistral::BRIDGE.into());
-        out.push(Outward::new("assistant", Some(bridge)));
+        let bridge = MessageContent::Text(mistral::BRIDGE.into());
+        out.push(ChatMessage::new("assistant", Some(bridge)));
     }
-    out.push(Outward::new("user", Some(said)));
+    out.push(ChatMessage::new("user", Some(said)));
 }
 
-fn picture(image: Picture<'_>) -> Part<'_> {
+fn image_part(image: ImageData<'_>) -> Part<'_> {
     let image_url = Url {
         url: (image.mime_type, image.data),
     };
     Part::ImageUrl { image_url }
 }
 
-fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<Outward<'a>> {
+fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<'a>> {
     let mut texts: Vec<&str> = Vec::new();
     let mut thoughts: Vec<&str> = Vec::new();
-    let mut out = Outward::new("assistant", None);
+    let mut out = ChatMessage::new("assistant", None);
     for content in &message.content {
         match content {
             Content::Text(text) if !text.text.is_empty() => texts.push(&text.text),
@@ -335,8 +342,8 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<Outward<'a>>
     }
     out.content = match texts[..] {
         [] => None,
-        [text] => Some(Said::Text(text.into())),
-        _ => Some(Said::Text(texts.join("\n").into())),
+        [text] => Some(MessageContent::Text(text.into())),
+        _ => Some(MessageContent::Text(texts.join("\n").into())),
     };
     if dialect.wants_signatures
         && let Some(first) = out.tool_calls.first_mut()
@@ -353,7 +360,7 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<Outward<'a>>
 }
 
 fn call<'a>(dialect: &Dialect, request: &'a ToolRequest) -> Call<'a> {
-    let (name, arguments) = retold(request);
+    let (name, arguments) = replayed_call(request);
     let returned = returned(request, &dialect.origin);
     Call {
         id: dialect.id(&request.id),
@@ -361,7 +368,7 @@ fn call<'a>(dialect: &Dialect, request: &'a ToolRequest) -> Call<'a> {
         provider_specific_fields: returned.provider_specific_fields,
         kind: "function",
         function: Called {
-            name: outward(name),
+            name: encode_tool_name(name),
             arguments,
         },
     }

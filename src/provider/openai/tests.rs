@@ -1,19 +1,20 @@
 //! Questions as they go out and answers as they come in, without a network.
 
-use super::decoder::Reader;
+use super::decoder::OpenAiDecoder;
 use super::{OpenAi, OpenAiOptions};
 use crate::conversation::{Content, Image, Message, Outcome, Reasoning, Role, Text, ToolResponse};
-use crate::provider::names::Names;
 use crate::provider::protocol::{Decoder, Protocol};
+use crate::provider::tool_names::ToolNames;
 use crate::provider::{
-    Answer, Ask, Class, Error, Listener, ModelConfig, Purpose, Stop, ToolSpec, Usage,
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Purpose, StopReason,
+    ToolSpec, Usage,
 };
 use serde_json::{Value, json};
 
 #[derive(Default)]
-struct Heard(Vec<String>);
+struct RecordingSink(Vec<String>);
 
-impl Heard {
+impl RecordingSink {
     fn add(&mut self, kind: &str, text: &str) {
         match self.0.last_mut() {
             Some(last) if last.starts_with(kind) => last.push_str(text),
@@ -22,7 +23,7 @@ impl Heard {
     }
 }
 
-impl Listener for Heard {
+impl DeltaSink for RecordingSink {
     fn begin(&mut self, id: Option<&str>) {
         self.0.push(format!("begin {}", id.unwrap_or("-")));
     }
@@ -47,9 +48,12 @@ fn tools(names: &[&str]) -> Vec<ToolSpec> {
     names.iter().map(tool).collect()
 }
 
-fn decode(pieces: &[&[u8]]) -> (Result<Answer, Error>, Vec<String>) {
-    let mut reader = Box::new(Reader::new(Names::of(&tools(&["a.b"])), String::new()));
-    let mut heard = Heard::default();
+fn decode(pieces: &[&[u8]]) -> (Result<Completion, Error>, Vec<String>) {
+    let mut reader = Box::new(OpenAiDecoder::new(
+        ToolNames::of(&tools(&["a.b"])),
+        String::new(),
+    ));
+    let mut heard = RecordingSink::default();
     for piece in pieces {
         match reader.push(piece, &mut heard) {
             Ok(false) => {}
@@ -61,7 +65,7 @@ fn decode(pieces: &[&[u8]]) -> (Result<Answer, Error>, Vec<String>) {
 }
 
 /// The answer in short, without the ids that were made up.
-fn brief(answer: &Answer) -> Vec<String> {
+fn brief(completion: &Completion) -> Vec<String> {
     let part = |content: &Content| match content {
         Content::Text(text) => format!("text {}", text.text),
         Content::Reasoning(thought) => format!("reasoning {}", thought.text),
@@ -78,15 +82,19 @@ fn brief(answer: &Answer) -> Vec<String> {
         }
         other => format!("{other:?}"),
     };
-    answer.content.iter().map(part).collect()
+    completion.content.iter().map(part).collect()
 }
 
 /// Decodes in one piece, split in two at every position, and byte by byte: always the same.
-fn everyhow(stream: &str) -> (Result<Answer, Error>, Vec<String>) {
+fn everyhow(stream: &str) -> (Result<Completion, Error>, Vec<String>) {
     let bytes = stream.as_bytes();
     let (whole, heard) = decode(&[bytes]);
-    let shown = |outcome: &Result<Answer, Error>| match outcome {
-        Ok(answer) => (brief(answer), Some((answer.usage, answer.stop)), None),
+    let shown = |outcome: &Result<Completion, Error>| match outcome {
+        Ok(completion) => (
+            brief(completion),
+            Some((completion.usage, completion.stop)),
+            None,
+        ),
         Err(error) => (Vec::new(), None, Some(error.clone())),
     };
     let check = |pieces: &[&[u8]]| {
@@ -111,12 +119,12 @@ fn finish(reason: &str) -> String {
 const DONE: &str = "data: [DONE]\n\n";
 
 #[track_caller]
-fn yields(deltas: &[&str], expected: &[&str]) -> Answer {
+fn yields(deltas: &[&str], expected: &[&str]) -> Completion {
     let chunks: String = deltas.iter().map(|delta| chunk(delta)).collect();
-    let (answer, _) = everyhow(&(chunks + &finish("stop") + DONE));
-    let answer = answer.unwrap();
-    assert_eq!(brief(&answer), expected);
-    answer
+    let (completion, _) = everyhow(&(chunks + &finish("stop") + DONE));
+    let completion = completion.unwrap();
+    assert_eq!(brief(&completion), expected);
+    completion
 }
 
 #[test]
@@ -128,16 +136,19 @@ fn text_is_the_same_wherever_the_bytes_are_cut() {
         + &finish("stop")
         + "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2,\"total_tokens\":5}}\n\n"
         + DONE;
-    let (answer, heard) = everyhow(&stream);
-    let answer = answer.unwrap();
-    assert_eq!(brief(&answer), ["text héllo 😀\nw"]);
+    let (completion, heard) = everyhow(&stream);
+    let completion = completion.unwrap();
+    assert_eq!(brief(&completion), ["text héllo 😀\nw"]);
     assert_eq!(heard, ["begin c1", "text héllo 😀\nw"]);
     let usage = Usage {
         input: Some(3),
         output: Some(2),
         total: Some(5),
     };
-    assert_eq!((answer.usage, answer.stop), (usage, Stop::Complete));
+    assert_eq!(
+        (completion.usage, completion.stop),
+        (usage, StopReason::Complete)
+    );
 }
 
 #[test]
@@ -167,9 +178,9 @@ fn any_split_of_a_stream_gives_the_same_answer() {
             pieces.push(piece);
             rest = after;
         }
-        let (answer, heard) = decode(&pieces);
+        let (completion, heard) = decode(&pieces);
         let expected = ["reasoning hm é", "text é😀", r#"x f {"a":"é"}"#, "y g {}"];
-        assert_eq!(brief(&answer.unwrap()), expected);
+        assert_eq!(brief(&completion.unwrap()), expected);
         assert_eq!(heard, ["begin c1", "reasoning hm é", "text é😀"]);
     }
 }
@@ -258,7 +269,7 @@ fn calls_are_put_together_however_they_are_cut() {
 
 #[test]
 fn a_tool_whose_name_had_to_change_comes_back_as_itself() {
-    let name = crate::provider::names::outward("a.b").into_owned();
+    let name = crate::provider::tool_names::encode_tool_name("a.b").into_owned();
     let call = json!({"tool_calls": [{"index": 0, "id": "x", "function": {"name": name}}]});
     yields(&[&call.to_string()], &["x a.b {}"]);
 }
@@ -267,13 +278,13 @@ fn a_tool_whose_name_had_to_change_comes_back_as_itself() {
 fn arguments_that_are_no_object_are_an_error_with_what_came() {
     let call = json!({"tool_calls": [{"index": 0, "id": "x",
         "function": {"name": "f", "arguments": "{\"a\": oops"}}]});
-    let answer = yields(
+    let completion = yields(
         &[&call.to_string()],
         &[
             "x The arguments of the call to f are not a JSON object: they are not JSON (expected value at line 1 column 7)",
         ],
     );
-    let Content::ToolRequest(request) = &answer.content[0] else {
+    let Content::ToolRequest(request) = &completion.content[0] else {
         panic!();
     };
     let metadata = request.metadata.as_ref().unwrap();
@@ -309,28 +320,31 @@ fn an_answer_in_one_object_is_read_too() {
         "content":"a}\"","tool_calls":[{"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]},
         "finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}
     "#;
-    let (answer, heard) = everyhow(object);
-    let answer = answer.unwrap();
-    assert_eq!(brief(&answer), ["text a}\"", "x f {}"]);
+    let (completion, heard) = everyhow(object);
+    let completion = completion.unwrap();
+    assert_eq!(brief(&completion), ["text a}\"", "x f {}"]);
     assert_eq!(heard, ["begin c1", "text a}\""]);
-    assert_eq!((answer.stop, answer.usage.output), (Stop::Length, Some(2)));
+    assert_eq!(
+        (completion.stop, completion.usage.output),
+        (StopReason::Length, Some(2))
+    );
 }
 
 #[test]
 fn an_end_counts_if_it_was_said_either_way() {
     let text = chunk(r#"{"content":"a"}"#);
     for (end, stop) in [
-        (DONE.to_owned(), Stop::Complete),
-        (finish("stop"), Stop::Complete),
-        (finish("length"), Stop::Length),
-        (finish("content_filter") + DONE, Stop::Filtered),
+        (DONE.to_owned(), StopReason::Complete),
+        (finish("stop"), StopReason::Complete),
+        (finish("length"), StopReason::Length),
+        (finish("content_filter") + DONE, StopReason::Filtered),
     ] {
-        let (answer, _) = everyhow(&(text.clone() + &end));
-        assert_eq!(answer.unwrap().stop, stop);
+        let (completion, _) = everyhow(&(text.clone() + &end));
+        assert_eq!(completion.unwrap().stop, stop);
     }
     for cut in [text.clone(), text + "data: {\"choi", String::new()] {
-        let (answer, _) = decode(&[cut.as_bytes()]);
-        assert_eq!(answer.unwrap_err().class, Class::Transport);
+        let (completion, _) = decode(&[cut.as_bytes()]);
+        assert_eq!(completion.unwrap_err().class, ErrorClass::Transport);
     }
 }
 
@@ -340,19 +354,19 @@ fn an_error_in_mid_stream_ends_the_answer_and_keeps_what_was_heard() {
     for (error, class) in [
         (
             r#"{"error":{"message":"boom","code":502},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#,
-            Class::Server,
+            ErrorClass::Server,
         ),
         (
             r#"{"object":"error","message":"boom","code":400}"#,
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             r#"{"error":"boom, rate limit"}"#,
-            Class::RateLimit { after: None },
+            ErrorClass::RateLimit { after: None },
         ),
     ] {
-        let (answer, heard) = everyhow(&format!("{text}event: error\ndata: {error}\n\n{DONE}"));
-        let error = answer.unwrap_err();
+        let (completion, heard) = everyhow(&format!("{text}event: error\ndata: {error}\n\n{DONE}"));
+        let error = completion.unwrap_err();
         assert_eq!(error.class, class);
         assert!(error.message.contains("boom"), "{error}");
         assert_eq!(heard, ["begin c1", "text a"]);
@@ -363,11 +377,11 @@ fn an_error_in_mid_stream_ends_the_answer_and_keeps_what_was_heard() {
 
 #[test]
 fn nonsense_is_told_from_a_broken_connection() {
-    let (answer, _) = everyhow("data: {\"choices\":5}\n\n");
-    assert_eq!(answer.unwrap_err().class, Class::Protocol);
-    let (answer, _) = everyhow("data: nonsense\n\n");
-    let error = answer.unwrap_err();
-    assert_eq!(error.class, Class::Protocol);
+    let (completion, _) = everyhow("data: {\"choices\":5}\n\n");
+    assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
+    let (completion, _) = everyhow("data: nonsense\n\n");
+    let error = completion.unwrap_err();
+    assert_eq!(error.class, ErrorClass::Protocol);
     assert!(error.message.contains("nonsense"), "{error}");
 }
 
@@ -378,15 +392,15 @@ fn bytes_that_are_no_text_do_not_lose_the_rest() {
         DONE.as_bytes(),
     ]
     .concat();
-    let (answer, _) = decode(&[&stream]);
-    assert_eq!(brief(&answer.unwrap()), ["text a\u{fffd}b"]);
+    let (completion, _) = decode(&[&stream]);
+    assert_eq!(brief(&completion.unwrap()), ["text a\u{fffd}b"]);
 }
 
 #[test]
 fn endless_calls_are_cut_off() {
     let call = r#"{"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#;
-    let (answer, _) = decode(&[chunk(call).repeat(1001).as_bytes()]);
-    assert_eq!(answer.unwrap_err().class, Class::Protocol);
+    let (completion, _) = decode(&[chunk(call).repeat(1001).as_bytes()]);
+    assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
 }
 
 /// The body of a request, as it would go out.
@@ -403,7 +417,7 @@ fn body(
     };
     change(&mut options, &mut model);
     let messages: Vec<&Message> = messages.iter().collect();
-    let ask = Ask {
+    let request = CompletionRequest {
         model: &model,
         system,
         messages: &messages,
@@ -412,12 +426,12 @@ fn body(
         purpose: Purpose::Turn,
         input: 0,
     };
-    let outgoing = OpenAi::new(options).request(&ask).unwrap();
+    let outgoing = OpenAi::new(options).http_request(&request).unwrap();
     serde_json::from_slice(&outgoing.body.unwrap()).unwrap()
 }
 
 fn request(id: &str, name: &str, arguments: &str) -> Content {
-    let request = crate::provider::calls::tool_request(
+    let request = crate::provider::tool_calls::tool_request(
         Some(id.to_owned()),
         name.to_owned(),
         arguments.to_owned(),
@@ -605,9 +619,12 @@ fn an_answer_is_not_lost_because_its_count_of_tokens_is_none() {
     let counts = r#"{"prompt_tokens":7,"completion_tokens":-5,"total_tokens":1e300}"#;
     let usage = format!("data: {{\"choices\":[],\"usage\":{counts}}}\n\n");
     let stream = chunk(r#"{"content":"hi"}"#) + &usage + &finish("stop") + "data: [DONE]\n\n";
-    let answer = everyhow(&stream).0.unwrap();
-    assert_eq!(brief(&answer), ["text hi"]);
-    assert_eq!((answer.usage.input, answer.usage.output), (Some(7), None));
+    let completion = everyhow(&stream).0.unwrap();
+    assert_eq!(brief(&completion), ["text hi"]);
+    assert_eq!(
+        (completion.usage.input, completion.usage.output),
+        (Some(7), None)
+    );
 }
 
 #[test]
@@ -617,10 +634,10 @@ fn the_list_of_models_is_read_in_its_common_shapes() {
         r#"{"object":"list","data":[{"id":"a","object":"model"},{"id":"b"}]}"#,
         r#"[{"id":"a"},{"id":"b","x":1}]"#,
     ] {
-        assert_eq!(openai.read_models(list.as_bytes()).unwrap(), ["a", "b"]);
+        assert_eq!(openai.parse_models(list.as_bytes()).unwrap(), ["a", "b"]);
     }
-    let error = openai.read_models(b"{}").unwrap_err();
-    assert_eq!(error.class, Class::Protocol);
+    let error = openai.parse_models(b"{}").unwrap_err();
+    assert_eq!(error.class, ErrorClass::Protocol);
 }
 
 #[test]
@@ -644,7 +661,7 @@ fn models_behind_the_responses_protocol_alone_are_not_offered() {
     let offered = |server: &str| {
         let models = format!("{server}/v1/models");
         let openai = OpenAi::new(OpenAiOptions::new("http://a", models));
-        openai.read_models(list.as_bytes()).unwrap()
+        openai.parse_models(list.as_bytes()).unwrap()
     };
     assert_eq!(
         offered("https://api.openai.com"),

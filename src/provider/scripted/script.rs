@@ -1,6 +1,6 @@
 //! The format of a script, and which part of it answers a conversation. No I/O.
 
-use super::super::{Class, Stop, Usage, text_of};
+use super::super::{ErrorClass, StopReason, Usage, result_text};
 use crate::conversation::{Message, Outcome, Role};
 use crate::sys::TimeLimit;
 use serde::Deserialize;
@@ -30,7 +30,7 @@ pub(super) struct Turn {
     #[serde(default)]
     usage: Counts,
     #[serde(default)]
-    stop: Ending,
+    stop: StopName,
 }
 
 #[derive(Debug, Deserialize)]
@@ -49,7 +49,7 @@ struct Counts {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Ending {
+enum StopName {
     #[default]
     Complete,
     Length,
@@ -173,28 +173,28 @@ impl TryFrom<Fields> for Step {
 
 impl Failure {
     /// What kind of failure it is.
-    pub(super) fn class(&self) -> Class {
+    pub(super) fn class(&self) -> ErrorClass {
         match self.class {
-            ClassName::Config => Class::Config,
-            ClassName::Authentication => Class::Authentication,
-            ClassName::RateLimit => Class::RateLimit {
+            ClassName::Config => ErrorClass::Config,
+            ClassName::Authentication => ErrorClass::Authentication,
+            ClassName::RateLimit => ErrorClass::RateLimit {
                 after: self
                     .after_ms
                     .map(|after| TimeLimit::from_millis(after).get()),
             },
-            ClassName::ContextExceeded => Class::ContextExceeded,
-            ClassName::Credits => Class::Credits,
-            ClassName::Refused => Class::Refused,
-            ClassName::Server => Class::Server,
-            ClassName::Timeout => Class::Timeout,
-            ClassName::Transport => Class::Transport,
-            ClassName::Protocol => Class::Protocol,
-            ClassName::Cancelled => Class::Cancelled,
+            ClassName::ContextExceeded => ErrorClass::ContextExceeded,
+            ClassName::Credits => ErrorClass::Credits,
+            ClassName::Refused => ErrorClass::Refused,
+            ClassName::Server => ErrorClass::Server,
+            ClassName::Timeout => ErrorClass::Timeout,
+            ClassName::Transport => ErrorClass::Transport,
+            ClassName::Protocol => ErrorClass::Protocol,
+            ClassName::Cancelled => ErrorClass::Cancelled,
         }
     }
 
     /// Whether it fails this time too, which counts.
-    pub(super) fn strikes(&self) -> bool {
+    pub(super) fn fails_now(&self) -> bool {
         let Some(times) = self.times else { return true };
         let once_more = |count: u32| (count < times).then(|| count + 1);
         let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
@@ -204,10 +204,10 @@ impl Failure {
 
 /// One answer of the model: a part of a turn, up to and with the step that calls.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct ScriptedReply<'a> {
     pub(super) steps: &'a [Step],
     pub(super) usage: Usage,
-    pub(super) stop: Stop,
+    pub(super) stop: StopReason,
 }
 
 /// Where a conversation stands.
@@ -233,13 +233,13 @@ impl Script {
     /// What comes next in this conversation, if anything, and how many answers came before.
     ///
     /// It depends on nothing but the conversation: the answers in it are gone through once more.
-    pub(super) fn next(&self, messages: &[&Message]) -> (Option<Scene<'_>>, usize) {
-        let texts: Vec<_> = messages.iter().map(|m| spoken(m)).collect();
+    pub(super) fn next(&self, messages: &[&Message]) -> (Option<ScriptedReply<'_>>, usize) {
+        let texts: Vec<_> = messages.iter().map(|m| user_text(m)).collect();
         let mut at = Position::default();
         let mut before: Option<&Message> = None;
         for (message, text) in messages.iter().zip(&texts) {
             if message.role == Role::Assistant && !continues(before, message) {
-                let (_, plain) = self.scene(&at);
+                let (_, plain) = self.reply(&at);
                 at.plain += usize::from(plain);
                 at.since_user += 1;
                 at.answers += 1;
@@ -254,22 +254,22 @@ impl Script {
                 Role::User => before.filter(|before| before.id.is_some()),
             };
         }
-        (self.scene(&at).0, at.answers)
+        (self.reply(&at).0, at.answers)
     }
 
     /// What is said at this point, and whether it comes from a turn without `when`.
-    fn scene(&self, at: &Position<'_>) -> (Option<Scene<'_>>, bool) {
+    fn reply(&self, at: &Position<'_>) -> (Option<ScriptedReply<'_>>, bool) {
         let fits = |turn: &&Turn| {
             let when = turn.when.as_ref();
             when.is_some_and(|when| at.last_user.contains(&when.user))
         };
-        let special = self.turns.iter().filter(fits).flat_map(Turn::scenes);
-        if let Some(scene) = special.into_iter().nth(at.since_user) {
-            return (Some(scene), false);
+        let special = self.turns.iter().filter(fits).flat_map(Turn::replies);
+        if let Some(reply) = special.into_iter().nth(at.since_user) {
+            return (Some(reply), false);
         }
         let plain = || {
             let turns = self.turns.iter().filter(|turn| turn.when.is_none());
-            turns.flat_map(Turn::scenes)
+            turns.flat_map(Turn::replies)
         };
         let number = match (self.repeat, plain().count()) {
             (true, count) if count > 0 => at.plain % count,
@@ -280,7 +280,7 @@ impl Script {
 }
 
 impl Turn {
-    fn scenes(&self) -> impl Iterator<Item = Scene<'_>> {
+    fn replies(&self) -> impl Iterator<Item = ScriptedReply<'_>> {
         let parts = self
             .steps
             .split_inclusive(|step| matches!(step, Step::Calls(_)));
@@ -290,7 +290,7 @@ impl Turn {
         std::iter::from_fn(move || {
             let steps = parts.next()?;
             let last = parts.peek().is_none();
-            Some(Scene {
+            Some(ScriptedReply {
                 steps,
                 usage: Usage {
                     input: self.usage.input,
@@ -298,9 +298,9 @@ impl Turn {
                     total: self.usage.total,
                 },
                 stop: match self.stop {
-                    Ending::Length if last => Stop::Length,
-                    Ending::Filtered if last => Stop::Filtered,
-                    _ => Stop::Complete,
+                    StopName::Length if last => StopReason::Length,
+                    StopName::Filtered if last => StopReason::Filtered,
+                    _ => StopReason::Complete,
                 },
             })
         })
@@ -313,7 +313,7 @@ fn continues(before: Option<&Message>, message: &Message) -> bool {
 }
 
 /// What the user says in a message; answers of tools are not the user's words.
-pub(super) fn spoken(message: &Message) -> Option<String> {
+pub(super) fn user_text(message: &Message) -> Option<String> {
     let by_tool = message.tool_responses().next().is_some();
     let has_text = message.content.iter().any(|part| part.as_text().is_some());
     (message.role == Role::User && !by_tool && has_text).then(|| message.concat_text())
@@ -330,7 +330,7 @@ pub(super) fn last_results(messages: &[&Message]) -> Vec<String> {
     responses
         .map(|response| match &response.tool_result {
             Outcome::Error { error } => error.clone(),
-            Outcome::Success { value } => text_of(value),
+            Outcome::Success { value } => result_text(value),
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use super::exchange::{Exchange, LAST_EVENT_ID, is_compressed, read_short_body};
 use super::status::{is_conflict, is_failure, is_temporary};
 use super::{STANDALONE_STREAM_TIMEOUT, Shared, Startup, State, lock};
 use crate::mcp::transport::TransportError;
-use crate::outbound::said::shown;
+use crate::outbound::error_text::one_line;
 use crate::outbound::sse::Decoder;
 use crate::outbound::{media_type, retry_after};
 use std::sync::{MutexGuard, PoisonError};
@@ -213,7 +213,7 @@ impl Shared {
         let status = response.status();
         let kind = media_type(response.headers());
         let answer = if status.is_success() && !kind.is_empty() {
-            shown(&kind)
+            one_line(&kind)
         } else {
             format!("HTTP {}", status.as_u16())
         };
@@ -221,7 +221,7 @@ impl Shared {
         let mut reason = format!(", and the stream cannot be resumed ({answer})");
         let words = self.excerpt(&body);
         if !words.is_empty() {
-            reason = format!("{reason}: {}", shown(&words));
+            reason = format!("{reason}: {}", one_line(&words));
         }
         self.no_answer(&reason)
     }

@@ -4,9 +4,9 @@ use super::auth_challenge::{Challenge, Denied, MAX_CHALLENGES, challenges};
 use super::status::{advice, clamp_retry_after, may_follow, reports_unknown_session};
 use super::{ONE_WAY_LABEL, Shared, lock};
 use crate::mcp::transport::{Stream, TransportError};
-use crate::outbound::said::{shown, words};
+use crate::outbound::error_text::{error_message, one_line};
 use crate::outbound::sse::Decoder;
-use crate::outbound::{Line, cause, is_broken, media_type, retry_after};
+use crate::outbound::{Connection, error_cause, is_disconnect, media_type, retry_after};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -40,17 +40,17 @@ pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 pub(super) struct Exchange {
     /// The request's id; `None` for one-way messages and the standalone stream.
     pub(super) request: Option<i64>,
-    pub(super) line: Line,
+    pub(super) connection: Connection,
     pub(super) thread: OnceLock<ThreadId>,
     aborted: AtomicBool,
 }
 
 impl Exchange {
-    pub(super) fn new(request: Option<i64>, line: Line) -> Self {
-        line.wire.begin();
+    pub(super) fn new(request: Option<i64>, connection: Connection) -> Self {
+        connection.progress.begin_request();
         Exchange {
             request,
-            line,
+            connection,
             thread: OnceLock::new(),
             aborted: AtomicBool::new(false),
         }
@@ -59,8 +59,8 @@ impl Exchange {
     /// Ends the exchange. A name lookup or a TCP connect continues until its deadline.
     pub(super) fn abort(&self) {
         self.aborted.store(true, Ordering::SeqCst);
-        self.line.wire.end();
-        self.line.agent.clone().shutdown();
+        self.connection.progress.finish_request();
+        self.connection.agent.clone().shutdown();
     }
 
     /// Check this after every read: a body that lasts until the connection closes ends in the same way when
@@ -155,7 +155,7 @@ impl Shared {
             if !may_follow(response.status(), method == Method::GET) {
                 return Ok(response);
             }
-            let Some(next) = self.target.redirected(&uri, response.headers()) else {
+            let Some(next) = self.target.same_server_redirect(&uri, response.headers()) else {
                 return Ok(response);
             };
             // Read to the end, so that the connection can be reused.
@@ -178,7 +178,7 @@ impl Shared {
         end: Option<Instant>,
         repeatable: &impl Fn() -> bool,
     ) -> Result<Response<Body>, TransportError> {
-        let Line { agent, wire } = &exchange.line;
+        let Connection { agent, progress } = &exchange.connection;
         let mut first = true;
         loop {
             if exchange.is_aborted() {
@@ -192,19 +192,23 @@ impl Shared {
                     .timeout_global(Some(left))
                     .build();
             }
-            wire.begin();
-            wire.allow(MAX_HEAD);
+            progress.begin_request();
+            progress.limit_bytes(MAX_HEAD);
             match agent.run(request) {
                 Ok(response) => {
-                    wire.allow_all();
+                    progress.clear_byte_limit();
                     return Ok(response);
                 }
-                Err(error) if std::mem::take(&mut first) && is_broken(&error) && wire.stale() => {
-                    if wire.written() && !repeatable() {
-                        return Err(self.describe(&error, wire.written()));
+                Err(error)
+                    if std::mem::take(&mut first)
+                        && is_disconnect(&error)
+                        && progress.is_stale() =>
+                {
+                    if progress.is_written() && !repeatable() {
+                        return Err(self.describe(&error, progress.is_written()));
                     }
                 }
-                Err(error) => return Err(self.describe(&error, wire.written())),
+                Err(error) => return Err(self.describe(&error, progress.is_written())),
             }
         }
     }
@@ -257,7 +261,7 @@ impl Shared {
             other => wrong(format!(
                 "{origin} answered with {}, neither JSON nor an event stream; check that the uri \
                  is that of an MCP server",
-                shown(other)
+                one_line(other)
             )),
         }
     }
@@ -330,9 +334,9 @@ impl Shared {
             }
             if answered && !before {
                 exchange
-                    .line
-                    .wire
-                    .read_until(Instant::now() + DRAIN_TIMEOUT);
+                    .connection
+                    .progress
+                    .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
             }
         }
     }
@@ -384,7 +388,7 @@ impl Shared {
             _ if expired => "the server forgot the session".to_owned(),
             _ if status.is_redirection() => format!(
                 "it redirects to {}, which is not followed; set the uri to the server's final address",
-                self.target.redirect(&head.headers)
+                self.target.describe_redirect(&head.headers)
             ),
             _ => advice(status).to_owned(),
         };
@@ -395,7 +399,7 @@ impl Shared {
             _ => format!("{hint}: {words}"),
         };
         let code = status.as_u16();
-        let detail = shown(&detail);
+        let detail = one_line(&detail);
         Err(if expired {
             TransportError::SessionExpired { code, detail }
         } else {
@@ -412,7 +416,7 @@ impl Shared {
         TransportError::Denied(Box::new(Denied {
             code: status.as_u16(),
             challenges,
-            authorized: self.target.authorizes(),
+            authorized: self.target.has_authorization(),
             detail: self.excerpt(body),
         }))
     }
@@ -458,8 +462,8 @@ impl Shared {
     /// The error for a failure of ureq.
     fn describe(&self, error: &Error, written: bool) -> TransportError {
         let origin = &self.target.origin;
-        let way = &self.target.way;
-        let cause = shown(&self.target.redact(&cause(error)));
+        let way = &self.target.via_proxy;
+        let cause = one_line(&self.target.redact(&error_cause(error)));
         let refused = matches!(error, Error::Io(e) if e.kind() == ErrorKind::ConnectionRefused);
         let lost = matches!(error, Error::Io(_) | Error::Timeout(_) | Error::BodyStalled);
         if refused {
@@ -475,7 +479,7 @@ impl Shared {
 
     /// An excerpt of a body, with this client's secrets redacted.
     pub(super) fn excerpt(&self, body: &[u8]) -> String {
-        words(
+        error_message(
             self.target
                 .redact(&String::from_utf8_lossy(body))
                 .as_bytes(),
@@ -498,9 +502,9 @@ impl Shared {
 /// Reads a body that explains an error or is not needed, within limits of size and time.
 pub(super) fn read_short_body(exchange: &Exchange, body: Body) -> Vec<u8> {
     exchange
-        .line
-        .wire
-        .read_until(Instant::now() + DRAIN_TIMEOUT);
+        .connection
+        .progress
+        .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
     let mut bytes = Vec::new();
     // The part before a failure is still shown.
     let _ = body

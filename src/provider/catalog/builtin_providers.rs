@@ -1,7 +1,7 @@
 //! The providers that gosling knows, as data.
 
-use super::models::{
-    ANTHROPIC, CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GOOGLE, GROQ, Known, MISTRAL, OLLAMA,
+use super::known_models::{
+    ANTHROPIC, CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GOOGLE, GROQ, MISTRAL, ModelSpec, OLLAMA,
     OPENAI, OPENROUTER, TOGETHER, XAI,
 };
 use crate::features;
@@ -29,7 +29,7 @@ impl Engine {
 
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SettingRole {
     /// The key, in the way that the engine carries it.
     Key,
     /// The key, as the value of this header.
@@ -56,7 +56,7 @@ pub(super) enum Role {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Setting {
     pub(super) name: &'static str,
-    pub(super) role: Role,
+    pub(super) role: SettingRole,
     pub(super) required: bool,
     pub(super) default: Option<&'static str>,
     pub(super) primary: bool,
@@ -64,7 +64,7 @@ pub(super) struct Setting {
 
 /// A provider.
 #[derive(Debug)]
-pub(super) struct Maker {
+pub(super) struct ProviderSpec {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: &'static str,
@@ -80,12 +80,12 @@ pub(super) struct Maker {
     /// It wants to see again what its model thought.
     pub(super) wants_reasoning: bool,
     pub(super) default_model: &'static str,
-    pub(super) models: &'static [Known],
+    pub(super) models: &'static [ModelSpec],
     pub(super) doc: &'static str,
     pub(super) settings: &'static [Setting],
 }
 
-const fn setting(name: &'static str, role: Role) -> Setting {
+const fn setting(name: &'static str, role: SettingRole) -> Setting {
     Setting {
         name,
         role,
@@ -96,23 +96,23 @@ const fn setting(name: &'static str, role: Role) -> Setting {
 }
 
 const fn key(name: &'static str) -> Setting {
-    setting(name, Role::Key).required().primary()
+    setting(name, SettingRole::Key).required().primary()
 }
 
 const fn optional_key(name: &'static str) -> Setting {
-    setting(name, Role::Key).primary()
+    setting(name, SettingRole::Key).primary()
 }
 
 const fn host(name: &'static str, default: &'static str) -> Setting {
-    setting(name, Role::Host).required().or(default)
+    setting(name, SettingRole::Host).required().or(default)
 }
 
 const fn path(name: &'static str, default: &'static str) -> Setting {
-    setting(name, Role::Path).required().or(default)
+    setting(name, SettingRole::Path).required().or(default)
 }
 
 const fn timeout(name: &'static str) -> Setting {
-    setting(name, Role::Timeout).or("600")
+    setting(name, SettingRole::Timeout).or("600")
 }
 
 impl Setting {
@@ -141,20 +141,23 @@ impl Setting {
     pub(super) fn secret(&self) -> bool {
         matches!(
             self.role,
-            Role::Key | Role::KeyHeader(_) | Role::Bearer | Role::Headers
+            SettingRole::Key
+                | SettingRole::KeyHeader(_)
+                | SettingRole::Bearer
+                | SettingRole::Headers
         )
     }
 }
 
 /// The providers whose protocol this build contains.
-pub(super) fn makers() -> impl Iterator<Item = &'static Maker> {
-    let is_built = |maker: &&Maker| !features::is_left_out(maker.engine.feature());
-    MAKERS.iter().filter(is_built)
+pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec> {
+    let is_built = |spec: &&ProviderSpec| !features::is_left_out(spec.engine.feature());
+    PROVIDERS.iter().filter(is_built)
 }
 
 /// All of them, in the order in which clients show them.
-const MAKERS: &[Maker] = &[
-    Maker {
+const PROVIDERS: &[ProviderSpec] = &[
+    ProviderSpec {
         name: "openai",
         title: "OpenAI",
         description: "GPT models, and any server that speaks OpenAI's chat completions",
@@ -166,14 +169,17 @@ const MAKERS: &[Maker] = &[
             optional_key("OPENAI_API_KEY"),
             host("OPENAI_HOST", "https://api.openai.com"),
             path("OPENAI_BASE_PATH", "v1/chat/completions"),
-            setting("OPENAI_ORGANIZATION", Role::Header("OpenAI-Organization")),
-            setting("OPENAI_PROJECT", Role::Header("OpenAI-Project")),
-            setting("OPENAI_CUSTOM_HEADERS", Role::Headers),
+            setting(
+                "OPENAI_ORGANIZATION",
+                SettingRole::Header("OpenAI-Organization"),
+            ),
+            setting("OPENAI_PROJECT", SettingRole::Header("OpenAI-Project")),
+            setting("OPENAI_CUSTOM_HEADERS", SettingRole::Headers),
             timeout("OPENAI_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "anthropic",
         title: "Anthropic",
         description: "Claude models, over the messages API",
@@ -185,13 +191,13 @@ const MAKERS: &[Maker] = &[
         settings: &[
             key("ANTHROPIC_API_KEY"),
             host("ANTHROPIC_HOST", "https://api.anthropic.com"),
-            setting("ANTHROPIC_AUTH_TOKEN", Role::Bearer),
-            setting("ANTHROPIC_CUSTOM_HEADERS", Role::Headers),
+            setting("ANTHROPIC_AUTH_TOKEN", SettingRole::Bearer),
+            setting("ANTHROPIC_CUSTOM_HEADERS", SettingRole::Headers),
             timeout("ANTHROPIC_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "ollama",
         title: "Ollama",
         description: "Open models on this machine or another, run by Ollama",
@@ -202,16 +208,16 @@ const MAKERS: &[Maker] = &[
         models: OLLAMA,
         doc: "https://ollama.com/library",
         settings: &[
-            setting("OLLAMA_HOST", Role::Host)
+            setting("OLLAMA_HOST", SettingRole::Host)
                 .required()
                 .or("localhost")
                 .primary(),
-            setting("OLLAMA_API_KEY", Role::Key),
+            setting("OLLAMA_API_KEY", SettingRole::Key),
             timeout("OLLAMA_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "google",
         title: "Google Gemini",
         description: "Gemini models, over Google's own API",
@@ -227,10 +233,10 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "openrouter",
         title: "OpenRouter",
-        description: "Models of many makers with one key",
+        description: "Models of many builtin_providers with one key",
         preferred: true,
         default_model: "anthropic/claude-sonnet-4.5",
         models: OPENROUTER,
@@ -243,7 +249,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "groq",
         title: "Groq",
         description: "Open models, answered fast",
@@ -258,7 +264,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "mistral",
         title: "Mistral AI",
         description: "Mistral, Codestral and Devstral models",
@@ -274,7 +280,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "deepseek",
         title: "DeepSeek",
         description: "DeepSeek's chat and reasoning models",
@@ -289,7 +295,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "xai",
         title: "xAI",
         description: "Grok models",
@@ -303,7 +309,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "azure_openai",
         title: "Azure OpenAI",
         description: "OpenAI's models as deployed in one's own Azure resource",
@@ -312,23 +318,23 @@ const MAKERS: &[Maker] = &[
         models: OPENAI,
         doc: "https://learn.microsoft.com/azure/ai-services/openai/concepts/models",
         settings: &[
-            setting("AZURE_OPENAI_ENDPOINT", Role::Host)
+            setting("AZURE_OPENAI_ENDPOINT", SettingRole::Host)
                 .required()
                 .primary(),
-            setting("AZURE_OPENAI_DEPLOYMENT_NAME", Role::Deployment)
+            setting("AZURE_OPENAI_DEPLOYMENT_NAME", SettingRole::Deployment)
                 .required()
                 .primary(),
-            setting("AZURE_OPENAI_API_VERSION", Role::ApiVersion)
+            setting("AZURE_OPENAI_API_VERSION", SettingRole::ApiVersion)
                 .required()
                 .or("2024-10-21"),
-            setting("AZURE_OPENAI_API_KEY", Role::KeyHeader("api-key"))
+            setting("AZURE_OPENAI_API_KEY", SettingRole::KeyHeader("api-key"))
                 .required()
                 .primary(),
             timeout("AZURE_OPENAI_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "together",
         title: "Together AI",
         description: "Open models, hosted",
@@ -342,7 +348,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "fireworks",
         title: "Fireworks AI",
         description: "Open models, hosted",
@@ -357,7 +363,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "cerebras",
         title: "Cerebras",
         description: "Open models, answered fast",
@@ -371,7 +377,7 @@ const MAKERS: &[Maker] = &[
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "lmstudio",
         title: "LM Studio",
         description: "Open models on this machine, run by LM Studio",
@@ -379,12 +385,12 @@ const MAKERS: &[Maker] = &[
         doc: "https://lmstudio.ai/models",
         settings: &[
             host("LMSTUDIO_HOST", "http://localhost:1234").primary(),
-            setting("LMSTUDIO_API_KEY", Role::Key),
+            setting("LMSTUDIO_API_KEY", SettingRole::Key),
             timeout("LMSTUDIO_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "llama_cpp",
         title: "llama.cpp",
         description: "A model on this machine, run by llama-server",
@@ -392,12 +398,12 @@ const MAKERS: &[Maker] = &[
         doc: "https://github.com/ggml-org/llama.cpp/tree/master/tools/server",
         settings: &[
             host("LLAMA_CPP_HOST", "http://localhost:8080").primary(),
-            setting("LLAMA_CPP_API_KEY", Role::Key),
+            setting("LLAMA_CPP_API_KEY", SettingRole::Key),
             timeout("LLAMA_CPP_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "vllm",
         title: "vLLM",
         description: "A model on one's own machines, run by vLLM",
@@ -405,15 +411,15 @@ const MAKERS: &[Maker] = &[
         doc: "https://docs.vllm.ai/en/latest/models/supported_models.html",
         settings: &[
             host("VLLM_HOST", "http://localhost:8000").primary(),
-            setting("VLLM_API_KEY", Role::Key),
+            setting("VLLM_API_KEY", SettingRole::Key),
             timeout("VLLM_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "litellm",
         title: "LiteLLM",
-        description: "Models of many makers behind one's own LiteLLM proxy",
+        description: "Models of many builtin_providers behind one's own LiteLLM proxy",
         local: true,
         default_model: "gpt-4o-mini",
         doc: "https://docs.litellm.ai/docs",
@@ -421,12 +427,12 @@ const MAKERS: &[Maker] = &[
             optional_key("LITELLM_API_KEY"),
             host("LITELLM_HOST", "http://localhost:4000"),
             path("LITELLM_BASE_PATH", "v1/chat/completions"),
-            setting("LITELLM_CUSTOM_HEADERS", Role::Headers),
+            setting("LITELLM_CUSTOM_HEADERS", SettingRole::Headers),
             timeout("LITELLM_TIMEOUT"),
         ],
         ..HOSTED
     },
-    Maker {
+    ProviderSpec {
         name: "databricks",
         title: "Databricks",
         description: "Models served in one's own Databricks workspace",
@@ -436,7 +442,9 @@ const MAKERS: &[Maker] = &[
         models: DATABRICKS,
         doc: "https://docs.databricks.com/en/generative-ai/external-models/index.html",
         settings: &[
-            setting("DATABRICKS_HOST", Role::Host).required().primary(),
+            setting("DATABRICKS_HOST", SettingRole::Host)
+                .required()
+                .primary(),
             key("DATABRICKS_TOKEN"),
             path("DATABRICKS_BASE_PATH", "serving-endpoints/chat/completions"),
             timeout("DATABRICKS_TIMEOUT"),
@@ -446,7 +454,7 @@ const MAKERS: &[Maker] = &[
 ];
 
 /// What most have in common.
-const HOSTED: Maker = Maker {
+const HOSTED: ProviderSpec = ProviderSpec {
     name: "",
     title: "",
     description: "",

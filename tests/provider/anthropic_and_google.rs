@@ -2,7 +2,7 @@
 
 use crate::harness::{KEY, Question, brief};
 use crate::model_server::{ModelServer, Reply};
-use gosling::provider::{Catalog, Class, Provider, Stop};
+use gosling::provider::{Catalog, ErrorClass, Provider, StopReason};
 use gosling::store::{Config, Secrets};
 use gosling::sys::cancel::Cancel;
 use std::path::PathBuf;
@@ -63,10 +63,10 @@ const GEMINI: &str = concat!(
 #[test]
 fn claude_answers_over_the_wire() {
     let server = ModelServer::new(vec![Reply::stream(CLAUDE)]);
-    let (answer, heard) = Question::default().ask(&*anthropic(&server));
+    let (answer, recorded) = Question::default().ask(&*anthropic(&server));
     let answer = answer.unwrap();
     assert_eq!(brief(&answer), ["text hello"]);
-    assert_eq!(heard.all, ["begin msg_1", "text hello"]);
+    assert_eq!(recorded.all, ["begin msg_1", "text hello"]);
     assert_eq!(
         (answer.usage.input, answer.usage.output),
         (Some(3), Some(2))
@@ -88,11 +88,11 @@ fn claude_answers_over_the_wire() {
 #[test]
 fn gemini_answers_over_the_wire_and_the_key_is_not_in_the_url() {
     let server = ModelServer::new(vec![Reply::stream(GEMINI)]);
-    let (answer, heard) = Question::default().ask(&*google(&server));
+    let (answer, recorded) = Question::default().ask(&*google(&server));
     let answer = answer.unwrap();
     assert_eq!(brief(&answer), ["text hello"]);
-    assert_eq!(heard.text(), "hello");
-    assert_eq!(answer.stop, Stop::Complete);
+    assert_eq!(recorded.text(), "hello");
+    assert_eq!(answer.stop, StopReason::Complete);
     assert_eq!(answer.usage.total, Some(5));
     let seen = &server.seen()[0];
     assert_eq!(seen.path, "/v1beta/models/m:streamGenerateContent?alt=sse");
@@ -105,9 +105,9 @@ fn an_overloaded_claude_is_asked_again() {
         r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let busy = Reply::json("529 Overloaded\r\nRetry-After: 0", overloaded);
     let server = ModelServer::new(vec![busy, Reply::stream(CLAUDE)]);
-    let (answer, heard) = Question::default().ask(&*anthropic(&server));
+    let (answer, recorded) = Question::default().ask(&*anthropic(&server));
     assert_eq!(brief(&answer.unwrap()), ["text hello"]);
-    assert_eq!(heard.retries.len(), 1);
+    assert_eq!(recorded.retries.len(), 1);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_refused_key_says_which_setting_to_look_at_and_stays_secret() {
         (google(&gemini), "GOOGLE_API_KEY"),
     ] {
         let error = Question::default().ask(&*provider).0.unwrap_err();
-        assert_eq!(error.class, Class::Authentication);
+        assert_eq!(error.class, ErrorClass::Authentication);
         assert!(error.message.contains(setting), "{error}");
         assert!(!error.message.contains(KEY), "{error}");
     }

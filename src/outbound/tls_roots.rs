@@ -51,16 +51,16 @@ mod named {
     use std::path::Path;
     use ureq::tls::{PemItem, RootCerts, parse_pem};
 
-    const VARIABLE: &str = "SSL_CERT_FILE";
+    const CERT_FILE_VARIABLE: &str = "SSL_CERT_FILE";
     /// Bundles of all the web's authorities have a quarter of a megabyte.
-    const LARGEST: u64 = 16 << 20;
+    const MAX_FILE_BYTES: u64 = 16 << 20;
 
     /// The authorities that the user names instead of the web's; none if there is no such wish.
     ///
     /// # Errors
     /// A sentence that names the file, when nothing can be learned from it.
     pub(super) fn roots() -> Result<Option<RootCerts>, String> {
-        match std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
+        match std::env::var_os(CERT_FILE_VARIABLE).filter(|path| !path.is_empty()) {
             Some(path) => read(Path::new(&path)).map(Some),
             None => Ok(None),
         }
@@ -69,13 +69,13 @@ mod named {
     fn read(path: &Path) -> Result<RootCerts, String> {
         let wrong = |what: &str| {
             format!(
-                "{VARIABLE} is set to {path:?}, which {what}; let it name a file of certificates in PEM \
+                "{CERT_FILE_VARIABLE} is set to {path:?}, which {what}; let it name a file of certificates in PEM \
              format, or unset it"
             )
         };
         let mut pem = Vec::new();
         File::open(path)
-            .and_then(|file| file.take(LARGEST).read_to_end(&mut pem))
+            .and_then(|file| file.take(MAX_FILE_BYTES).read_to_end(&mut pem))
             .map_err(|error| wrong(&format!("cannot be read ({error})")))?;
         let mut certificates = Vec::new();
         for item in parse_pem(&pem) {

@@ -2,11 +2,12 @@
 //!
 //! The files may come from anywhere, so their number and everything in them is bounded.
 
-use super::data::Engine;
+use super::builtin_providers::Engine;
 use super::settings::{
-    CHAT, DEFAULT_TIMEOUT, Look, Settings, base_url, join, key_header, keyless, models_url,
+    CHAT, DEFAULT_TIMEOUT, Settings, SettingsReader, base_url, join, key_header, keyless,
+    models_url,
 };
-use crate::provider::{Class, Error};
+use crate::provider::{Error, ErrorClass};
 use crate::store::files;
 use crate::sys::{TimeLimit, lock};
 use serde::Deserialize;
@@ -24,7 +25,7 @@ const MAX_TEXT: usize = 4096;
 
 /// A provider as its file describes it. There is no `Debug`, because headers may hold the key.
 #[derive(Clone, Deserialize)]
-pub(super) struct Custom {
+pub(super) struct CustomProvider {
     pub(super) name: String,
     engine: String,
     pub(super) display_name: String,
@@ -63,9 +64,10 @@ fn usual_context() -> u64 {
     super::USUAL_CONTEXT
 }
 
-impl Custom {
+impl CustomProvider {
     fn parse(text: &[u8]) -> Result<Self, String> {
-        let custom: Custom = crate::json::from_slice(text).map_err(|error| error.to_string())?;
+        let custom: CustomProvider =
+            crate::json::from_slice(text).map_err(|error| error.to_string())?;
         let name_fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
         if custom.name.is_empty()
             || custom.name.len() > MAX_NAME
@@ -130,11 +132,11 @@ impl Custom {
     /// How it is spoken to.
     ///
     /// # Errors
-    /// [`Class::Config`] when it demands a key and there is none.
-    pub(super) fn resolve(&self, look: Look<'_>) -> Result<Settings, Error> {
-        let engine = (self.engine()).map_err(|reason| Error::new(Class::Config, reason))?;
+    /// [`ErrorClass::Config`] when it demands a key and there is none.
+    pub(super) fn resolve(&self, reader: SettingsReader<'_>) -> Result<Settings, Error> {
+        let engine = (self.engine()).map_err(|reason| Error::new(ErrorClass::Config, reason))?;
         let key = match self.key_name() {
-            Some(name) => look.secret(name)?,
+            Some(name) => reader.secret(name)?,
             None => None,
         };
         if let (None, true, Some(name)) = (&key, self.demands_key(), self.key_name()) {
@@ -187,15 +189,15 @@ fn ollama_url(base: &str) -> String {
 }
 
 /// The folder of such files.
-pub(super) struct Folder {
+pub(super) struct CustomProviders {
     path: PathBuf,
     /// What was said about broken files, so that it is said once.
     complaints: Mutex<HashSet<String>>,
 }
 
-impl Folder {
+impl CustomProviders {
     pub(super) fn new(path: PathBuf) -> Self {
-        Folder {
+        CustomProviders {
             path,
             complaints: Mutex::default(),
         }
@@ -203,7 +205,7 @@ impl Folder {
 
     /// The providers in it, by the names of their files. What cannot be used is logged and left out;
     /// of two with one name the first counts.
-    pub(super) fn read(&self) -> Vec<Custom> {
+    pub(super) fn read(&self) -> Vec<CustomProvider> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
         };
@@ -217,7 +219,7 @@ impl Folder {
             self.complain(&paths[MAX_FILES], "there are too many files next to it");
             paths.truncate(MAX_FILES);
         }
-        let mut found: Vec<Custom> = Vec::new();
+        let mut found: Vec<CustomProvider> = Vec::new();
         for path in paths {
             match read_file(&path) {
                 Ok(custom) if super::is_builtin(&custom.name) => {
@@ -242,11 +244,11 @@ impl Folder {
     }
 }
 
-fn read_file(path: &Path) -> Result<Custom, String> {
+fn read_file(path: &Path) -> Result<CustomProvider, String> {
     let file = files::open(path).map_err(|error| error.to_string())?;
     let mut file = file.ok_or("it has just been removed")?;
     let (text, _) = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
-    Custom::parse(&text)
+    CustomProvider::parse(&text)
 }
 
 #[cfg(test)]
@@ -255,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_file_of_goose_is_understood() {
-        let custom = Custom::parse(
+        let custom = CustomProvider::parse(
             br#"{"name": "custom_x", "engine": "openai", "display_name": "X", "description": null,
                 "api_key_env": "CUSTOM_X_API_KEY", "base_url": "https://x.example/v1",
                 "models": [{"name": "m", "context_limit": 5, "currency": null}, {"name": "n"}],
@@ -275,7 +277,7 @@ mod tests {
                 r#"{{"name": "{name}", "engine": "{engine}", "display_name": "X", "base_url": "{url}"}}"#
             )
         };
-        assert!(Custom::parse(file("a", "openai", "http://h").as_bytes()).is_ok());
+        assert!(CustomProvider::parse(file("a", "openai", "http://h").as_bytes()).is_ok());
         for bad in [
             file("", "openai", "http://h"),
             file("../a", "openai", "http://h"),
@@ -286,7 +288,7 @@ mod tests {
             "[]".to_owned(),
             "{".to_owned(),
         ] {
-            assert!(Custom::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert!(CustomProvider::parse(bad.as_bytes()).is_err(), "{bad}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a tool's answer is to a model: one text and some images, the same for every protocol.
 
-use super::names::hash64;
+use super::tool_names::hash64;
 use crate::conversation::{Content, Image, Message, Outcome};
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::{self, CallToolResult};
@@ -14,16 +14,16 @@ pub(super) const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "i
 
 /// A tool's answer.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told<'a> {
+pub(super) struct ToolOutput<'a> {
     /// Never empty.
     pub(super) text: String,
-    pub(super) images: Vec<Picture<'a>>,
+    pub(super) images: Vec<ImageData<'a>>,
     pub(super) failed: bool,
 }
 
 /// An image.
 #[derive(Debug, PartialEq)]
-pub(super) struct Picture<'a> {
+pub(super) struct ImageData<'a> {
     /// Base64.
     pub(super) data: Cow<'a, str>,
     /// For example `image/png`.
@@ -101,11 +101,11 @@ pub(crate) fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
 }
 
 /// The image for a provider that takes these kinds, or the words in its place.
-pub(super) fn picture<'a>(
+pub(super) fn supported_image<'a>(
     mime_type: Cow<'a, str>,
     data: Cow<'a, str>,
     kinds: &[&str],
-) -> Result<Picture<'a>, String> {
+) -> Result<ImageData<'a>, String> {
     let plain = mime_type.split(';').next().unwrap_or_default().trim();
     let plain = match plain.to_ascii_lowercase() {
         jpg if jpg == "image/jpg" => "image/jpeg".to_owned(),
@@ -118,7 +118,7 @@ pub(super) fn picture<'a>(
         return Err(format!("({kind} data, which this model cannot take)"));
     }
     let mime_type = plain.into();
-    Ok(Picture { data, mime_type })
+    Ok(ImageData { data, mime_type })
 }
 
 /// The bytes that base64 has, in either alphabet, padding and ends of lines included.
@@ -137,7 +137,7 @@ const BASE64: [bool; 256] = {
 /// The hash of each image in a message that a request would show to a model.
 pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
-        Content::Image(image) => users_image(image).iter().map(Picture::hash).collect(),
+        Content::Image(image) => users_image(image).iter().map(ImageData::hash).collect(),
         Content::ToolResponse(response) => {
             let result = response.tool_result.value();
             let parts = result.into_iter().flat_map(|result| &result.content);
@@ -150,7 +150,7 @@ pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
 }
 
 /// The message with words in the place of its images with these hashes.
-pub(crate) fn with_images_in_words<'m>(
+pub(crate) fn replace_images<'m>(
     message: Cow<'m, Message>,
     refused: &HashSet<u64>,
 ) -> Cow<'m, Message> {
@@ -158,7 +158,7 @@ pub(crate) fn with_images_in_words<'m>(
     if !hashes.iter().any(|hash| refused.contains(hash)) {
         return message;
     }
-    let words = |image: Option<Picture<'_>>| {
+    let words = |image: Option<ImageData<'_>>| {
         let image = image.filter(|image| refused.contains(&image.hash()))?;
         let kind = image.mime_type;
         Some(format!(
@@ -197,25 +197,25 @@ pub(super) fn has_images(messages: &[&Message]) -> bool {
 }
 
 /// The image that a user shows, if a request of any protocol would hold it.
-fn users_image(image: &Image) -> Option<Picture<'_>> {
+fn users_image(image: &Image) -> Option<ImageData<'_>> {
     if !audience_includes_model(image.annotations.as_ref()) {
         return None;
     }
     let mime_type = image.mime_type.as_str().into();
-    picture(mime_type, image.data.as_str().into(), &ALL_IMAGES).ok()
+    supported_image(mime_type, image.data.as_str().into(), &ALL_IMAGES).ok()
 }
 
 /// The image in a part of a tool's result, if a request of any protocol would hold it.
-fn tools_image(content: &types::Content) -> Option<Picture<'_>> {
+fn tools_image(content: &types::Content) -> Option<ImageData<'_>> {
     // A long text need not be parsed for this. A second `type` would make it unreadable, and so a text too.
     if content.as_json().starts_with(r#"{"type":"text","#) {
         return None;
     }
     let image = read(content)?.image?;
-    picture(image.mime_type, image.data, &ALL_IMAGES).ok()
+    supported_image(image.mime_type, image.data, &ALL_IMAGES).ok()
 }
 
-impl Picture<'_> {
+impl ImageData<'_> {
     fn hash(&self) -> u64 {
         hash64(self.data.bytes())
     }
@@ -223,26 +223,29 @@ impl Picture<'_> {
 
 /// What a model that takes these kinds of image is told of a tool's answer. Content that is not for it
 /// is left out.
-pub(super) fn told<'a>(outcome: &'a Outcome<CallToolResult>, kinds: &[&str]) -> Told<'a> {
+pub(super) fn tool_output<'a>(
+    outcome: &'a Outcome<CallToolResult>,
+    kinds: &[&str],
+) -> ToolOutput<'a> {
     match outcome {
         Outcome::Success { value } => result_told(value, kinds),
-        Outcome::Error { error } => Told {
+        Outcome::Error { error } => ToolOutput {
             text: format!("Error: {}", text::for_model(error)),
             failed: true,
-            ..Told::default()
+            ..ToolOutput::default()
         },
     }
 }
 
 /// The text in what a model is told of a tool's result.
-pub(crate) fn text_of(result: &CallToolResult) -> String {
+pub(crate) fn result_text(result: &CallToolResult) -> String {
     result_told(result, &IMAGES).text
 }
 
 /// The bytes of text and the number of images in what a model is told of a tool's answer.
-pub(crate) fn size_of_response(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
-    let told = told(outcome, &IMAGES);
-    (told.text.len(), told.images.len())
+pub(crate) fn response_size(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
+    let tool_output = tool_output(outcome, &IMAGES);
+    (tool_output.text.len(), tool_output.images.len())
 }
 
 /// Whether a part of a tool's result is meant for the model.
@@ -257,10 +260,10 @@ pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
     })
 }
 
-fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
-    let mut told = Told {
+fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutput<'a> {
+    let mut tool_output = ToolOutput {
         failed: result.is_error == Some(true),
-        ..Told::default()
+        ..ToolOutput::default()
     };
     let mut texts: Vec<Cow<'_, str>> = Vec::new();
     let mut withheld = false;
@@ -268,14 +271,14 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
         match read(content) {
             Some(read) => {
                 texts.extend(read.text);
-                told.images.extend(read.image);
+                tool_output.images.extend(read.image);
             }
             None => withheld = true,
         }
     }
-    for image in std::mem::take(&mut told.images) {
-        match picture(image.mime_type, image.data, kinds) {
-            Ok(image) => told.images.push(image),
+    for image in std::mem::take(&mut tool_output.images) {
+        match supported_image(image.mime_type, image.data, kinds) {
+            Ok(image) => tool_output.images.push(image),
             Err(words) => texts.push(words.into()),
         }
     }
@@ -285,25 +288,25 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> Told<'a> {
     {
         texts.push(text::json_for_model(data.get()));
     }
-    told.text = texts.join("\n");
-    if let Cow::Owned(text) = text::for_model(&told.text) {
-        told.text = text;
+    tool_output.text = texts.join("\n");
+    if let Cow::Owned(text) = text::for_model(&tool_output.text) {
+        tool_output.text = text;
     }
-    if told.text.trim().is_empty() {
-        told.text = match (told.images.is_empty(), told.failed) {
+    if tool_output.text.trim().is_empty() {
+        tool_output.text = match (tool_output.images.is_empty(), tool_output.failed) {
             (false, _) => "(the result is the image that follows)",
             (true, true) => "(the tool failed and did not say why)",
             (true, false) => "(the tool succeeded and returned nothing)",
         }
         .to_owned();
     }
-    told
+    tool_output
 }
 
 /// What a part of a tool's result is to a model. The image may be one that no provider takes.
 struct Read<'a> {
     text: Option<Cow<'a, str>>,
-    image: Option<Picture<'a>>,
+    image: Option<ImageData<'a>>,
 }
 
 impl<'a> From<Cow<'a, str>> for Read<'a> {
@@ -336,7 +339,7 @@ fn read(content: &types::Content) -> Option<Read<'_>> {
         ("text", Some(text), ..) => text.into(),
         ("image", _, Some(data), _) => Read {
             text: None,
-            image: Some(Picture {
+            image: Some(ImageData {
                 data,
                 mime_type: mime_type.unwrap_or("image/png".into()),
             }),
@@ -369,7 +372,7 @@ fn read_resource(resource: Resource<'_>) -> Read<'_> {
     match kind {
         Some(mime_type) if is_image(&mime_type) => Read {
             text: Some(format!("{uri}: (an image, which follows)").into()),
-            image: Some(Picture {
+            image: Some(ImageData {
                 data: blob,
                 mime_type,
             }),
@@ -416,15 +419,18 @@ mod tests {
             ),
         ] {
             let result = result(&format!(r#"{{"content":[{content}]}}"#));
-            let told = told(&result, &IMAGES);
-            assert_eq!((told.text.as_str(), told.images.len()), (text, 0));
+            let tool_output = tool_output(&result, &IMAGES);
+            assert_eq!(
+                (tool_output.text.as_str(), tool_output.images.len()),
+                (text, 0)
+            );
         }
         let result =
             result(r#"{"content":[{"type":"image","data":"AAAA","mimeType":"image/gif"}]}"#);
-        let told = told(&result, &IMAGES);
-        assert_eq!(told.images[0].data, "AAAA");
-        assert_eq!(told.images[0].mime_type, "image/gif");
-        assert!(!told.text.is_empty());
+        let tool_output = tool_output(&result, &IMAGES);
+        assert_eq!(tool_output.images[0].data, "AAAA");
+        assert_eq!(tool_output.images[0].mime_type, "image/gif");
+        assert!(!tool_output.text.is_empty());
     }
 
     #[test]
@@ -432,11 +438,11 @@ mod tests {
         let image = |kind: &str, data: &str| {
             let part = format!(r#"{{"type":"image","data":"{data}","mimeType":"{kind}"}}"#);
             let result = result(&format!(r#"{{"content":[{part}]}}"#));
-            let told = told(&result, &IMAGES);
-            let kinds: Vec<String> = (told.images.iter())
+            let tool_output = tool_output(&result, &IMAGES);
+            let kinds: Vec<String> = (tool_output.images.iter())
                 .map(|image| image.mime_type.to_string())
                 .collect();
-            (told.text, kinds)
+            (tool_output.text, kinds)
         };
         for (kind, sent) in [
             ("image/png", "image/png"),
@@ -471,10 +477,10 @@ mod tests {
         let message: Message = serde_json::from_value(message).unwrap();
         let all = image_hashes(&message);
         assert_eq!(all.len(), 3);
-        let none = with_images_in_words(Cow::Borrowed(&message), &HashSet::new());
+        let none = replace_images(Cow::Borrowed(&message), &HashSet::new());
         assert!(matches!(none, Cow::Borrowed(_)));
         let refused = all.into_iter().collect();
-        let words = with_images_in_words(Cow::Borrowed(&message), &refused);
+        let words = replace_images(Cow::Borrowed(&message), &refused);
         assert!(image_hashes(&words).is_empty());
         let json = serde_json::to_string(&words).unwrap();
         assert_eq!(json.matches("did not take").count(), 3);
@@ -523,14 +529,14 @@ mod tests {
                 let Content::ToolResponse(response) = &message.content[0] else {
                     unreachable!()
                 };
-                let told = told(&response.tool_result, &IMAGES);
-                (told.text, told.images.len())
+                let tool_output = tool_output(&response.tool_result, &IMAGES);
+                (tool_output.text, tool_output.images.len())
             };
             let (text, count) = sent(&message);
             let hashes = image_hashes(&message);
             assert_eq!((count, hashes.len()), (images, images), "{part}");
             let all = hashes.into_iter().chain([hash64("AAAA".bytes())]).collect();
-            let words = with_images_in_words(Cow::Borrowed(&message), &all);
+            let words = replace_images(Cow::Borrowed(&message), &all);
             let (left, count) = sent(&words);
             assert_eq!(count, 0, "{part}");
             assert!(images > 0 || left == text, "{part}: {left}");
@@ -547,7 +553,7 @@ mod tests {
                 {"type":"text","text":"open","annotations":{"audience":[]}}
             ],"structuredContent":{"secret":1}}"#,
         );
-        assert_eq!(told(&result, &IMAGES).text, "both\nany\nopen");
+        assert_eq!(tool_output(&result, &IMAGES).text, "both\nany\nopen");
         let parts = &result.value().unwrap().content;
         let shown: Vec<bool> = parts.iter().map(is_part_for_model).collect();
         assert_eq!(shown, [false, true, true, true]);
@@ -559,16 +565,16 @@ mod tests {
             r#"{"content":[{"type":"text","text":"secret","annotations":{"audience":["user"]}}],
                 "structuredContent":{"secret":1}}"#,
         );
-        assert!(!told(&result, &IMAGES).text.contains("secret"));
+        assert!(!tool_output(&result, &IMAGES).text.contains("secret"));
     }
 
     #[test]
     fn data_is_told_where_there_is_no_text() {
         let with =
             result(r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}"#);
-        assert_eq!(told(&with, &IMAGES).text, "a");
+        assert_eq!(tool_output(&with, &IMAGES).text, "a");
         let without = result(r#"{"content":[],"structuredContent":{"b":1}}"#);
-        assert_eq!(told(&without, &IMAGES).text, r#"{"b":1}"#);
+        assert_eq!(tool_output(&without, &IMAGES).text, r#"{"b":1}"#);
     }
 
     #[test]
@@ -578,7 +584,7 @@ mod tests {
             r#"{"content":[{"type":"text","text":" "}]}"#,
         ] {
             assert!(
-                told(&result(json), &IMAGES)
+                tool_output(&result(json), &IMAGES)
                     .text
                     .contains("returned nothing")
             );
@@ -586,7 +592,10 @@ mod tests {
         let error = Outcome::Error {
             error: "gone".into(),
         };
-        let told = told(&error, &IMAGES);
-        assert_eq!((told.text.as_str(), told.failed), ("Error: gone", true));
+        let tool_output = tool_output(&error, &IMAGES);
+        assert_eq!(
+            (tool_output.text.as_str(), tool_output.failed),
+            ("Error: gone", true)
+        );
     }
 }

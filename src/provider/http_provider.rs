@@ -1,19 +1,25 @@
 //! A provider behind HTTP: carries the bytes of any protocol, tries again, and words what went wrong.
 //!
-//! The thread that asks writes and reads itself. Each exchange has a line of its own while it lasts, so
-//! that cancelling one shuts down its connection and no other; afterwards the line waits for the next,
+//! The thread that asks writes and reads itself. Each exchange has a connection of its own while it lasts, so
+//! that cancelling one shuts down its connection and no other; afterwards the connection waits for the next,
 //! with its connection open. A look-up of a name or a TCP connect cannot be interrupted: it ends with
 //! its own deadline.
 
-use super::calls::reject_cut_off;
 #[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
 use super::openai::{OpenAi, OpenAiOptions};
-use super::output_limit::{self, Limits};
-use super::protocol::{Decoder, Outgoing, Protocol};
-use super::{Answer, Ask, Class, Error, Listener, ModelConfig, Provider, failure, parts, retry};
-use crate::outbound::said::shown;
-use crate::outbound::{Addresses, Line, Place, Target, cause, is_broken, media_type, retry_after};
+use super::output_limit::{self, LearnedLimits};
+use super::protocol::{Decoder, HttpRequest, Protocol};
+use super::tool_calls::reject_truncated_call;
+use super::{
+    Completion, CompletionRequest, DeltaSink, Error, ErrorClass, ModelConfig, Provider,
+    classify_error, retry, tool_output,
+};
+use crate::outbound::error_text::one_line;
+use crate::outbound::{
+    AddressCache, Connection, Target, TargetOptions, error_cause, is_disconnect, media_type,
+    retry_after,
+};
 use crate::sys::cancel::{Cancel, HookGuard};
 use crate::sys::lock;
 use std::io::{self, Read};
@@ -45,7 +51,7 @@ const CHUNK: usize = 16 << 10;
 
 /// How a provider is called and treated, whatever it speaks.
 #[derive(Clone, Debug)]
-pub struct RemoteOptions {
+pub struct HttpProviderOptions {
     /// Its name in errors, for example `OpenAI`.
     pub title: String,
     /// How long it may say nothing.
@@ -56,10 +62,10 @@ pub struct RemoteOptions {
     pub key_hint: String,
 }
 
-impl RemoteOptions {
+impl HttpProviderOptions {
     /// Options with the defaults: online, ten minutes of silence, no hint.
     pub fn new(title: impl Into<String>) -> Self {
-        RemoteOptions {
+        HttpProviderOptions {
             title: title.into(),
             timeout: Duration::from_secs(600),
             offline: false,
@@ -69,15 +75,15 @@ impl RemoteOptions {
 }
 
 /// A provider behind HTTP. Those who share it share its connections.
-pub struct Remote {
+pub struct HttpProvider {
     name: String,
     protocol: Box<dyn Protocol>,
-    options: RemoteOptions,
-    addresses: Addresses,
+    options: HttpProviderOptions,
+    addresses: AddressCache,
     /// Lines without an exchange, each with the origin that it leads to.
-    idle: Mutex<Vec<(String, Line)>>,
+    idle: Mutex<Vec<(String, Connection)>>,
     /// The limits on output that its models refused, as long as the process lives.
-    limits: Mutex<Limits>,
+    limits: Mutex<LearnedLimits>,
 }
 
 /// Why one try failed.
@@ -88,7 +94,7 @@ struct Failure {
     /// Nothing speaks for a better end of another try, whatever the class.
     final_word: bool,
     /// What the provider says about the limit on output, if that is what it refuses.
-    output: Option<output_limit::Said>,
+    output: Option<output_limit::LimitError>,
 }
 
 impl From<Error> for Failure {
@@ -102,99 +108,108 @@ impl From<Error> for Failure {
     }
 }
 
-impl Remote {
+impl HttpProvider {
     /// A provider that speaks chat completions.
-    pub fn openai(name: impl Into<String>, openai: OpenAiOptions, options: RemoteOptions) -> Self {
-        Remote::new(name, OpenAi::new(openai), options)
+    pub fn openai(
+        name: impl Into<String>,
+        openai: OpenAiOptions,
+        options: HttpProviderOptions,
+    ) -> Self {
+        HttpProvider::new(name, OpenAi::new(openai), options)
     }
 
     /// A provider that speaks Ollama's own protocol.
     #[cfg(feature = "ollama")]
-    pub fn ollama(name: impl Into<String>, ollama: OllamaOptions, options: RemoteOptions) -> Self {
-        Remote::new(name, Ollama::new(ollama), options)
+    pub fn ollama(
+        name: impl Into<String>,
+        ollama: OllamaOptions,
+        options: HttpProviderOptions,
+    ) -> Self {
+        HttpProvider::new(name, Ollama::new(ollama), options)
     }
 
     /// A provider that speaks this protocol.
     pub(super) fn new(
         name: impl Into<String>,
         protocol: impl Protocol + 'static,
-        options: RemoteOptions,
+        options: HttpProviderOptions,
     ) -> Self {
-        Remote {
+        HttpProvider {
             name: name.into(),
             protocol: Box::new(protocol),
             options,
-            addresses: Addresses::default(),
+            addresses: AddressCache::default(),
             idle: Mutex::default(),
             limits: Mutex::default(),
         }
     }
 
     /// The request for this question, with this limit on output in the place of the configured one.
-    fn request(&self, ask: &Ask<'_>, max_tokens: Option<u64>) -> Result<Outgoing, Error> {
-        let outgoing = if max_tokens == ask.model.max_tokens {
-            self.protocol.request(ask)
+    fn http_request(
+        &self,
+        request: &CompletionRequest<'_>,
+        max_tokens: Option<u64>,
+    ) -> Result<HttpRequest, Error> {
+        let outgoing = if max_tokens == request.model.max_tokens {
+            self.protocol.http_request(request)
         } else {
             let model = ModelConfig {
                 max_tokens,
-                ..ask.model.clone()
+                ..request.model.clone()
             };
-            self.protocol.request(&Ask {
+            self.protocol.http_request(&CompletionRequest {
                 model: &model,
-                ..*ask
+                ..*request
             })
         };
         outgoing.map_err(|error| self.titled(error))
     }
 
-    fn target(&self, outgoing: &Outgoing) -> Result<Target, Error> {
-        let place = Place {
+    fn target(&self, outgoing: &HttpRequest) -> Result<Target, Error> {
+        let options = TargetOptions {
             uri: &outgoing.url,
             headers: &outgoing.headers,
             offline: self.options.offline,
             connect_timeout: CONNECT,
-            silence: Some(self.options.timeout),
-            idle: IDLE,
+            read_timeout: Some(self.options.timeout),
+            idle_timeout: IDLE,
         };
-        Target::new(&place, self.addresses.clone()).map_err(|why| {
+        Target::new(&options, self.addresses.clone()).map_err(|why| {
             let title = &self.options.title;
             let message = format!("The address of {title} cannot be used: {why}");
-            Error::new(Class::Config, message)
+            Error::new(ErrorClass::Config, message)
         })
     }
 }
 
-impl Provider for Remote {
+impl Provider for HttpProvider {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn ask(
+    fn complete(
         &self,
-        ask: &Ask<'_>,
+        request: &CompletionRequest<'_>,
         cancel: &Cancel,
-        listener: &mut dyn Listener,
-    ) -> Result<Answer, Error> {
-        let name = &ask.model.model_name;
-        let mut max_tokens = lock(&self.limits).apply(name, ask.model.max_tokens);
-        let mut outgoing = self.request(ask, max_tokens)?;
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Error> {
+        let name = &request.model.model_name;
+        let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
+        let mut outgoing = self.http_request(request, max_tokens)?;
         let target = self.target(&outgoing)?;
-        let mut listener = Heard {
-            listener,
-            heard: false,
-        };
+        let mut sink = DeltaWatcher { sink, heard: false };
         let mut attempt = 0;
         // The limit that the provider refused, and what it said.
         let mut refused = None;
         loop {
             let outcome = Exchange::begin(self, &target, cancel)
-                .and_then(|exchange| exchange.ask(ask, &outgoing, &mut listener));
+                .and_then(|exchange| exchange.complete(request, &outgoing, &mut sink));
             let failure = match outcome {
-                Ok(answer) => {
+                Ok(completion) => {
                     if let Some((wanted, said)) = refused {
                         lock(&self.limits).learn(name, wanted, said);
                     }
-                    return Ok(answer);
+                    return Ok(completion);
                 }
                 Err(failure) => failure,
             };
@@ -208,18 +223,18 @@ impl Provider for Remote {
                 );
                 refused = Some((max_tokens, said));
                 max_tokens = lower;
-                outgoing = self.request(ask, max_tokens)?;
+                outgoing = self.http_request(request, max_tokens)?;
                 continue;
             }
             attempt += 1;
-            let wait = match listener.heard || failure.final_word {
+            let wait = match sink.heard || failure.final_word {
                 true => None,
                 false => retry::wait(failure.error.class, failure.after, attempt, noise()),
             };
             let Some(wait) = wait else {
                 return Err(failure.error);
             };
-            listener.retry(attempt, wait, &failure.error);
+            sink.retry(attempt, wait, &failure.error);
             if cancel.wait_timeout(wait) {
                 return Err(self.cancelled());
             }
@@ -231,7 +246,7 @@ impl Provider for Remote {
     }
 
     fn models(&self, cancel: &Cancel) -> Result<Vec<String>, Error> {
-        let outgoing = self.protocol.list_models();
+        let outgoing = self.protocol.models_request();
         let target = self.target(&outgoing)?;
         let bytes = Exchange::begin(self, &target, cancel)
             .and_then(|mut exchange| {
@@ -239,35 +254,39 @@ impl Provider for Remote {
                 exchange.fetch(&outgoing)
             })
             .map_err(|failure| failure.error)?;
-        let names = self.protocol.read_models(&bytes);
+        let names = self.protocol.parse_models(&bytes);
         names.map_err(|error| self.worded(&target, error, None))
     }
 }
 
-/// One request and its answer, on a line of its own.
+/// One request and its answer, on a connection of its own.
 struct Exchange<'a> {
-    remote: &'a Remote,
+    remote: &'a HttpProvider,
     target: &'a Target,
-    line: Line,
+    connection: Connection,
     cancel: &'a Cancel,
     hook: Option<HookGuard>,
     /// What is asked, unless it is for the list of models.
-    question: Option<&'a Ask<'a>>,
+    question: Option<&'a CompletionRequest<'a>>,
     /// When it has to be over; it may take its time if absent.
     until: Option<Instant>,
 }
 
 impl<'a> Exchange<'a> {
-    fn begin(remote: &'a Remote, target: &'a Target, cancel: &'a Cancel) -> Result<Self, Failure> {
+    fn begin(
+        remote: &'a HttpProvider,
+        target: &'a Target,
+        cancel: &'a Cancel,
+    ) -> Result<Self, Failure> {
         if cancel.is_cancelled() {
             return Err(remote.cancelled().into());
         }
-        let line = remote.line(target);
-        let agent = line.agent.clone();
+        let connection = remote.take_connection(target);
+        let agent = connection.agent.clone();
         Ok(Exchange {
             remote,
             target,
-            line,
+            connection,
             cancel,
             hook: Some(cancel.on_cancel(move || agent.shutdown())),
             question: None,
@@ -275,29 +294,29 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    fn ask(
+    fn complete(
         mut self,
-        ask: &'a Ask<'a>,
-        outgoing: &Outgoing,
-        listener: &mut dyn Listener,
-    ) -> Result<Answer, Failure> {
-        self.question = Some(ask);
-        let mut decoder = self.remote.protocol.decoder(ask);
+        request: &'a CompletionRequest<'a>,
+        outgoing: &HttpRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<Completion, Failure> {
+        self.question = Some(request);
+        let mut decoder = self.remote.protocol.decoder(request);
         let response = self.send(outgoing)?;
-        let complete = self.read(response, &mut *decoder, listener);
+        let complete = self.read(response, &mut *decoder, sink);
         // What came may be a whole answer although the connection broke behind it.
-        let mut answer = match (complete, decoder.finish()) {
-            (Ok(()), Ok(answer)) => answer,
-            (Err(failure), Ok(answer)) if is_silence(failure.error.class) => answer,
+        let mut completion = match (complete, decoder.finish()) {
+            (Ok(()), Ok(completion)) => completion,
+            (Err(failure), Ok(completion)) if is_silence(failure.error.class) => completion,
             (Err(failure), _) => return Err(failure),
             (Ok(()), Err(error)) => return Err(self.worded(error).into()),
         };
         self.checked()?;
-        reject_cut_off(&mut answer);
-        Ok(answer)
+        reject_truncated_call(&mut completion);
+        Ok(completion)
     }
 
-    fn fetch(self, outgoing: &Outgoing) -> Result<Vec<u8>, Failure> {
+    fn fetch(self, outgoing: &HttpRequest) -> Result<Vec<u8>, Failure> {
         let body = self.send(outgoing)?.into_body();
         let mut bytes = Vec::new();
         (body.into_reader().take(MODELS + 1).read_to_end(&mut bytes))
@@ -311,16 +330,16 @@ impl<'a> Exchange<'a> {
 
     /// Sends the request and returns the response, if it is a success. A connection that the provider
     /// closed for its age, just as it was to be used again, is replaced once.
-    fn send(&self, outgoing: &Outgoing) -> Result<Response<Body>, Failure> {
-        let Line { agent, wire } = &self.line;
+    fn send(&self, outgoing: &HttpRequest) -> Result<Response<Body>, Failure> {
+        let Connection { agent, progress } = &self.connection;
         let mut first = true;
         let response = loop {
             self.checked()?;
-            wire.begin();
+            progress.begin_request();
             if let Some(until) = self.until {
-                wire.read_until(until);
+                progress.set_read_deadline(until);
             }
-            wire.allow(EXCHANGE);
+            progress.limit_bytes(EXCHANGE);
             let accept = (
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
@@ -345,7 +364,10 @@ impl<'a> Exchange<'a> {
             };
             match outcome {
                 Ok(response) => break response,
-                Err(error) if std::mem::take(&mut first) && is_broken(&error) && wire.stale() => {}
+                Err(error)
+                    if std::mem::take(&mut first)
+                        && is_disconnect(&error)
+                        && progress.is_stale() => {}
                 Err(error) => return Err(self.broken(&error)),
             }
         };
@@ -361,7 +383,7 @@ impl<'a> Exchange<'a> {
         &self,
         response: Response<Body>,
         decoder: &mut dyn Decoder,
-        listener: &mut dyn Listener,
+        sink: &mut dyn DeltaSink,
     ) -> Result<(), Failure> {
         let mut reader = response.into_body().into_reader();
         let mut chunk = vec![0; CHUNK];
@@ -379,8 +401,8 @@ impl<'a> Exchange<'a> {
                 return Err(self.too_large(ANSWER).into());
             }
             let complete =
-                (decoder.push(&chunk[..read], listener)).map_err(|error| self.worded(error))?;
-            listener.idle();
+                (decoder.push(&chunk[..read], sink)).map_err(|error| self.worded(error))?;
+            sink.idle();
             if complete {
                 self.drain(&mut reader, &mut chunk);
                 return Ok(());
@@ -390,7 +412,9 @@ impl<'a> Exchange<'a> {
 
     /// Reads what is left of a body, if that is little.
     fn drain(&self, reader: &mut BodyReader<'_>, chunk: &mut [u8]) {
-        self.line.wire.read_until(Instant::now() + LEFTOVER);
+        self.connection
+            .progress
+            .set_read_deadline(Instant::now() + LEFTOVER);
         for _ in 0..4 {
             if !matches!(reader.read(chunk), Ok(1..)) {
                 return;
@@ -403,7 +427,7 @@ impl<'a> Exchange<'a> {
         let wrong = |what: &str| {
             let origin = &self.target.origin;
             let message = format!("{title} at {origin} answered with {what}");
-            Err(Error::new(Class::Protocol, message).into())
+            Err(Error::new(ErrorClass::Protocol, message).into())
         };
         let encoding = response.headers().get(header::CONTENT_ENCODING);
         if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -423,33 +447,41 @@ impl<'a> Exchange<'a> {
             let message = format!(
                 "{title} at {} redirects to {}, which is not followed; configure the host where it is",
                 self.target.origin,
-                self.target.redirect(&head.headers)
+                self.target.describe_redirect(&head.headers)
             );
-            return Error::new(Class::Config, message).into();
+            return Error::new(ErrorClass::Config, message).into();
         }
-        self.line.wire.read_until(Instant::now() + EXPLAINING);
+        self.connection
+            .progress
+            .set_read_deadline(Instant::now() + EXPLAINING);
         let mut bytes = Vec::new();
         // What came before a failure is all there is to show.
         let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
         if let Err(cancelled) = self.checked() {
             return cancelled;
         }
-        let (mut class, words) = self.remote.protocol.failure(head.status.as_u16(), &bytes);
+        let (mut class, words) = self
+            .remote
+            .protocol
+            .classify_failure(head.status.as_u16(), &bytes);
         let mut after = retry_after(&head.headers, SystemTime::now());
-        if let Class::RateLimit { after: said } = &mut class {
+        if let ErrorClass::RateLimit { after: said } = &mut class {
             after = after.or(*said);
             *said = after;
         }
         let mut output = match class {
-            Class::ContextExceeded | Class::Refused => output_limit::said(&words),
+            ErrorClass::ContextExceeded | ErrorClass::Refused => {
+                output_limit::parse_limit_error(&words)
+            }
             _ => None,
         };
-        if matches!(output, Some(output_limit::Said::Room(room)) if room < output_limit::LEAST) {
+        if matches!(output, Some(output_limit::LimitError::Room(room)) if room < output_limit::MIN_OUTPUT)
+        {
             // A summary makes room, a lower limit does not.
-            class = Class::ContextExceeded;
+            class = ErrorClass::ContextExceeded;
             output = None;
         } else if output.is_none() && self.fails_over_image(head.status.as_u16(), class, &words) {
-            class = Class::Image;
+            class = ErrorClass::Image;
         }
         let error = Error::new(class, words);
         Failure {
@@ -465,30 +497,32 @@ impl<'a> Exchange<'a> {
         if let Err(cancelled) = self.checked() {
             return cancelled;
         }
-        let RemoteOptions { title, timeout, .. } = &self.remote.options;
-        let (origin, way) = (&self.target.origin, &self.target.way);
+        let HttpProviderOptions { title, timeout, .. } = &self.remote.options;
+        let (origin, via_proxy) = (&self.target.origin, &self.target.via_proxy);
         if let ureq::Error::Timeout(Timeout::PerRead) = error {
             let message = match self.until {
                 Some(_) => {
                     let seconds = LISTING.as_secs();
-                    format!("{title} at {origin}{way} did not answer within {seconds} seconds")
+                    format!(
+                        "{title} at {origin}{via_proxy} did not answer within {seconds} seconds"
+                    )
                 }
                 None => format!(
-                    "{title} at {origin}{way} said nothing for {} seconds; try again, or allow it \
+                    "{title} at {origin}{via_proxy} said nothing for {} seconds; try again, or allow it \
                      more time",
                     timeout.as_secs_f32()
                 ),
             };
-            return Error::new(Class::Timeout, message).into();
+            return Error::new(ErrorClass::Timeout, message).into();
         }
-        let cause = shown(&self.target.redact(&cause(error)));
-        let message = match self.line.wire.written() {
-            true => format!("The connection to {title} at {origin}{way} broke: {cause}"),
-            false => format!("Cannot reach {title} at {origin}{way}: {cause}"),
+        let cause = one_line(&self.target.redact(&error_cause(error)));
+        let message = match self.connection.progress.is_written() {
+            true => format!("The connection to {title} at {origin}{via_proxy} broke: {cause}"),
+            false => format!("Cannot reach {title} at {origin}{via_proxy}: {cause}"),
         };
         Failure {
             final_word: is_absent(error),
-            ..Error::new(Class::Transport, message).into()
+            ..Error::new(ErrorClass::Transport, message).into()
         }
     }
 
@@ -496,20 +530,20 @@ impl<'a> Exchange<'a> {
         let title = &self.remote.options.title;
         let limit = limit >> 20;
         let message = format!("{title} answered with more than {limit} MiB, which is not read");
-        Error::new(Class::Protocol, message)
+        Error::new(ErrorClass::Protocol, message)
     }
 
     fn worded(&self, mut error: Error) -> Error {
         if self.fails_over_image(0, error.class, &error.message) {
-            error.class = Class::Image;
+            error.class = ErrorClass::Image;
         }
         self.remote.worded(self.target, error, None)
     }
 
     /// Whether the provider refused an image that was sent. `status` is 0 in mid-stream.
-    fn fails_over_image(&self, status: u16, class: Class, words: &str) -> bool {
-        failure::is_over_image(status, class, words)
-            && (self.question).is_some_and(|ask| parts::has_images(ask.messages))
+    fn fails_over_image(&self, status: u16, class: ErrorClass, words: &str) -> bool {
+        classify_error::is_image_error(status, class, words)
+            && (self.question).is_some_and(|request| tool_output::has_images(request.messages))
     }
 
     /// To be asked after everything that waits.
@@ -522,37 +556,37 @@ impl<'a> Exchange<'a> {
 }
 
 impl Drop for Exchange<'_> {
-    /// Returns the line for the next exchange, whatever became of this one: ureq itself drops a
+    /// Returns the connection for the next exchange, whatever became of this one: ureq itself drops a
     /// connection that is of no more use.
     fn drop(&mut self) {
         drop(self.hook.take());
         // Without the hook, and not cancelled up to now, it will not be shut down any more.
         if !self.cancel.is_cancelled() {
-            self.remote.return_line(self.target, &self.line);
+            self.remote.return_line(self.target, &self.connection);
         }
     }
 }
 
-impl Remote {
-    fn line(&self, target: &Target) -> Line {
+impl HttpProvider {
+    fn take_connection(&self, target: &Target) -> Connection {
         let mut idle = lock(&self.idle);
         let fits = (idle.iter()).rposition(|(origin, _)| *origin == target.origin);
         match fits {
             Some(at) => idle.swap_remove(at).1,
-            None => target.line(),
+            None => target.connection(),
         }
     }
 
-    fn return_line(&self, target: &Target, line: &Line) {
+    fn return_line(&self, target: &Target, connection: &Connection) {
         let mut idle = lock(&self.idle);
         if idle.len() < IDLE_LINES {
-            idle.push((target.origin.clone(), line.clone()));
+            idle.push((target.origin.clone(), connection.clone()));
         }
     }
 
     fn cancelled(&self) -> Error {
         let message = format!("The request to {} was cancelled", self.options.title);
-        Error::new(Class::Cancelled, message)
+        Error::new(ErrorClass::Cancelled, message)
     }
 
     fn titled(&self, error: Error) -> Error {
@@ -562,32 +596,34 @@ impl Remote {
 
     /// The error in one sentence: whose, what, in which of the provider's words, and what to do.
     fn worded(&self, target: &Target, error: Error, status: Option<StatusCode>) -> Error {
-        let RemoteOptions {
+        let HttpProviderOptions {
             title, key_hint, ..
         } = &self.options;
         let code = status.map_or(String::new(), |s| format!(" (HTTP {})", s.as_u16()));
-        let said = shown(&target.redact(&error.message));
+        let said = one_line(&target.redact(&error.message));
         let said = said.trim_end_matches('.');
         let what = match error.class {
-            Class::Authentication => format!("{title} does not let this key in{code}"),
-            Class::Credits => format!("The account with {title} is empty{code}"),
-            Class::RateLimit { .. } => format!("{title} has had too many requests{code}"),
-            Class::ContextExceeded => {
+            ErrorClass::Authentication => format!("{title} does not let this key in{code}"),
+            ErrorClass::Credits => format!("The account with {title} is empty{code}"),
+            ErrorClass::RateLimit { .. } => format!("{title} has had too many requests{code}"),
+            ErrorClass::ContextExceeded => {
                 format!("The conversation is longer than {title}'s model can read{code}")
             }
-            Class::Refused | Class::Image => format!("{title} refused the request{code}"),
-            Class::Server => format!("{title} failed{code}"),
+            ErrorClass::Refused | ErrorClass::Image => format!("{title} refused the request{code}"),
+            ErrorClass::Server => format!("{title} failed{code}"),
             _ => format!("{title}{code}"),
         };
         let advice = match error.class {
-            Class::Authentication => key_hint.clone(),
-            Class::Credits => "add to it, or choose another provider".to_owned(),
-            Class::RateLimit { after: Some(after) } => {
+            ErrorClass::Authentication => key_hint.clone(),
+            ErrorClass::Credits => "add to it, or choose another provider".to_owned(),
+            ErrorClass::RateLimit { after: Some(after) } => {
                 format!("try again in {} s", after.as_secs().max(1))
             }
-            Class::RateLimit { after: None } | Class::Server => "try again in a while".to_owned(),
-            Class::ContextExceeded => "make it shorter, or choose another model".to_owned(),
-            Class::Refused | Class::Image if status == Some(StatusCode::NOT_FOUND) => {
+            ErrorClass::RateLimit { after: None } | ErrorClass::Server => {
+                "try again in a while".to_owned()
+            }
+            ErrorClass::ContextExceeded => "make it shorter, or choose another model".to_owned(),
+            ErrorClass::Refused | ErrorClass::Image if status == Some(StatusCode::NOT_FOUND) => {
                 "check the name of the model, and the host and path of the provider".to_owned()
             }
             _ => String::new(),
@@ -605,38 +641,38 @@ impl Remote {
 }
 
 /// Knows whether anything was said.
-struct Heard<'a> {
-    listener: &'a mut dyn Listener,
+struct DeltaWatcher<'a> {
+    sink: &'a mut dyn DeltaSink,
     heard: bool,
 }
 
-impl Listener for Heard<'_> {
+impl DeltaSink for DeltaWatcher<'_> {
     fn begin(&mut self, id: Option<&str>) {
-        self.listener.begin(id);
+        self.sink.begin(id);
     }
 
     fn text(&mut self, text: &str) {
         self.heard = true;
-        self.listener.text(text);
+        self.sink.text(text);
     }
 
     fn reasoning(&mut self, text: &str) {
         self.heard = true;
-        self.listener.reasoning(text);
+        self.sink.reasoning(text);
     }
 
     fn idle(&mut self) {
-        self.listener.idle();
+        self.sink.idle();
     }
 
     fn retry(&mut self, attempt: u32, wait: Duration, reason: &Error) {
-        self.listener.retry(attempt, wait, reason);
+        self.sink.retry(attempt, wait, reason);
     }
 }
 
 /// Nothing more came, for whatever reason.
-fn is_silence(class: Class) -> bool {
-    matches!(class, Class::Transport | Class::Timeout)
+fn is_silence(class: ErrorClass) -> bool {
+    matches!(class, ErrorClass::Transport | ErrorClass::Timeout)
 }
 
 /// Nobody is there: another try in a second finds nobody either, and whoever waits should know now.

@@ -4,7 +4,7 @@
 
 /// A model and what is known of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct ModelSpec {
     pub(super) name: &'static str,
     pub(super) context: u64,
     pub(super) output: Option<u64>,
@@ -14,8 +14,8 @@ pub(super) struct Known {
     pub(super) cache_write_price: Option<f64>,
 }
 
-const fn model(name: &'static str, context: u64) -> Known {
-    Known {
+const fn model(name: &'static str, context: u64) -> ModelSpec {
+    ModelSpec {
         name,
         context,
         output: None,
@@ -26,16 +26,16 @@ const fn model(name: &'static str, context: u64) -> Known {
     }
 }
 
-impl Known {
+impl ModelSpec {
     const fn output(self, tokens: u64) -> Self {
-        Known {
+        ModelSpec {
             output: Some(tokens),
             ..self
         }
     }
 
     const fn price(self, input: f64, output: f64) -> Self {
-        Known {
+        ModelSpec {
             input_price: Some(input),
             output_price: Some(output),
             ..self
@@ -43,14 +43,14 @@ impl Known {
     }
 
     const fn cache_read(self, price: f64) -> Self {
-        Known {
+        ModelSpec {
             cache_read_price: Some(price),
             ..self
         }
     }
 
     const fn cache(self, read: f64, write: f64) -> Self {
-        Known {
+        ModelSpec {
             cache_write_price: Some(write),
             ..self.cache_read(read)
         }
@@ -59,7 +59,7 @@ impl Known {
 
 /// Models that OpenAI serves behind `/v1/responses` alone are not among them, because that protocol is not
 /// spoken: see [`crate::provider::openai`].
-pub(super) const OPENAI: &[Known] = &[
+pub(super) const OPENAI: &[ModelSpec] = &[
     model("gpt-4o", 128_000)
         .output(16_384)
         .price(2.5, 10.0)
@@ -119,7 +119,7 @@ pub(super) const OPENAI: &[Known] = &[
         .cache_read(0.125),
 ];
 
-pub(super) const ANTHROPIC: &[Known] = &[
+pub(super) const ANTHROPIC: &[ModelSpec] = &[
     model("claude-sonnet-4-5", 200_000)
         .output(64_000)
         .price(3.0, 15.0)
@@ -166,7 +166,7 @@ pub(super) const ANTHROPIC: &[Known] = &[
         .cache(0.03, 0.3),
 ];
 
-pub(super) const GOOGLE: &[Known] = &[
+pub(super) const GOOGLE: &[ModelSpec] = &[
     model("gemini-2.5-pro", 1_048_576)
         .output(65_536)
         .price(1.25, 10.0)
@@ -199,7 +199,7 @@ pub(super) const GOOGLE: &[Known] = &[
         .cache_read(0.05),
 ];
 
-pub(super) const OLLAMA: &[Known] = &[
+pub(super) const OLLAMA: &[ModelSpec] = &[
     model("qwen3", 40_960),
     model("qwen2.5", 32_768),
     model("llama3.3", 131_072),
@@ -210,7 +210,7 @@ pub(super) const OLLAMA: &[Known] = &[
     model("deepseek-r1", 131_072),
 ];
 
-pub(super) const GROQ: &[Known] = &[
+pub(super) const GROQ: &[ModelSpec] = &[
     model("openai/gpt-oss-120b", 131_072)
         .output(65_536)
         .price(0.15, 0.6),
@@ -231,7 +231,7 @@ pub(super) const GROQ: &[Known] = &[
         .price(1.0, 3.0),
 ];
 
-pub(super) const MISTRAL: &[Known] = &[
+pub(super) const MISTRAL: &[ModelSpec] = &[
     model("mistral-large-latest", 131_072).price(2.0, 6.0),
     model("mistral-medium-latest", 131_072).price(0.4, 2.0),
     model("mistral-small-latest", 131_072).price(0.1, 0.3),
@@ -240,7 +240,7 @@ pub(super) const MISTRAL: &[Known] = &[
     model("magistral-medium-latest", 131_072).price(2.0, 5.0),
 ];
 
-pub(super) const DEEPSEEK: &[Known] = &[
+pub(super) const DEEPSEEK: &[ModelSpec] = &[
     model("deepseek-chat", 131_072)
         .output(8_192)
         .price(0.28, 0.42)
@@ -251,7 +251,7 @@ pub(super) const DEEPSEEK: &[Known] = &[
         .cache_read(0.028),
 ];
 
-pub(super) const XAI: &[Known] = &[
+pub(super) const XAI: &[ModelSpec] = &[
     model("grok-code-fast-1", 256_000)
         .price(0.2, 1.5)
         .cache_read(0.02),
@@ -268,7 +268,7 @@ pub(super) const XAI: &[Known] = &[
         .cache_read(0.075),
 ];
 
-pub(super) const OPENROUTER: &[Known] = &[
+pub(super) const OPENROUTER: &[ModelSpec] = &[
     model("anthropic/claude-sonnet-4.5", 200_000)
         .output(64_000)
         .price(3.0, 15.0)
@@ -295,21 +295,21 @@ pub(super) const OPENROUTER: &[Known] = &[
     model("moonshotai/kimi-k2", 131_072),
 ];
 
-pub(super) const TOGETHER: &[Known] = &[
+pub(super) const TOGETHER: &[ModelSpec] = &[
     model("meta-llama/Llama-3.3-70B-Instruct-Turbo", 131_072).price(0.88, 0.88),
     model("Qwen/Qwen3-Coder-480B-A35B-Instruct-FP8", 262_144).price(2.0, 2.0),
     model("deepseek-ai/DeepSeek-V3", 131_072).price(1.25, 1.25),
     model("moonshotai/Kimi-K2-Instruct", 131_072).price(1.0, 3.0),
 ];
 
-pub(super) const FIREWORKS: &[Known] = &[
+pub(super) const FIREWORKS: &[ModelSpec] = &[
     model("accounts/fireworks/models/kimi-k2-instruct", 131_072).price(0.6, 2.5),
     model("accounts/fireworks/models/deepseek-v3p1", 163_840).price(0.56, 1.68),
     model("accounts/fireworks/models/gpt-oss-120b", 131_072).price(0.15, 0.6),
     model("accounts/fireworks/models/llama-v3p3-70b-instruct", 131_072).price(0.9, 0.9),
 ];
 
-pub(super) const CEREBRAS: &[Known] = &[
+pub(super) const CEREBRAS: &[ModelSpec] = &[
     model("gpt-oss-120b", 131_072)
         .output(32_768)
         .price(0.25, 0.69),
@@ -318,7 +318,7 @@ pub(super) const CEREBRAS: &[Known] = &[
     model("qwen-3-32b", 131_072).price(0.4, 0.8),
 ];
 
-pub(super) const DATABRICKS: &[Known] = &[
+pub(super) const DATABRICKS: &[ModelSpec] = &[
     model("databricks-claude-sonnet-4-5", 200_000)
         .output(64_000)
         .price(3.0, 15.0),

@@ -1,9 +1,9 @@
 //! The limit on output: when one is sent, how large it is, and what follows when the provider refuses it.
 
+use crate::anthropic_and_google::{anthropic, google, provider};
 use crate::harness::{KEY, Question, brief, openai};
 use crate::model_server::{ModelServer, Reply, says};
-use crate::others::{anthropic, google, provider};
-use gosling::provider::{Class, ModelConfig};
+use gosling::provider::{ErrorClass, ModelConfig};
 use serde_json::Value;
 
 const CLAUDE: &str = concat!(
@@ -66,16 +66,16 @@ fn a_limit_that_the_provider_refuses_is_lowered_once() {
                  length or `max_tokens` and try again";
     let refusal = refused("400 Bad Request", words);
     let claude = ModelServer::new(vec![refusal.clone(), Reply::stream(CLAUDE)]);
-    let (answer, heard) = question(Some(64_000), 200_000, 100).ask(&*anthropic(&claude));
+    let (answer, recorded) = question(Some(64_000), 200_000, 100).ask(&*anthropic(&claude));
     assert_eq!(brief(&answer.unwrap()), ["text hello"]);
-    assert!(heard.retries.is_empty(), "{:?}", heard.retries);
+    assert!(recorded.retries.is_empty(), "{:?}", recorded.retries);
     let sent: Vec<_> = claude.bodies().iter().map(limit).collect();
     assert_eq!(sent, [Some(64_000), Some(50_000)]);
 
     // The conversation takes more room than was thought.
     let claude = ModelServer::new(vec![refusal.clone(), refusal]);
     let (answer, _) = question(Some(64_000), 200_000, 100).ask(&*anthropic(&claude));
-    assert_eq!(answer.unwrap_err().class, Class::ContextExceeded);
+    assert_eq!(answer.unwrap_err().class, ErrorClass::ContextExceeded);
     assert_eq!(claude.seen().len(), 2);
 
     let groq = ModelServer::new(vec![
@@ -94,17 +94,17 @@ fn a_limit_that_is_too_large_is_not_a_full_context_and_a_full_one_is() {
         (
             "max_tokens is too large: 131072. This model supports at most 16384 completion tokens, whereas \
              you provided 131072.",
-            Class::Refused,
+            ErrorClass::Refused,
         ),
         (
             "This model's maximum context length is 4096 tokens. However, you requested 5060 tokens (4036 in \
              the messages, 1024 in the completion). Please reduce the length of the messages or completion.",
-            Class::ContextExceeded,
+            ErrorClass::ContextExceeded,
         ),
         (
             "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, decrease input \
              length or `max_tokens` and try again",
-            Class::ContextExceeded,
+            ErrorClass::ContextExceeded,
         ),
     ] {
         let server = ModelServer::with(move |_| refused("400 Bad Request", words));
@@ -122,7 +122,7 @@ fn a_limit_on_requests_is_not_a_full_context() {
     let groq = ModelServer::new(vec![refusal]);
     let (answer, _) = Question::default().ask(&openai(&groq.url));
     let class = answer.unwrap_err().class;
-    assert!(matches!(class, Class::RateLimit { .. }), "{class:?}");
+    assert!(matches!(class, ErrorClass::RateLimit { .. }), "{class:?}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn servers_that_know_their_own_limits_are_sent_none() {
     ] {
         let server = ModelServer::new(vec![Reply::stream(says(&["hello"]))]);
         let variables = [(host, server.url.as_str()), ("GROQ_API_KEY", KEY)];
-        let catalog = crate::others::catalog(&variables);
+        let catalog = crate::anthropic_and_google::catalog(&variables);
         let question = Question {
             model: catalog.model_config(name, model),
             ..Question::default()
@@ -198,7 +198,7 @@ fn a_limit_that_is_refused_for_another_reason_is_not_left_out() {
     ] {
         let server = limited(0, words);
         let (answer, _) = question(Some(64_000), 200_000, 0).ask(&openai(&server.url));
-        assert_eq!(answer.unwrap_err().class, Class::Refused, "{words}");
+        assert_eq!(answer.unwrap_err().class, ErrorClass::Refused, "{words}");
         assert_eq!(server.seen().len(), 1, "{words}");
     }
 }

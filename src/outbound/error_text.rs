@@ -8,7 +8,7 @@ use serde_json::Value;
 const MAX: usize = 500;
 
 /// The message of a JSON error of any common shape, else the head of the text.
-pub(crate) fn words(body: &[u8]) -> String {
+pub(crate) fn error_message(body: &[u8]) -> String {
     let json: Option<Value> = crate::json::from_slice(body).ok();
     let message = json.as_ref().and_then(|json| {
         ["/error/message", "/error_description", "/message", "/error"]
@@ -16,13 +16,13 @@ pub(crate) fn words(body: &[u8]) -> String {
             .find_map(|path| json.pointer(path)?.as_str())
     });
     match message {
-        Some(message) => shown(message),
-        None => shown(&String::from_utf8_lossy(body)),
+        Some(message) => one_line(message),
+        None => one_line(&String::from_utf8_lossy(body)),
     }
 }
 
 /// At most [`MAX`] characters, white space joined, everything invisible escaped.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     // A little more than is shown, so that the cut is seen; a page of megabytes is not walked.
     let head: String = text.chars().take(4 * MAX).collect();
     let words: Vec<&str> = head.split_whitespace().collect();
@@ -53,20 +53,20 @@ mod tests {
             (r#"{"a":1}"#, r#"{"a":1}"#),
             ("", ""),
         ] {
-            assert_eq!(words(body.as_bytes()), expected);
+            assert_eq!(error_message(body.as_bytes()), expected);
         }
     }
 
     #[test]
     fn what_is_shown_is_short_and_visible() {
         assert_eq!(
-            shown("\u{1b}[31mred\u{202e}\u{e0041}"),
+            one_line("\u{1b}[31mred\u{202e}\u{e0041}"),
             "\\u{1b}[31mred\\u{202e}\\u{e0041}"
         );
         for text in ["x", "\u{1b}", "é"] {
-            let long = shown(&text.repeat(100_000));
+            let long = one_line(&text.repeat(100_000));
             assert!(long.chars().count() <= 8 * MAX && long.ends_with('…'));
         }
-        assert_eq!(words(b"\xff\x00"), "\u{fffd}\\u{0}");
+        assert_eq!(error_message(b"\xff\x00"), "\u{fffd}\\u{0}");
     }
 }

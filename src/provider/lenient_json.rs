@@ -7,12 +7,12 @@ use std::borrow::Cow;
 /// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Str<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub(super) struct JsonStr<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// The JSON text of a call's arguments, or a piece of it: some write it as a string, some as the object
 /// itself.
 pub(super) fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
-    match crate::json::from_str::<Option<Str<'_>>>(raw.get()) {
+    match crate::json::from_str::<Option<JsonStr<'_>>>(raw.get()) {
         Ok(Some(text)) => text.0,
         Ok(None) => "".into(),
         Err(_) => raw.get().into(),

@@ -3,14 +3,14 @@
 
 /// The bytes of the object so far.
 #[derive(Debug, Default)]
-pub(super) struct Whole {
+pub(super) struct JsonSplitter {
     bytes: Vec<u8>,
     depth: usize,
     in_string: bool,
     escaped: bool,
 }
 
-impl Whole {
+impl JsonSplitter {
     /// Takes the next piece; once the object is complete, all of it and what of the piece comes after.
     pub(super) fn push<'a>(&mut self, piece: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         for (at, &byte) in piece.iter().enumerate() {
@@ -51,18 +51,18 @@ mod tests {
         let object = br#" {"a":"}\"]{","b":[{},{"c":"\\"}]}"#;
         let input = [&object[..], b"\n"].concat();
         for at in 0..input.len() {
-            let mut whole = Whole::default();
+            let mut whole = JsonSplitter::default();
             let first = whole.push(&input[..at]);
             let found = first.or_else(|| whole.push(&input[at..]));
             let found = found.map(|(found, _)| found);
             assert_eq!(found.as_deref(), Some(&object[..]), "cut at {at}");
         }
-        assert_eq!(Whole::default().push(b"{\"a\":["), None);
+        assert_eq!(JsonSplitter::default().push(b"{\"a\":["), None);
     }
 
     #[test]
     fn one_object_after_the_other_is_found() {
-        let mut whole = Whole::default();
+        let mut whole = JsonSplitter::default();
         let (first, rest) = whole.push(b"{\"a\":1}\n{}\n").unwrap();
         assert_eq!(first, b"{\"a\":1}");
         let (second, rest) = whole.push(rest).unwrap();

@@ -1,6 +1,6 @@
 //! The JSON of an answer, read without copying what need not be copied.
 
-use crate::provider::lenient::Str;
+use crate::provider::lenient_json::JsonStr;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -12,13 +12,13 @@ use std::marker::PhantomData;
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
-    pub(super) id: Option<Str<'a>>,
+    pub(super) id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) object: Option<Str<'a>>,
+    pub(super) object: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     pub(super) choices: Option<First<Choice<'a>>>,
     #[serde(default)]
-    pub(super) usage: Option<Counted>,
+    pub(super) usage: Option<TokenCounts>,
     #[serde(borrow, default)]
     pub(super) error: Option<&'a RawValue>,
 }
@@ -30,23 +30,23 @@ pub(super) struct Choice<'a> {
     #[serde(borrow, default)]
     pub(super) message: Option<Delta<'a>>,
     #[serde(borrow, default)]
-    pub(super) finish_reason: Option<Str<'a>>,
+    pub(super) finish_reason: Option<JsonStr<'a>>,
     #[serde(default)]
-    pub(super) usage: Option<Counted>,
+    pub(super) usage: Option<TokenCounts>,
 }
 
 #[derive(Default, Deserialize)]
 pub(super) struct Delta<'a> {
     #[serde(borrow, default)]
-    pub(super) content: Option<Said<'a>>,
+    pub(super) content: Option<TextOrParts<'a>>,
     #[serde(borrow, default)]
-    pub(super) refusal: Option<Str<'a>>,
+    pub(super) refusal: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) reasoning_content: Option<Str<'a>>,
+    pub(super) reasoning_content: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) reasoning: Option<Said<'a>>,
+    pub(super) reasoning: Option<TextOrParts<'a>>,
     #[serde(borrow, default)]
-    pub(super) tool_calls: Option<Vec<Piece<'a>>>,
+    pub(super) tool_calls: Option<Vec<ToolCallDelta<'a>>>,
     #[serde(borrow, default)]
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -55,11 +55,11 @@ pub(super) struct Delta<'a> {
 
 /// A piece of a tool call.
 #[derive(Deserialize)]
-pub(super) struct Piece<'a> {
+pub(super) struct ToolCallDelta<'a> {
     #[serde(default)]
     pub(super) index: Option<i64>,
     #[serde(borrow, default)]
-    pub(super) id: Option<Str<'a>>,
+    pub(super) id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     pub(super) function: Option<Function<'a>>,
     #[serde(borrow, default)]
@@ -71,7 +71,7 @@ pub(super) struct Piece<'a> {
 #[derive(Default, Deserialize)]
 pub(super) struct Function<'a> {
     #[serde(borrow, default)]
-    pub(super) name: Option<Str<'a>>,
+    pub(super) name: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     pub(super) arguments: Option<&'a RawValue>,
 }
@@ -79,9 +79,9 @@ pub(super) struct Function<'a> {
 #[derive(Deserialize)]
 pub(super) struct Part<'a> {
     #[serde(borrow, default)]
-    pub(super) text: Option<Str<'a>>,
+    pub(super) text: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    pub(super) thinking: Option<Said<'a>>,
+    pub(super) thinking: Option<TextOrParts<'a>>,
     #[serde(borrow, default)]
     pub(super) image_url: Option<Url<'a>>,
 }
@@ -89,11 +89,11 @@ pub(super) struct Part<'a> {
 #[derive(Deserialize)]
 pub(super) struct Url<'a> {
     #[serde(borrow)]
-    pub(super) url: Str<'a>,
+    pub(super) url: JsonStr<'a>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
-pub(super) struct Counted {
+pub(super) struct TokenCounts {
     #[serde(default, deserialize_with = "counter")]
     pub(super) prompt_tokens: Option<u64>,
     #[serde(default, deserialize_with = "counter")]
@@ -117,50 +117,56 @@ pub(super) struct Models<'a> {
 #[derive(Deserialize)]
 pub(super) struct Model<'a> {
     #[serde(borrow, alias = "name")]
-    pub(super) id: Str<'a>,
+    pub(super) id: JsonStr<'a>,
 }
 
 /// Text, or parts of text and other things.
-pub(super) enum Said<'a> {
+pub(super) enum TextOrParts<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Said<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for TextOrParts<'a> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Reader;
+        struct ValueVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Said<'de>;
+        impl<'de> Visitor<'de> for ValueVisitor {
+            type Value = TextOrParts<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("text or an array of parts")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Said<'de>, E> {
-                Ok(Said::Text(text.into()))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<TextOrParts<'de>, E> {
+                Ok(TextOrParts::Text(text.into()))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Said<'de>, E> {
-                Ok(Said::Text(text.to_owned().into()))
+            fn visit_str<E>(self, text: &str) -> Result<TextOrParts<'de>, E> {
+                Ok(TextOrParts::Text(text.to_owned().into()))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Said<'de>, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut seq: A,
+            ) -> Result<TextOrParts<'de>, A::Error> {
                 let mut parts = Vec::new();
                 while let Some(part) = seq.next_element()? {
                     parts.push(part);
                 }
-                Ok(Said::Parts(parts))
+                Ok(TextOrParts::Parts(parts))
             }
 
             // Some send `{}` where there is nothing.
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<TextOrParts<'de>, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Said::Parts(Vec::new()))
+                Ok(TextOrParts::Parts(Vec::new()))
             }
         }
 
-        d.deserialize_any(Reader)
+        d.deserialize_any(ValueVisitor)
     }
 }
 
@@ -169,9 +175,9 @@ pub(super) struct First<T>(pub(super) Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Reader<T>(PhantomData<T>);
+        struct ValueVisitor<T>(PhantomData<T>);
 
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ValueVisitor<T> {
             type Value = First<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,6 +191,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {
             }
         }
 
-        d.deserialize_seq(Reader(PhantomData))
+        d.deserialize_seq(ValueVisitor(PhantomData))
     }
 }

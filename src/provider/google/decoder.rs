@@ -1,14 +1,14 @@
 //! An answer of the Gemini API as it streams in.
 
-use super::Fault;
+use super::ApiError;
 use crate::conversation::{Content, Image, Reasoning};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
-use crate::provider::calls::{one_more, tool_request};
-use crate::provider::lenient::Str;
-use crate::provider::names::Names;
+use crate::provider::lenient_json::JsonStr;
 use crate::provider::protocol::Decoder;
-use crate::provider::{Answer, Class, Error, Listener, Stop, Usage};
+use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::tool_names::ToolNames;
+use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -17,16 +17,16 @@ use std::borrow::Cow;
 const MAX_EVENT: usize = 64 << 20;
 
 /// Reads server-sent events and puts the answer together.
-pub(super) struct Stream {
+pub(super) struct GoogleDecoder {
     events: sse::Decoder,
-    answer: Assembly,
+    completion: Accumulator,
 }
 
-impl Stream {
-    pub(super) fn new(names: Names) -> Self {
-        Stream {
+impl GoogleDecoder {
+    pub(super) fn new(names: ToolNames) -> Self {
+        GoogleDecoder {
             events: sse::Decoder::new(MAX_EVENT).of_any_type(),
-            answer: Assembly {
+            completion: Accumulator {
                 names,
                 id: None,
                 begun: false,
@@ -39,24 +39,24 @@ impl Stream {
     }
 }
 
-impl Decoder for Stream {
+impl Decoder for GoogleDecoder {
     /// Never says that the answer is complete: Gemini gives a reason to stop with every piece or with
     /// the last, depending on the model, and closes the stream at once.
-    fn push(&mut self, piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
-        let Stream { events, answer } = self;
+    fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
+        let GoogleDecoder { events, completion } = self;
         let mut result = Ok(());
         events
             .push(piece, |data| {
                 if result.is_ok() {
-                    result = answer.event(data, listener);
+                    result = completion.event(data, sink);
                 }
             })
             .map_err(|_| nonsense("an event is longer than 64 MiB"))?;
         result.map(|()| false)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, Error> {
-        self.answer.finish()
+    fn finish(self: Box<Self>) -> Result<Completion, Error> {
+        self.completion.finish()
     }
 }
 
@@ -69,9 +69,9 @@ struct Event<'a> {
     prompt_feedback: Option<Feedback<'a>>,
     usage_metadata: Option<RawUsage>,
     #[serde(borrow)]
-    response_id: Option<Str<'a>>,
+    response_id: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    error: Option<Fault<'a>>,
+    error: Option<ApiError<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -82,9 +82,9 @@ struct Candidate<'a> {
     #[serde(borrow)]
     content: Option<Parts<'a>>,
     #[serde(borrow)]
-    finish_reason: Option<Str<'a>>,
+    finish_reason: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    finish_message: Option<Str<'a>>,
+    finish_message: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -97,11 +97,11 @@ struct Parts<'a> {
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
     #[serde(borrow)]
-    text: Option<Str<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(default)]
     thought: bool,
     #[serde(borrow)]
-    thought_signature: Option<Str<'a>>,
+    thought_signature: Option<JsonStr<'a>>,
     #[serde(borrow)]
     function_call: Option<Call<'a>>,
     #[serde(borrow)]
@@ -111,7 +111,7 @@ struct Part<'a> {
 #[derive(Deserialize)]
 struct Call<'a> {
     #[serde(borrow)]
-    id: Option<Str<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
     name: Cow<'a, str>,
     args: Option<RawJson>,
@@ -130,9 +130,9 @@ struct Blob<'a> {
 #[serde(rename_all = "camelCase")]
 struct Feedback<'a> {
     #[serde(borrow)]
-    block_reason: Option<Str<'a>>,
+    block_reason: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    block_reason_message: Option<Str<'a>>,
+    block_reason_message: Option<JsonStr<'a>>,
 }
 
 /// Every count is the whole so far.
@@ -161,18 +161,18 @@ impl RawUsage {
 }
 
 /// An answer that is being put together.
-struct Assembly {
-    names: Names,
+struct Accumulator {
+    names: ToolNames,
     id: Option<String>,
     begun: bool,
     content: Vec<Content>,
     calls: usize,
     usage: Usage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
 }
 
-impl Assembly {
-    fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+impl Accumulator {
+    fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let event: Event<'_> = crate::json::from_slice(data)
             .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
         if let Some(fault) = &event.error {
@@ -180,7 +180,7 @@ impl Assembly {
         }
         if !std::mem::replace(&mut self.begun, true) {
             self.id = event.response_id.map(|id| id.0.into_owned());
-            listener.begin(self.id.as_deref());
+            sink.begin(self.id.as_deref());
         }
         if let Some(usage) = event.usage_metadata {
             self.usage = usage.usage();
@@ -193,11 +193,11 @@ impl Assembly {
                 true => format!("the request was blocked: {}", reason.0),
                 false => format!("the request was blocked: {} ({more})", reason.0),
             };
-            return Err(Error::new(Class::Refused, text));
+            return Err(Error::new(ErrorClass::Refused, text));
         }
         for candidate in event.candidates {
             if candidate.index == 0 {
-                self.candidate(candidate, listener)?;
+                self.candidate(candidate, sink)?;
             }
         }
         Ok(())
@@ -206,20 +206,20 @@ impl Assembly {
     fn candidate(
         &mut self,
         candidate: Candidate<'_>,
-        listener: &mut dyn Listener,
+        sink: &mut dyn DeltaSink,
     ) -> Result<(), Error> {
         for part in candidate
             .content
             .map_or(Vec::new(), |content| content.parts)
         {
-            self.part(part, listener)?;
+            self.part(part, sink)?;
         }
-        let Some(Str(reason)) = candidate.finish_reason else {
+        let Some(JsonStr(reason)) = candidate.finish_reason else {
             return Ok(());
         };
         self.stop = Some(match reason.as_ref() {
-            "STOP" | "FINISH_REASON_UNSPECIFIED" => Stop::Complete,
-            "MAX_TOKENS" => Stop::Length,
+            "STOP" | "FINISH_REASON_UNSPECIFIED" => StopReason::Complete,
+            "MAX_TOKENS" => StopReason::Length,
             "MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "TOO_MANY_TOOL_CALLS"
@@ -232,22 +232,22 @@ impl Assembly {
                 };
                 // The next try of the same question usually does.
                 return Err(Error::new(
-                    Class::Server,
+                    ErrorClass::Server,
                     format!("the model made a call that cannot be read ({reason}){detail}"),
                 ));
             }
-            _ => Stop::Filtered,
+            _ => StopReason::Filtered,
         });
         Ok(())
     }
 
-    fn part(&mut self, part: Part<'_>, listener: &mut dyn Listener) -> Result<(), Error> {
-        if let Some(Str(text)) = part.text
+    fn part(&mut self, part: Part<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+        if let Some(JsonStr(text)) = part.text
             && !text.is_empty()
         {
             match (part.thought, self.content.last_mut()) {
                 (true, last) => {
-                    listener.reasoning(&text);
+                    sink.reasoning(&text);
                     match last {
                         Some(Content::Reasoning(thoughts)) => thoughts.text.push_str(&text),
                         _ => self.content.push(Content::Reasoning(Reasoning {
@@ -256,7 +256,7 @@ impl Assembly {
                     }
                 }
                 (false, last) => {
-                    listener.text(&text);
+                    sink.text(&text);
                     match last {
                         Some(Content::Text(said)) => said.text.push_str(&text),
                         _ => self.content.push(Content::text(text)),
@@ -265,7 +265,7 @@ impl Assembly {
             }
         }
         if let Some(call) = part.function_call {
-            one_more(self.calls)?;
+            check_call_count(self.calls)?;
             self.calls += 1;
             self.call(call, part.thought_signature);
         }
@@ -279,8 +279,8 @@ impl Assembly {
         Ok(())
     }
 
-    fn call(&mut self, call: Call<'_>, signature: Option<Str<'_>>) {
-        let name = self.names.inward(call.name.into_owned());
+    fn call(&mut self, call: Call<'_>, signature: Option<JsonStr<'_>>) {
+        let name = self.names.decode(call.name.into_owned());
         let arguments = call
             .args
             .map_or(String::new(), |args| args.get().to_owned());
@@ -302,14 +302,14 @@ impl Assembly {
         self.content.push(Content::ToolRequest(request));
     }
 
-    fn finish(self) -> Result<Answer, Error> {
+    fn finish(self) -> Result<Completion, Error> {
         let Some(stop) = self.stop else {
             return Err(Error::new(
-                Class::Transport,
+                ErrorClass::Transport,
                 "the connection ended in mid-answer",
             ));
         };
-        Ok(Answer {
+        Ok(Completion {
             id: self.id,
             content: self.content,
             usage: self.usage,
@@ -319,7 +319,10 @@ impl Assembly {
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(Class::Protocol, format!("no stream of an answer: {what}"))
+    Error::new(
+        ErrorClass::Protocol,
+        format!("no stream of an answer: {what}"),
+    )
 }
 
 fn clipped(text: &str) -> String {

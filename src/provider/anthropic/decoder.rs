@@ -3,12 +3,14 @@
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
 use crate::outbound::sse;
-use crate::provider::calls::{one_more, tool_request};
-use crate::provider::lenient::Str;
-use crate::provider::names::Names;
+use crate::provider::json_splitter::JsonSplitter;
+use crate::provider::lenient_json::JsonStr;
 use crate::provider::protocol::Decoder;
-use crate::provider::whole::Whole;
-use crate::provider::{Answer, Class, Error, Listener, Stop, Usage, failure};
+use crate::provider::tool_calls::{check_call_count, tool_request};
+use crate::provider::tool_names::ToolNames;
+use crate::provider::{
+    Completion, DeltaSink, Error, ErrorClass, StopReason, Usage, classify_error,
+};
 use serde::Deserialize;
 use std::borrow::Cow;
 
@@ -16,9 +18,9 @@ use std::borrow::Cow;
 const MAX_EVENT: usize = 16 << 20;
 
 /// Reads an answer and puts it together.
-pub(super) struct Stream {
+pub(super) struct AnthropicDecoder {
     form: Form,
-    answer: Assembly,
+    completion: Accumulator,
 }
 
 /// What the body of the response turned out to be.
@@ -27,7 +29,7 @@ enum Form {
     Unknown,
     Events(sse::Decoder),
     /// The server does not stream.
-    Message(Whole),
+    Message(JsonSplitter),
 }
 
 impl Form {
@@ -35,17 +37,17 @@ impl Form {
     fn of(piece: &[u8]) -> Form {
         match piece.first() {
             None => Form::Unknown,
-            Some(b'{') => Form::Message(Whole::default()),
+            Some(b'{') => Form::Message(JsonSplitter::default()),
             Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
         }
     }
 }
 
-impl Stream {
-    pub(super) fn new(names: Names) -> Self {
-        Stream {
+impl AnthropicDecoder {
+    pub(super) fn new(names: ToolNames) -> Self {
+        AnthropicDecoder {
             form: Form::Unknown,
-            answer: Assembly {
+            completion: Accumulator {
                 names,
                 id: None,
                 blocks: Vec::new(),
@@ -58,21 +60,21 @@ impl Stream {
     }
 }
 
-impl Decoder for Stream {
-    fn push(&mut self, mut piece: &[u8], listener: &mut dyn Listener) -> Result<bool, Error> {
+impl Decoder for AnthropicDecoder {
+    fn push(&mut self, mut piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         if matches!(self.form, Form::Unknown) {
             piece = piece.trim_ascii_start();
             self.form = Form::of(piece);
         }
-        let answer = &mut self.answer;
+        let completion = &mut self.completion;
         match &mut self.form {
             Form::Unknown => {}
             Form::Events(events) => {
                 let mut result = Ok(());
                 events
                     .push(piece, |data| {
-                        if result.is_ok() && !answer.complete {
-                            result = answer.event(data, listener);
+                        if result.is_ok() && !completion.complete {
+                            result = completion.event(data, sink);
                         }
                     })
                     .map_err(|_| nonsense("an event is longer than 16 MiB"))?;
@@ -80,15 +82,15 @@ impl Decoder for Stream {
             }
             Form::Message(whole) => {
                 if let Some((message, _)) = whole.push(piece) {
-                    answer.message(&message, listener)?;
+                    completion.message(&message, sink)?;
                 }
             }
         }
-        Ok(self.answer.complete)
+        Ok(self.completion.complete)
     }
 
-    fn finish(self: Box<Self>) -> Result<Answer, Error> {
-        self.answer.finish()
+    fn finish(self: Box<Self>) -> Result<Completion, Error> {
+        self.completion.finish()
     }
 }
 
@@ -100,20 +102,20 @@ struct Event<'a> {
     #[serde(default)]
     index: u64,
     #[serde(borrow)]
-    message: Option<Start<'a>>,
+    message: Option<MessageStart<'a>>,
     #[serde(borrow)]
-    content_block: Option<Begin<'a>>,
+    content_block: Option<ContentBlock<'a>>,
     #[serde(borrow)]
     delta: Option<Delta<'a>>,
     usage: Option<RawUsage>,
     #[serde(borrow)]
-    error: Option<Fault<'a>>,
+    error: Option<ApiError<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Start<'a> {
+struct MessageStart<'a> {
     #[serde(borrow)]
-    id: Option<Str<'a>>,
+    id: Option<JsonStr<'a>>,
     usage: Option<RawUsage>,
 }
 
@@ -121,64 +123,64 @@ struct Start<'a> {
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
-    id: Option<Str<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow, default)]
-    content: Vec<Begin<'a>>,
+    content: Vec<ContentBlock<'a>>,
     #[serde(borrow)]
-    stop_reason: Option<Str<'a>>,
+    stop_reason: Option<JsonStr<'a>>,
     usage: Option<RawUsage>,
     #[serde(borrow)]
-    error: Option<Fault<'a>>,
+    error: Option<ApiError<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Begin<'a> {
+struct ContentBlock<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    id: Option<Str<'a>>,
+    id: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    name: Option<Str<'a>>,
+    name: Option<JsonStr<'a>>,
     input: Option<RawJson>,
     #[serde(borrow)]
-    text: Option<Str<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    thinking: Option<Str<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    signature: Option<Str<'a>>,
+    signature: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    data: Option<Str<'a>>,
+    data: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Delta<'a> {
     #[serde(borrow)]
-    text: Option<Str<'a>>,
+    text: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    partial_json: Option<Str<'a>>,
+    partial_json: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    thinking: Option<Str<'a>>,
+    thinking: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    signature: Option<Str<'a>>,
+    signature: Option<JsonStr<'a>>,
     #[serde(borrow)]
-    stop_reason: Option<Str<'a>>,
+    stop_reason: Option<JsonStr<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-struct Fault<'a> {
+struct ApiError<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Cow<'a, str>,
     #[serde(borrow, default)]
     message: Cow<'a, str>,
 }
 
-impl Fault<'_> {
+impl ApiError<'_> {
     fn error(&self) -> Error {
         let text = match self.message.is_empty() {
             true => &self.kind,
             false => &self.message,
         };
-        let class = failure::classify(0, &self.kind, &self.message);
+        let class = classify_error::classify(0, &self.kind, &self.message);
         Error::new(class, text.clone().into_owned())
     }
 }
@@ -237,19 +239,19 @@ enum Block {
 }
 
 /// An answer that is being put together.
-struct Assembly {
-    names: Names,
+struct Accumulator {
+    names: ToolNames,
     id: Option<String>,
     /// With the index that events call them by. It is the provider's, so it is searched, not trusted.
     blocks: Vec<(u64, Block)>,
     calls: usize,
     usage: RawUsage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     complete: bool,
 }
 
-impl Assembly {
-    fn event(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+impl Accumulator {
+    fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let event: Event<'_> = match crate::json::from_slice(data) {
             Ok(event) => event,
             Err(_) if is_unknown(data) => return Ok(()),
@@ -259,15 +261,15 @@ impl Assembly {
             self.usage.update(usage);
         }
         match event.kind.as_ref() {
-            "message_start" => self.begin(event.message, listener),
+            "message_start" => self.begin(event.message, sink),
             "content_block_start" => {
                 if let Some(block) = event.content_block {
-                    self.open(event.index, block, listener)?;
+                    self.open(event.index, block, sink)?;
                 }
             }
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
-                    self.grow(event.index, &delta, listener);
+                    self.grow(event.index, &delta, sink);
                 }
             }
             "message_delta" => {
@@ -285,53 +287,53 @@ impl Assembly {
         Ok(())
     }
 
-    fn message(&mut self, data: &[u8], listener: &mut dyn Listener) -> Result<(), Error> {
+    fn message(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let message: Message<'_> = crate::json::from_slice(data)
             .map_err(|error| nonsense(&format!("the message cannot be read: {error}")))?;
         if let Some(fault) = message.error {
             return Err(fault.error());
         }
-        let start = Start {
+        let start = MessageStart {
             id: message.id,
             usage: message.usage,
         };
-        self.begin(Some(start), listener);
+        self.begin(Some(start), sink);
         for (index, block) in (0..).zip(message.content) {
-            self.open(index, block, listener)?;
+            self.open(index, block, sink)?;
         }
         self.stop = message.stop_reason.map(|reason| stop(&reason.0));
         self.complete = true;
         Ok(())
     }
 
-    fn begin(&mut self, start: Option<Start<'_>>, listener: &mut dyn Listener) {
+    fn begin(&mut self, start: Option<MessageStart<'_>>, sink: &mut dyn DeltaSink) {
         let Some(start) = start else { return };
         if let Some(usage) = start.usage {
             self.usage.update(usage);
         }
         self.id = start.id.map(|id| id.0.into_owned());
-        listener.begin(self.id.as_deref());
+        sink.begin(self.id.as_deref());
     }
 
     fn open(
         &mut self,
         index: u64,
-        begin: Begin<'_>,
-        listener: &mut dyn Listener,
+        begin: ContentBlock<'_>,
+        sink: &mut dyn DeltaSink,
     ) -> Result<(), Error> {
-        let owned = |text: Option<Str<'_>>| text.unwrap_or_default().0.into_owned();
+        let owned = |text: Option<JsonStr<'_>>| text.unwrap_or_default().0.into_owned();
         let block = match begin.kind.as_ref() {
             "text" => {
                 let text = owned(begin.text);
                 if !text.is_empty() {
-                    listener.text(&text);
+                    sink.text(&text);
                 }
                 Block::Text(text)
             }
             "thinking" => {
                 let thinking = owned(begin.thinking);
                 if !thinking.is_empty() {
-                    listener.reasoning(&thinking);
+                    sink.reasoning(&thinking);
                 }
                 Block::Thinking(Thinking {
                     thinking,
@@ -340,7 +342,7 @@ impl Assembly {
             }
             "redacted_thinking" => Block::Redacted(owned(begin.data)),
             "tool_use" => {
-                one_more(self.calls)?;
+                check_call_count(self.calls)?;
                 self.calls += 1;
                 Block::Tool {
                     id: owned(begin.id),
@@ -355,33 +357,33 @@ impl Assembly {
         Ok(())
     }
 
-    fn grow(&mut self, index: u64, delta: &Delta<'_>, listener: &mut dyn Listener) {
+    fn grow(&mut self, index: u64, delta: &Delta<'_>, sink: &mut dyn DeltaSink) {
         let mut newest_first = self.blocks.iter_mut().rev();
         let Some((_, block)) = newest_first.find(|(at, _)| *at == index) else {
             return;
         };
         match block {
             Block::Text(text) => {
-                if let Some(Str(more)) = &delta.text
+                if let Some(JsonStr(more)) = &delta.text
                     && !more.is_empty()
                 {
-                    listener.text(more);
+                    sink.text(more);
                     text.push_str(more);
                 }
             }
             Block::Thinking(block) => {
-                if let Some(Str(more)) = &delta.thinking
+                if let Some(JsonStr(more)) = &delta.thinking
                     && !more.is_empty()
                 {
-                    listener.reasoning(more);
+                    sink.reasoning(more);
                     block.thinking.push_str(more);
                 }
-                if let Some(Str(more)) = &delta.signature {
+                if let Some(JsonStr(more)) = &delta.signature {
                     block.signature.push_str(more);
                 }
             }
             Block::Tool { json, .. } => {
-                if let Some(Str(more)) = &delta.partial_json {
+                if let Some(JsonStr(more)) = &delta.partial_json {
                     json.push_str(more);
                 }
             }
@@ -389,11 +391,11 @@ impl Assembly {
         }
     }
 
-    fn finish(self) -> Result<Answer, Error> {
+    fn finish(self) -> Result<Completion, Error> {
         // Some servers that speak this protocol leave out the last event.
-        let Some(stop) = self.stop.or(self.complete.then_some(Stop::Complete)) else {
+        let Some(stop) = self.stop.or(self.complete.then_some(StopReason::Complete)) else {
             return Err(Error::new(
-                Class::Transport,
+                ErrorClass::Transport,
                 "the connection ended in mid-answer",
             ));
         };
@@ -410,7 +412,7 @@ impl Assembly {
                     json,
                     input,
                 } => {
-                    let name = self.names.inward(name);
+                    let name = self.names.decode(name);
                     let arguments = match (json.is_empty(), input) {
                         (true, Some(input)) => input.get().to_owned(),
                         _ => json,
@@ -423,7 +425,7 @@ impl Assembly {
                 }
                 Block::Text(_) | Block::Other => None,
             });
-        Ok(Answer {
+        Ok(Completion {
             id: self.id,
             content: content.collect(),
             usage: self.usage.usage(),
@@ -446,13 +448,16 @@ fn is_unknown(data: &[u8]) -> bool {
 }
 
 fn nonsense(what: &str) -> Error {
-    Error::new(Class::Protocol, format!("no stream of a message: {what}"))
+    Error::new(
+        ErrorClass::Protocol,
+        format!("no stream of a message: {what}"),
+    )
 }
 
-fn stop(reason: &str) -> Stop {
+fn stop(reason: &str) -> StopReason {
     match reason {
-        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
-        "refusal" => Stop::Filtered,
-        _ => Stop::Complete,
+        "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
+        "refusal" => StopReason::Filtered,
+        _ => StopReason::Complete,
     }
 }

@@ -14,7 +14,7 @@ const VARIABLES: [(&str, &str); 5] = [
 ];
 
 /// The variables for a child process, without those that this process has a value for.
-pub(crate) fn variables() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn for_children() -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_unset = |(name, _): &(&str, &str)| env::var_os(name).is_none();
     VARIABLES.into_iter().filter(is_unset)
 }

@@ -1,10 +1,10 @@
 //! A call whose arguments had not begun when the answer met its limit is an error in every protocol.
 
+use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, brief, openai, tool};
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish};
 use crate::ollama::ollama;
-use crate::others::{anthropic, google};
-use gosling::provider::{Provider, Stop};
+use gosling::provider::{Provider, StopReason};
 use std::sync::Arc;
 
 /// A call `f` without arguments at the end of an answer that ended for this reason, in the words of each
@@ -43,7 +43,7 @@ fn replies(length: bool) -> [Reply; 4] {
     ]
 }
 
-fn answers(length: bool) -> [(Stop, Vec<String>); 4] {
+fn answers(length: bool) -> [(StopReason, Vec<String>); 4] {
     let [first, second, third, fourth] = replies(length).map(|reply| ModelServer::new(vec![reply]));
     let providers: [Arc<dyn Provider>; 4] = [
         Arc::new(openai(&first.url)),
@@ -64,7 +64,7 @@ fn answers(length: bool) -> [(Stop, Vec<String>); 4] {
 #[test]
 fn a_call_that_was_cut_off_before_its_arguments_is_an_error() {
     for (stop, content) in answers(true) {
-        assert_eq!(stop, Stop::Length);
+        assert_eq!(stop, StopReason::Length);
         assert_eq!(content.len(), 1);
         let call = &content[0];
         assert!(call.starts_with("bad call"), "{call}");
@@ -75,7 +75,7 @@ fn a_call_that_was_cut_off_before_its_arguments_is_an_error() {
 #[test]
 fn a_call_without_arguments_in_a_complete_answer_is_made() {
     for (stop, content) in answers(false) {
-        assert_eq!(stop, Stop::Complete);
+        assert_eq!(stop, StopReason::Complete);
         let call = &content[0];
         assert!(
             call.starts_with("call f ") && call.ends_with(" {}"),

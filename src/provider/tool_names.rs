@@ -8,32 +8,32 @@
 use super::ToolSpec;
 use std::borrow::Cow;
 
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 /// An underscore and eight digits.
-const HASH: usize = 9;
+const HASH_LENGTH: usize = 9;
 
 /// The tools of one request whose names had to be changed.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ToolNames {
     /// As it went out, and as it was.
     changed: Vec<(String, String)>,
 }
 
-impl Names {
+impl ToolNames {
     /// What must be known to read the answer to a request with these tools.
     pub(super) fn of(tools: &[ToolSpec]) -> Self {
         let changed = tools
             .iter()
-            .filter_map(|tool| match outward(&tool.name) {
+            .filter_map(|tool| match encode_tool_name(&tool.name) {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(name) => Some((name, tool.name.clone())),
             })
             .collect();
-        Names { changed }
+        ToolNames { changed }
     }
 
     /// The name of a tool as gosling knows it.
-    pub(super) fn inward(&self, name: String) -> String {
+    pub(super) fn decode(&self, name: String) -> String {
         match self.changed.iter().find(|(out, _)| *out == name) {
             Some((_, original)) => original.clone(),
             None => name,
@@ -42,15 +42,15 @@ impl Names {
 }
 
 /// The name as it goes out.
-pub(super) fn outward(name: &str) -> Cow<'_, str> {
+pub(super) fn encode_tool_name(name: &str) -> Cow<'_, str> {
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-    if name.starts_with(begins) && name.len() <= LONGEST && name.bytes().all(fits) {
+    if name.starts_with(begins) && name.len() <= MAX_LENGTH && name.bytes().all(fits) {
         return Cow::Borrowed(name);
     }
     let first = (name.starts_with(|c: char| c.is_ascii_digit() || c == '-')).then_some('_');
     let all = first.into_iter().chain(name.chars());
-    let mut out: String = (all.take(LONGEST - HASH))
+    let mut out: String = (all.take(MAX_LENGTH - HASH_LENGTH))
         .map(|c| match u8::try_from(c) {
             Ok(b) if fits(b) => c,
             _ => '_',
@@ -102,11 +102,11 @@ mod tests {
             &digits,
         ];
         let tools: Vec<ToolSpec> = names.iter().map(|name| tool(name)).collect();
-        let table = Names::of(&tools);
+        let table = ToolNames::of(&tools);
         let mut seen = std::collections::HashSet::new();
         for name in names {
-            let out = outward(name).into_owned();
-            assert!(!out.is_empty() && out.len() <= LONGEST, "{out}");
+            let out = encode_tool_name(name).into_owned();
+            assert!(!out.is_empty() && out.len() <= MAX_LENGTH, "{out}");
             assert!(
                 (out.bytes()).all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-'),
                 "{out}"
@@ -115,10 +115,10 @@ mod tests {
                 !out.starts_with(|c: char| c.is_ascii_digit() || c == '-'),
                 "{out}"
             );
-            assert_eq!(table.inward(out.clone()), name);
+            assert_eq!(table.decode(out.clone()), name);
             assert!(seen.insert(out), "two tools became one");
         }
-        assert_eq!(outward("a__b-C9"), "a__b-C9");
-        assert_eq!(table.inward("unknown.".into()), "unknown.");
+        assert_eq!(encode_tool_name("a__b-C9"), "a__b-C9");
+        assert_eq!(table.decode("unknown.".into()), "unknown.");
     }
 }

@@ -1,6 +1,6 @@
 //! Tool calls between a model, which writes any text as arguments, and the conversation.
 
-use super::{Answer, Class, Error, Stop};
+use super::{Completion, Error, ErrorClass, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
 use crate::sys::random_hex;
 use serde_json::value::RawValue;
@@ -8,24 +8,24 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// The most of arguments that are none that is kept to show what they were.
-const KEPT: usize = 64 * 1024;
+const MAX_KEPT_ARGUMENTS: usize = 64 * 1024;
 /// How deep arguments may be nested. Servers and clients that read them give up, or break, beyond
 /// their own limits, of which serde's 128 is one of the lowest; the message around them takes some.
-const DEPTH: usize = 100;
+const MAX_DEPTH: usize = 100;
 
 /// The most calls in one answer.
-const MOST: usize = 1000;
+const MAX_CALLS: usize = 1000;
 
 /// Whether an answer that has so many calls may have another.
 ///
 /// # Errors
-/// [`Class::Protocol`]: no model means that, and each would be made.
-pub(super) fn one_more(calls: usize) -> Result<(), Error> {
-    match calls < MOST {
+/// [`ErrorClass::Protocol`]: no model means that, and each would be made.
+pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
+    match calls < MAX_CALLS {
         true => Ok(()),
         false => {
-            let what = format!("more than {MOST} tool calls in one answer");
-            Err(Error::new(Class::Protocol, what))
+            let what = format!("more than {MAX_CALLS} tool calls in one answer");
+            Err(Error::new(ErrorClass::Protocol, what))
         }
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
         }
         Err(why) => {
             let error = format!("The arguments of the call to {name} are not a JSON object: {why}");
-            let head = &arguments[..arguments.floor_char_boundary(KEPT)];
+            let head = &arguments[..arguments.floor_char_boundary(MAX_KEPT_ARGUMENTS)];
             let metadata = json!({"name": name, "arguments": head});
             (Outcome::Error { error }, Some(metadata))
         }
@@ -56,13 +56,13 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
 
 /// Makes the last call of an answer an error if the answer ended before the call's arguments began. All
 /// protocols tell such a call in the way of one that has no arguments, so the end of the answer decides.
-pub(super) fn reject_cut_off(answer: &mut Answer) {
-    let why = match answer.stop {
-        Stop::Complete => return,
-        Stop::Length => "the answer met the limit on output tokens",
-        Stop::Filtered => "the provider's content filter ended the answer",
+pub(super) fn reject_truncated_call(completion: &mut Completion) {
+    let why = match completion.stop {
+        StopReason::Complete => return,
+        StopReason::Length => "the answer met the limit on output tokens",
+        StopReason::Filtered => "the provider's content filter ended the answer",
     };
-    let Some(Content::ToolRequest(request)) = answer.content.last_mut() else {
+    let Some(Content::ToolRequest(request)) = completion.content.last_mut() else {
         return;
     };
     let Outcome::Success { value } = &request.tool_call else {
@@ -104,8 +104,8 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
     let raw: &RawValue =
         crate::json::from_str(text).map_err(|e| format!("they are not JSON ({e})"))?;
     let kind = match text.as_bytes().first() {
-        Some(b'{') if crate::json::is_deeper_than(DEPTH, text.as_bytes()) => {
-            return Err(format!("they are nested more than {DEPTH} levels deep"));
+        Some(b'{') if crate::json::is_deeper_than(MAX_DEPTH, text.as_bytes()) => {
+            return Err(format!("they are nested more than {MAX_DEPTH} levels deep"));
         }
         Some(b'{') => return Ok(raw.to_owned()),
         Some(b'[') => "an array",
@@ -119,7 +119,7 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
 
 /// The name and the arguments (the JSON text of an object) under which an earlier request is told to
 /// a model again, whether it was usable or not.
-pub(crate) fn retold(request: &ToolRequest) -> (&str, Cow<'_, str>) {
+pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, str>) {
     match &request.tool_call {
         Outcome::Success { value } => {
             let arguments = match value.arguments.get().trim_start().starts_with('{') {
@@ -164,7 +164,7 @@ mod tests {
             let request = request(text);
             let call = request.tool_call.value().unwrap();
             assert_eq!(call.arguments.get(), kept);
-            assert_eq!(retold(&request), ("a__b", kept.into()));
+            assert_eq!(replayed_call(&request), ("a__b", kept.into()));
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
             assert!(error.contains(said), "{error}");
             let metadata = request.metadata.clone().unwrap();
             assert_eq!(metadata, json!({"name": "a__b", "arguments": text}));
-            assert_eq!(retold(&request), ("a__b", "{}".into()));
+            assert_eq!(replayed_call(&request), ("a__b", "{}".into()));
         }
     }
 
@@ -196,61 +196,61 @@ mod tests {
             let (open, close) = ("[".repeat(depth - 1), "]".repeat(depth - 1));
             format!("{{\"a\": {open}{close}}}")
         };
-        let fits = request(&nested(DEPTH));
+        let fits = request(&nested(MAX_DEPTH));
         assert!(fits.tool_call.value().is_some());
-        let words = format!("{{\"a\": \"\\\"{}\"}}", "[{".repeat(DEPTH));
+        let words = format!("{{\"a\": \"\\\"{}\"}}", "[{".repeat(MAX_DEPTH));
         assert!(request(&words).tool_call.value().is_some());
-        for depth in [DEPTH + 1, 10_000] {
+        for depth in [MAX_DEPTH + 1, 10_000] {
             let request = request(&nested(depth));
             let Outcome::Error { error } = &request.tool_call else {
                 panic!("{depth} levels were taken");
             };
             assert!(error.contains("nested more than 100 levels"), "{error}");
-            assert_eq!(retold(&request), ("a__b", "{}".into()));
+            assert_eq!(replayed_call(&request), ("a__b", "{}".into()));
         }
     }
 
     #[test]
     fn endless_nonsense_is_kept_in_part() {
-        let request = request(&"é".repeat(KEPT));
+        let request = request(&"é".repeat(MAX_KEPT_ARGUMENTS));
         let kept = &request.metadata.unwrap()["arguments"];
-        assert_eq!(kept.as_str().map(str::len), Some(KEPT));
+        assert_eq!(kept.as_str().map(str::len), Some(MAX_KEPT_ARGUMENTS));
     }
 
     #[test]
     fn only_the_last_call_of_an_answer_that_was_cut_off_is_rejected() {
-        let answer = |stop, last: &str| {
+        let completion = |stop, last: &str| {
             let requests = [request("{}"), request(last)];
-            let mut answer = Answer {
+            let mut completion = Completion {
                 content: requests.map(Content::ToolRequest).into(),
                 stop,
-                ..Answer::default()
+                ..Completion::default()
             };
-            reject_cut_off(&mut answer);
+            reject_truncated_call(&mut completion);
             let runs = |part: &Content| matches!(part, Content::ToolRequest(request) if request.tool_call.value().is_some());
-            answer.content.iter().map(runs).collect::<Vec<_>>()
+            completion.content.iter().map(runs).collect::<Vec<_>>()
         };
-        for stop in [Stop::Length, Stop::Filtered] {
+        for stop in [StopReason::Length, StopReason::Filtered] {
             for last in ["", " {\n} "] {
-                assert_eq!(answer(stop, last), [true, false]);
+                assert_eq!(completion(stop, last), [true, false]);
             }
-            assert_eq!(answer(stop, "{\"a\":1}"), [true, true]);
+            assert_eq!(completion(stop, "{\"a\":1}"), [true, true]);
         }
-        assert_eq!(answer(Stop::Complete, ""), [true, true]);
+        assert_eq!(completion(StopReason::Complete, ""), [true, true]);
         let mut signed = request("");
         signed.metadata = Some(json!({"thoughtSignature": "s"}));
-        let mut answer = Answer {
+        let mut completion = Completion {
             content: vec![Content::ToolRequest(signed)],
-            stop: Stop::Length,
-            ..Answer::default()
+            stop: StopReason::Length,
+            ..Completion::default()
         };
-        reject_cut_off(&mut answer);
-        let Content::ToolRequest(request) = &answer.content[0] else {
+        reject_truncated_call(&mut completion);
+        let Content::ToolRequest(request) = &completion.content[0] else {
             panic!("it is still a call");
         };
         let metadata = request.metadata.as_ref().unwrap();
         assert_eq!(metadata["thoughtSignature"], "s");
-        assert_eq!(retold(request), ("a__b", "{}".into()));
+        assert_eq!(replayed_call(request), ("a__b", "{}".into()));
     }
 
     #[test]

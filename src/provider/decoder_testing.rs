@@ -8,13 +8,13 @@
 )]
 
 use super::protocol::Decoder;
-use super::{Answer, Error, Listener};
+use super::{Completion, DeltaSink, Error};
 
 /// Everything that was said, one line an utterance of one kind.
 #[derive(Default, Debug, PartialEq)]
-pub(super) struct Heard(pub(super) String);
+pub(super) struct RecordingSink(pub(super) String);
 
-impl Heard {
+impl RecordingSink {
     fn more(&mut self, kind: &str, text: &str) {
         let line = self.0.rsplit('\n').next().unwrap_or_default();
         if !line.starts_with(kind) {
@@ -27,7 +27,7 @@ impl Heard {
     }
 }
 
-impl Listener for Heard {
+impl DeltaSink for RecordingSink {
     fn begin(&mut self, id: Option<&str>) {
         self.more("begin: ", id.unwrap_or("-"));
     }
@@ -40,11 +40,11 @@ impl Listener for Heard {
 }
 
 /// Reads a stream in these pieces, until it says that it is complete.
-pub(super) fn read(
+pub(super) fn decode(
     mut decoder: Box<dyn Decoder>,
     pieces: &[&[u8]],
-) -> (String, Result<Answer, Error>) {
-    let mut heard = Heard::default();
+) -> (String, Result<Completion, Error>) {
+    let mut heard = RecordingSink::default();
     for piece in pieces {
         match decoder.push(piece, &mut heard) {
             Ok(false) => {}
@@ -57,22 +57,22 @@ pub(super) fn read(
 
 /// Reads a stream in one piece, cut in two at every byte, and byte by byte.
 #[cfg(test)]
-pub(super) fn everyhow(
+pub(super) fn decode_every_split(
     decoder: impl Fn() -> Box<dyn Decoder>,
     stream: &[u8],
-    check: impl Fn(String, Result<Answer, Error>),
+    check: impl Fn(String, Result<Completion, Error>),
 ) {
     let mut ways: Vec<Vec<&[u8]>> = vec![vec![stream], stream.chunks(1).collect()];
     ways.extend((0..=stream.len()).map(|at| vec![&stream[..at], &stream[at..]]));
     for pieces in ways {
-        let (heard, answer) = read(decoder(), &pieces);
-        check(heard, answer);
+        let (heard, completion) = decode(decoder(), &pieces);
+        check(heard, completion);
     }
 }
 
 /// A stream of server-sent events with this data, one a line; each gets its `type` as its name.
 #[cfg(test)]
-pub(super) fn events(lines: &[&str]) -> Vec<u8> {
+pub(super) fn event_stream(lines: &[&str]) -> Vec<u8> {
     let mut stream = String::new();
     for line in lines {
         let parsed: serde_json::Value = crate::json::from_str(line).unwrap_or_default();

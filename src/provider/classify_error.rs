@@ -1,7 +1,7 @@
 //! What kind of failure a provider tells of, and in which words: the shapes and phrases that all of
 //! them share. A protocol with signs of its own looks for those first.
 
-use super::error::{Class, Error};
+use super::error::{Error, ErrorClass};
 use serde_json::Value;
 
 /// Words that say that the conversation is too long, in lower case.
@@ -105,7 +105,7 @@ const BROKEN: [&str; 6] = [
 ];
 
 /// Reads the body of a response whose status is no success.
-pub(super) fn read(status: u16, body: &[u8]) -> (Class, String) {
+pub(super) fn classify_body(status: u16, body: &[u8]) -> (ErrorClass, String) {
     let Ok(json) = crate::json::from_slice::<Value>(body) else {
         let words = String::from_utf8_lossy(body).into_owned();
         return (classify(status, "", &words), words);
@@ -115,7 +115,7 @@ pub(super) fn read(status: u16, body: &[u8]) -> (Class, String) {
 }
 
 /// The error of a message that came in mid-stream with an `error` in it.
-pub(super) fn in_stream(message: &Value) -> Error {
+pub(super) fn stream_error(message: &Value) -> Error {
     let (status, kind, words) = parts(message);
     let class = match status {
         Some(status) => classify(status, &kind, &words),
@@ -126,39 +126,43 @@ pub(super) fn in_stream(message: &Value) -> Error {
 
 /// The kind of a failure. `status` is 0 where there is none; `kind` is whatever the provider calls it
 /// for machines.
-pub(super) fn classify(status: u16, kind: &str, words: &str) -> Class {
+pub(super) fn classify(status: u16, kind: &str, words: &str) -> ErrorClass {
     let text = format!("{kind} {words}").to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     match status {
-        401 | 403 => Class::Authentication,
-        402 => Class::Credits,
-        _ if says(&EMPTY) => Class::Credits,
-        429 => Class::RateLimit { after: None },
+        401 | 403 => ErrorClass::Authentication,
+        402 => ErrorClass::Credits,
+        _ if says(&EMPTY) => ErrorClass::Credits,
+        429 => ErrorClass::RateLimit { after: None },
         // Some say so with 413, or about "too many tokens" for the minute: a summary would not help.
-        0 | 400..=499 if says(&BUSY) => Class::RateLimit { after: None },
-        0 | 400..=499 if says(&TOO_LONG) => Class::ContextExceeded,
-        413 => Class::ContextExceeded,
-        408 | 500..=599 => Class::Server,
-        0 if says(&["authentication", "invalid_api_key", "permission"]) => Class::Authentication,
-        0 if says(&BROKEN) => Class::Server,
-        0 if says(&["invalid_request", "not_found"]) => Class::Refused,
-        0 => Class::Server,
-        _ => Class::Refused,
+        0 | 400..=499 if says(&BUSY) => ErrorClass::RateLimit { after: None },
+        0 | 400..=499 if says(&TOO_LONG) => ErrorClass::ContextExceeded,
+        413 => ErrorClass::ContextExceeded,
+        408 | 500..=599 => ErrorClass::Server,
+        0 if says(&["authentication", "invalid_api_key", "permission"]) => {
+            ErrorClass::Authentication
+        }
+        0 if says(&BROKEN) => ErrorClass::Server,
+        0 if says(&["invalid_request", "not_found"]) => ErrorClass::Refused,
+        0 => ErrorClass::Server,
+        _ => ErrorClass::Refused,
     }
 }
 
 /// Whether a failure of this class, in these words, is one over an image of the request. Only a request that
 /// has an image can fail so. `status` is 0 in mid-stream.
-pub(super) fn is_over_image(status: u16, class: Class, words: &str) -> bool {
+pub(super) fn is_image_error(status: u16, class: ErrorClass, words: &str) -> bool {
     let text = words.to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     let is_separator = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
     let names_one = || text.split(is_separator).any(|word| IMAGE.contains(&word));
     match class {
-        Class::Refused => says(&TEXT_ALONE) || (says(&UNFIT) && names_one()),
+        ErrorClass::Refused => says(&TEXT_ALONE) || (says(&UNFIT) && names_one()),
         // Too large, but not for the number of its tokens.
-        Class::ContextExceeded => status == 413 && !says(&TOO_LONG) && says(&UNFIT) && names_one(),
-        Class::Server => (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&BROKEN),
+        ErrorClass::ContextExceeded => {
+            status == 413 && !says(&TOO_LONG) && says(&UNFIT) && names_one()
+        }
+        ErrorClass::Server => (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&BROKEN),
         _ => false,
     }
 }
@@ -198,38 +202,42 @@ mod tests {
 
     #[test]
     fn each_status_has_its_class_and_phrases_refine_it() {
-        let rate = Class::RateLimit { after: None };
+        let rate = ErrorClass::RateLimit { after: None };
         for (status, body, class) in [
-            (401, r#"{"error":{"message":"no"}}"#, Class::Authentication),
-            (403, "", Class::Authentication),
-            (402, "", Class::Credits),
+            (
+                401,
+                r#"{"error":{"message":"no"}}"#,
+                ErrorClass::Authentication,
+            ),
+            (403, "", ErrorClass::Authentication),
+            (402, "", ErrorClass::Credits),
             (429, r#"{"error":{"message":"slow down"}}"#, rate),
             (
                 429,
                 r#"{"error":{"message":"x","type":"insufficient_quota"}}"#,
-                Class::Credits,
+                ErrorClass::Credits,
             ),
             (
                 400,
                 r#"{"error":{"message":"Your credit balance is too low"}}"#,
-                Class::Credits,
+                ErrorClass::Credits,
             ),
             (
                 400,
                 r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#,
-                Class::ContextExceeded,
+                ErrorClass::ContextExceeded,
             ),
             (
                 400,
                 r#"{"error":{"message":"This model's maximum context length is 8192 tokens"}}"#,
-                Class::ContextExceeded,
+                ErrorClass::ContextExceeded,
             ),
             (
                 400,
                 r#"{"error":"prompt is too long: 9 > 8"}"#,
-                Class::ContextExceeded,
+                ErrorClass::ContextExceeded,
             ),
-            (413, "", Class::ContextExceeded),
+            (413, "", ErrorClass::ContextExceeded),
             (
                 413,
                 r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size","code":"rate_limit_exceeded"}}"#,
@@ -238,17 +246,21 @@ mod tests {
             (
                 400,
                 r#"{"error":{"message":"input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000"}}"#,
-                Class::ContextExceeded,
+                ErrorClass::ContextExceeded,
             ),
-            (400, r#"{"message":"bad tool"}"#, Class::Refused),
-            (404, "no such model", Class::Refused),
-            (422, r#"{"detail":"x"}"#, Class::Refused),
-            (408, "", Class::Server),
-            (500, "context window", Class::Server),
-            (503, "<html>", Class::Server),
-            (529, "", Class::Server),
+            (400, r#"{"message":"bad tool"}"#, ErrorClass::Refused),
+            (404, "no such model", ErrorClass::Refused),
+            (422, r#"{"detail":"x"}"#, ErrorClass::Refused),
+            (408, "", ErrorClass::Server),
+            (500, "context window", ErrorClass::Server),
+            (503, "<html>", ErrorClass::Server),
+            (529, "", ErrorClass::Server),
         ] {
-            assert_eq!(read(status, body.as_bytes()).0, class, "{status} {body}");
+            assert_eq!(
+                classify_body(status, body.as_bytes()).0,
+                class,
+                "{status} {body}"
+            );
         }
     }
 
@@ -279,8 +291,8 @@ mod tests {
             (400, "Unsupported MIME type: image/webp"),
             (413, "the image is too large"),
         ] {
-            let (class, words) = read(status, body.as_bytes());
-            assert!(is_over_image(status, class, &words), "{status} {body}");
+            let (class, words) = classify_body(status, body.as_bytes());
+            assert!(is_image_error(status, class, &words), "{status} {body}");
         }
         for (status, body) in [
             (400, "the throughput is not provisioned, which is invalid"),
@@ -298,8 +310,8 @@ mod tests {
             (503, "the worker for image input is unavailable"),
             (0, "failed to load image"),
         ] {
-            let (class, words) = read(status, body.as_bytes());
-            assert!(!is_over_image(status, class, &words), "{status} {body}");
+            let (class, words) = classify_body(status, body.as_bytes());
+            assert!(!is_image_error(status, class, &words), "{status} {body}");
         }
     }
 
@@ -319,42 +331,45 @@ mod tests {
             (r#"{"x":1}"#, r#"{"x":1}"#),
             ("plain", "plain"),
         ] {
-            assert_eq!(read(400, body.as_bytes()).1, words);
+            assert_eq!(classify_body(400, body.as_bytes()).1, words);
         }
     }
 
     #[test]
     fn an_error_in_mid_stream_is_judged_by_its_code_or_its_words() {
         for (json, class) in [
-            (r#"{"error":{"code":502,"message":"x"}}"#, Class::Server),
+            (
+                r#"{"error":{"code":502,"message":"x"}}"#,
+                ErrorClass::Server,
+            ),
             (
                 r#"{"error":{"code":"429","message":"x"}}"#,
-                Class::RateLimit { after: None },
+                ErrorClass::RateLimit { after: None },
             ),
             (
                 r#"{"error":{"type":"rate_limit_exceeded","message":"x"}}"#,
-                Class::RateLimit { after: None },
+                ErrorClass::RateLimit { after: None },
             ),
             (
                 r#"{"error":{"type":"invalid_request_error","message":"x"}}"#,
-                Class::Refused,
+                ErrorClass::Refused,
             ),
             (
                 r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#,
-                Class::ContextExceeded,
+                ErrorClass::ContextExceeded,
             ),
             (
                 r#"{"error":{"type":"server_error","message":"x"}}"#,
-                Class::Server,
+                ErrorClass::Server,
             ),
-            (r#"{"error":"who knows"}"#, Class::Server),
+            (r#"{"error":"who knows"}"#, ErrorClass::Server),
             (
                 r#"{"error":{"type":"rate_limit_error","message":"too many tokens per minute"}}"#,
-                Class::RateLimit { after: None },
+                ErrorClass::RateLimit { after: None },
             ),
         ] {
             assert_eq!(
-                in_stream(&serde_json::from_str(json).unwrap()).class,
+                stream_error(&serde_json::from_str(json).unwrap()).class,
                 class,
                 "{json}"
             );
