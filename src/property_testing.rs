@@ -66,9 +66,10 @@ pub(crate) fn vec_of<T>(
 
 /// One of `parts`, or now and then any character.
 pub(crate) fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
-    match u.ratio(1, 8)? {
-        true => u.arbitrary::<char>().map(String::from),
-        false => u.choose(parts).map(|part| (*part).to_owned()),
+    if u.ratio(1, 8)? {
+        u.arbitrary::<char>().map(String::from)
+    } else {
+        u.choose(parts).map(|part| (*part).to_owned())
     }
 }
 
@@ -87,9 +88,12 @@ pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec
 
 /// Any JSON value; names and texts are often among `words`.
 pub(crate) fn any_json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
-    let word = |u: &mut Unstructured<'_>| match u.ratio(1, 6)? {
-        true => any_text(u),
-        false => u.choose(words).map(|word| (*word).to_owned()),
+    let word = |u: &mut Unstructured<'_>| {
+        if u.ratio(1, 6)? {
+            any_text(u)
+        } else {
+            u.choose(words).map(|word| (*word).to_owned())
+        }
     };
     Ok(match u.int_in_range(0..=if depth == 0 { 6 } else { 11 })? {
         0 => Value::Null,

@@ -30,9 +30,10 @@ pub fn printable(text: &str, limit: usize) -> String {
 pub fn escape_invisible(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
-        match c != '\t' && (is_invisible(c) || is_filler(c)) {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
+        if c != '\t' && (is_invisible(c) || is_filler(c)) {
+            out.extend(c.escape_unicode())
+        } else {
+            out.push(c)
         }
     }
     out
@@ -69,9 +70,10 @@ fn is_invisible(c: char) -> bool {
 /// U+206A–U+206F, U+FFF9–U+FFFB). What writing needs stays: joiners, marks of direction, the zero-width
 /// space. Flags of parts of countries are emoji made of tags: of these only the black flag is left.
 pub fn for_model(text: &str) -> Cow<'_, str> {
-    match text.contains(may_hide_words) {
-        false => Cow::Borrowed(text),
-        true => Cow::Owned(text.chars().filter(|c| !may_hide_words(*c)).collect()),
+    if text.contains(may_hide_words) {
+        Cow::Owned(text.chars().filter(|c| !may_hide_words(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 
@@ -111,9 +113,10 @@ pub fn json_for_model(json: &str) -> Cow<'_, str> {
         }
     }
     out.push_str(&for_model(rest));
-    match out.len() == json.len() {
-        true => Cow::Borrowed(json),
-        false => Cow::Owned(out),
+    if out.len() == json.len() {
+        Cow::Borrowed(json)
+    } else {
+        Cow::Owned(out)
     }
 }
 

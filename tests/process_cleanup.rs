@@ -415,12 +415,11 @@ fn two_hundred_children_of_one_server_go_with_it() {
     for stopped in [true, false] {
         let session = server.session([prolific()]);
         let mut all = processes(&server, 200, 202);
-        match stopped {
-            true => {
-                session.stop();
-                all.retain(|process| process.name() != GUARDIAN);
-            }
-            false => server.kill(),
+        if stopped {
+            session.stop();
+            all.retain(|process| process.name() != GUARDIAN);
+        } else {
+            server.kill()
         }
         all_gone(&all);
     }
@@ -499,9 +498,10 @@ fn what_starts_itself_again_and_again_is_caught() {
         let session = server.session([Extension::stdio("one", "sh", &args)]);
         let generations = || std::fs::metadata(&trace).map_or(0, |file| file.len());
         until("ten generations", || (generations() > 70).then_some(()));
-        match stopped {
-            true => session.stop(),
-            false => server.kill(),
+        if stopped {
+            session.stop()
+        } else {
+            server.kill()
         }
         until("the last generation", || {
             let before = generations();
@@ -530,9 +530,10 @@ fn a_server_inside_a_server_goes_with_all_it_has() {
         let all = processes(&server, 2, 7);
         let guardians = all.iter().filter(|process| process.name() == GUARDIAN);
         assert_eq!(guardians.count(), 2);
-        match stopped {
-            true => session.stop(),
-            false => server.kill(),
+        if stopped {
+            session.stop()
+        } else {
+            server.kill()
         }
         all_gone(&all);
     }

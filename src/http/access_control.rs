@@ -1,4 +1,5 @@
-//! Who may call: the secret key, and the checks of `Host` and `Origin` against pages of other sites.
+//! Access control: the secret key, and the checks of `Host` and `Origin` against requests from other sites'
+//! pages.
 
 use std::fmt;
 use std::hint::black_box;
@@ -6,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Error;
 
-/// The server's secret and the host names it answers to.
+/// The server's secret key and the host names that it accepts.
 #[derive(Default)]
 pub struct AccessControl {
     secret: Option<Vec<u8>>,
@@ -15,9 +16,9 @@ pub struct AccessControl {
 }
 
 impl AccessControl {
-    /// `secret` is what `X-Secret-Key` must hold; with `None` no key is asked for, and an empty secret
-    /// matches no key. `allowed_hosts` are the names, beside `localhost` and IP addresses, that a
-    /// request may give as its host; case, a port and a trailing dot do not count.
+    /// `secret` is what `X-Secret-Key` must contain. With `None` the server requires no key; an empty secret
+    /// matches no key. `allowed_hosts` are the host names that a request may use besides `localhost` and IP
+    /// addresses; case, a port and a trailing dot are ignored.
     pub fn new(secret: Option<Vec<u8>>, allowed_hosts: Vec<String>) -> AccessControl {
         let allowed_hosts = allowed_hosts
             .iter()
@@ -31,14 +32,14 @@ impl AccessControl {
         }
     }
 
-    /// Refuses what pages of other sites ask for, even if the key were right: an `Origin` must be
-    /// `http` or `https` on this machine or on one of the allowed hosts.
+    /// Refuses requests from pages of other sites even if their key is correct: an `Origin` must be `http` or
+    /// `https` on this machine or on an allowed host.
     pub fn local_origins_only(mut self) -> AccessControl {
         self.local_origins_only = true;
         self
     }
 
-    /// Errs with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
+    /// Fails with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
     pub(super) fn check_key(&self, key: Option<&str>) -> Result<(), Error> {
         let Some(secret) = &self.secret else {
             return Ok(());
@@ -52,11 +53,11 @@ impl AccessControl {
         }
     }
 
-    /// Errs with 403 if `authority`, the host that the client believes it talks to, is a name that is
-    /// not this server's, and with 400 if it is no `host[:port]` at all (RFC 9110 §7.2).
+    /// Fails with 403 if `authority`, the host that the client addressed, is a name that this server does not
+    /// accept, and with 400 if it is not `host[:port]` (RFC 9110 §7.2).
     ///
-    /// A page of another site can reach a local server only under a name that its owner made point
-    /// here, so names are checked and addresses need not be.
+    /// A page of another site can reach a local server only under a name whose owner made it resolve to this
+    /// machine (DNS rebinding). So names are checked, and addresses are not.
     pub(super) fn check_host(&self, authority: &str) -> Result<(), Error> {
         match host(authority) {
             None => Err(Error::bad_request(
@@ -74,8 +75,9 @@ impl AccessControl {
         }
     }
 
-    /// Errs with 403 if `origin` is where a page of another site comes from, and only our own may call.
-    /// A client that is no browser sends none (MCP 2025-11-25, basic/transports, security warning).
+    /// Fails with 403 if `origin` belongs to another site and [`local_origins_only`](Self::local_origins_only)
+    /// is set. Clients other than browsers send no `Origin` (MCP 2025-11-25, basic/transports, security
+    /// warning).
     pub(super) fn check_origin(&self, origin: &str) -> Result<(), Error> {
         if !self.local_origins_only {
             return Ok(());
@@ -88,13 +90,14 @@ impl AccessControl {
             Some(Host::Name(name)) => self.is_ours(name),
             None => false,
         };
-        match is_ours {
-            true => Ok(()),
-            false => Err(Error::new(
+        if is_ours {
+            Ok(())
+        } else {
+            Err(Error::new(
                 403,
                 "Pages of other sites may not call this server: open yours from `localhost`, or add \
                  its host to GOOSE_ALLOWED_HOSTS",
-            )),
+            ))
         }
     }
 
@@ -104,7 +107,7 @@ impl AccessControl {
     }
 }
 
-/// Says whether there is a secret, never which.
+/// Shows whether there is a secret, never the secret.
 impl fmt::Debug for AccessControl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AccessControl")
@@ -115,7 +118,7 @@ impl fmt::Debug for AccessControl {
     }
 }
 
-/// Compares in a time that depends on the lengths alone.
+/// Compares in a time that depends on the lengths only.
 fn same(a: &[u8], b: &[u8]) -> bool {
     let differing = a.iter().zip(b).fold(0, |bits, (a, b)| bits | (a ^ b));
     a.len() == b.len() && black_box(differing) == 0
@@ -127,7 +130,7 @@ enum Host<'a> {
     Name(&'a str),
 }
 
-/// The host of `host[:port]` (RFC 3986 §3.2); `None` if that is not what `authority` is.
+/// The host of `host[:port]` (RFC 3986 §3.2); `None` if `authority` does not have that form.
 fn host(authority: &str) -> Option<Host<'_>> {
     if let Some(rest) = authority.strip_prefix('[') {
         let (address, port) = rest.split_once(']')?;
@@ -169,7 +172,7 @@ mod tests {
         ] {
             assert!(matches!(host(address), Some(Host::Address(_))), "{address}");
         }
-        // Browsers write addresses in full, so other spellings are names.
+        // Browsers normalize addresses, so other spellings count as names.
         for name in ["localhost", "a.b:80", "127.1", "0x7f000001", "2130706433"] {
             assert!(matches!(host(name), Some(Host::Name(_))), "{name}");
         }

@@ -1,24 +1,24 @@
-//! The chunked transfer coding, decoded byte by byte without a socket (RFC 9112 §7.1).
+//! A decoder of the chunked transfer coding, without I/O (RFC 9112 §7.1).
 
 use super::Error;
 
-/// Bytes that one chunk's extensions may take.
+/// Maximum number of bytes of one chunk's extensions.
 const EXTENSION_BYTES: usize = 1024;
-/// Bytes that all trailer fields together may take. They are discarded.
+/// Maximum number of bytes of all trailer fields. The decoder discards them.
 const TRAILER_BYTES: usize = 8 << 10;
-/// Hexadecimal digits of a chunk size, leading zeros included.
+/// Maximum number of hexadecimal digits of a chunk size, leading zeros included.
 const SIZE_DIGITS: usize = 16;
 
 /// Decodes a chunked body that arrives in pieces of any size.
 ///
-/// Lines end with CRLF and nothing else: where a lone LF counts as an end for one party and not for the
-/// next, requests can be smuggled.
+/// Lines must end with CRLF: if one party accepts a lone LF as a line end and the next does not, requests can
+/// be smuggled.
 #[derive(Debug)]
 pub(super) struct ChunkedDecoder {
     state: State,
-    /// Bytes that the decoded body may still grow.
+    /// Number of bytes by which the decoded body may still grow.
     room: u64,
-    /// Bytes of the present extension, or of all trailers.
+    /// Number of bytes of the current extension, or of all trailers.
     overhead: usize,
 }
 
@@ -42,7 +42,7 @@ enum State {
 const FIRST: State = State::Size { digits: 0, size: 0 };
 
 impl ChunkedDecoder {
-    /// A decoder for a body of at most `limit` bytes, chunk framing not counted.
+    /// A decoder for a body of at most `limit` bytes, without the chunk framing.
     pub(super) fn new(limit: usize) -> ChunkedDecoder {
         ChunkedDecoder {
             state: FIRST,
@@ -51,16 +51,15 @@ impl ChunkedDecoder {
         }
     }
 
-    /// Whether the body and its trailers have ended.
+    /// Whether the body and its trailers are complete.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Decodes what it can of `input` onto `body` and returns how many bytes of `input` belong to the
-    /// body: all of them, unless it is done.
+    /// Decodes `input`, appends to `body` and returns how many bytes of `input` belong to the body: all of
+    /// them, unless the body ends within `input`.
     ///
-    /// Errs with 400 if the framing is wrong, 413 if the body grows beyond its limit, 431 if the
-    /// trailers do.
+    /// Fails with 400 if the framing is invalid, 413 if the body exceeds its limit, 431 if the trailers do.
     pub(super) fn decode(&mut self, input: &[u8], body: &mut Vec<u8>) -> Result<usize, Error> {
         let mut at = 0;
         while at < input.len() && !self.is_done() {
@@ -92,7 +91,7 @@ impl ChunkedDecoder {
                 }
             }
             (Size { digits: 1.., size } | SizeSpace(size), b';') => Extension(size),
-            // White space before a semicolon is wrong, but must be understood (RFC 9110 §5.6.3).
+            // White space before a semicolon is invalid, but recipients must accept it (RFC 9110 §5.6.3).
             (Size { digits: 1.., size } | SizeSpace(size), b' ' | b'\t') => {
                 self.count_extension()?;
                 SizeSpace(size)
@@ -128,7 +127,7 @@ impl ChunkedDecoder {
         })
     }
 
-    /// Takes the room for a chunk before any of it is read.
+    /// Subtracts the size of a chunk from the limit before the chunk is read.
     fn begin_chunk(&mut self, size: u64) -> Result<State, Error> {
         self.overhead = 0;
         self.room = self.room.checked_sub(size).ok_or_else(too_large)?;
@@ -145,14 +144,15 @@ impl ChunkedDecoder {
 
     fn count(&mut self, limit: usize, status: u16, what: &str) -> Result<(), Error> {
         self.overhead += 1;
-        match self.overhead > limit {
-            true => Err(Error::new(status, format!("{what} {limit} bytes"))),
-            false => Ok(()),
+        if self.overhead > limit {
+            Err(Error::new(status, format!("{what} {limit} bytes")))
+        } else {
+            Ok(())
         }
     }
 }
 
-/// 413: the body is, or says that it will be, longer than the server takes.
+/// 413: the body exceeds the limit, or its declared length does.
 pub(super) fn too_large() -> Error {
     Error::new(
         413,
@@ -160,12 +160,12 @@ pub(super) fn too_large() -> Error {
     )
 }
 
-/// What may stand in a field value or in an extension: visible characters, white space, opaque bytes.
+/// Whether a byte is allowed in a field value or an extension: visible characters, white space, opaque bytes.
 fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
 }
 
-/// What may stand in a field name (RFC 9110 §5.6.2).
+/// Whether a byte is allowed in a field name (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -176,7 +176,7 @@ mod tests {
 
     const LIMIT: usize = 100;
 
-    /// Feeds `pieces` and returns the body and how many bytes were left over, once it is done.
+    /// Decodes `pieces` and returns the body and the number of bytes left over, if the body is complete.
     fn decode(pieces: &[&[u8]]) -> Result<Option<(Vec<u8>, usize)>, u16> {
         let mut decoder = ChunkedDecoder::new(LIMIT);
         let mut body = Vec::new();

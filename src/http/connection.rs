@@ -1,4 +1,4 @@
-//! One connection's thread: read a request, answer it, and again.
+//! The thread of one connection: reads requests and sends responses.
 
 use std::any::Any;
 use std::io::{self, ErrorKind};
@@ -21,7 +21,7 @@ use super::{Error, EventStream, HangUp, Request, Response};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
-    // Fails only if the client is gone already.
+    // Fails only if the client has disconnected.
     if let Ok(socket) = Socket::new(&connection.stream, &shared.limits) {
         let mut connection = Connection {
             shared,
@@ -31,7 +31,7 @@ pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
         };
         while connection.serve_request() {}
     }
-    // A handler's `HangUp` may keep the socket open, but the client is to see its end now.
+    // A handler's `HangUp` may keep the socket open, but the client should see the end now.
     let _ = connection.stream.shutdown(Shutdown::Both);
 }
 
@@ -39,15 +39,15 @@ struct Connection<'a> {
     shared: &'a ServerState,
     connection: &'a SharedConnection,
     socket: Socket<'a>,
-    /// The head of a response, kept for the next.
+    /// The buffer for response heads, reused.
     out: Vec<u8>,
 }
 
 /// Why no request could be read.
 enum Failure {
-    /// The client left, or the connection was closed: there is nobody to answer.
+    /// The client disconnected, or another thread closed the connection: there is no response.
     Gone,
-    /// The request is refused, and as it is not known where the next begins, the connection ends.
+    /// The request is refused. The connection ends, because the start of the next request is unknown.
     Refused(Error),
 }
 
@@ -58,11 +58,11 @@ impl From<Error> for Failure {
 }
 
 impl<'a> Connection<'a> {
-    /// Reads and answers one request; false if the connection ends.
+    /// Reads one request and sends its response; false if the connection ends.
     fn serve_request(&mut self) -> bool {
         let outcome = self.read_head().and_then(|head| self.answer(head));
         match outcome {
-            Ok(goes_on) => goes_on,
+            Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
                 let mut response = error.into();
@@ -80,7 +80,7 @@ impl<'a> Connection<'a> {
         let limits = &self.shared.limits;
         let mut scan = HeadScanner::default();
         let mut deadline = Instant::now() + limits.head_timeout;
-        // The next request may have been read ahead.
+        // The next request may already be in the buffer.
         if !self.connection.set_reading() || self.shared.is_stopping() {
             return Err(Failure::Gone);
         }
@@ -108,7 +108,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Rests until the first byte of a request.
+    /// Marks the connection as idle and waits for the first byte of a request.
     fn wait_for_request(&mut self) -> Result<(), Failure> {
         self.socket.shrink_buffer();
         let resting = self.connection.set_idle(self.shared.age());
@@ -124,7 +124,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers the request that `head` begins; false if the connection ends with it.
+    /// Handles the request that `head` begins; false if the connection ends with it.
     fn answer(&mut self, head: Head) -> Result<bool, Failure> {
         let is_head = head.method == Method::Head;
         let keep_alive = head.keep_alive;
@@ -140,26 +140,28 @@ impl<'a> Connection<'a> {
             Some(_) if http_1_0 => BodyEnd::Close,
             Some(_) => BodyEnd::Chunks,
         };
-        let goes_on =
+        let keeps_open =
             keep_alive && end != BodyEnd::Close && !unread_body && !self.shared.is_stopping();
-        let connection = match goes_on {
-            false => Some("close"),
-            true if http_1_0 => Some("keep-alive"),
-            true => None,
+        let connection = if !keeps_open {
+            Some("close")
+        } else if http_1_0 {
+            Some("keep-alive")
+        } else {
+            None
         };
         if let Some(events) = events {
-            return Ok(self.stream(&response, events, connection, end)? && goes_on);
+            return Ok(self.stream(&response, events, connection, end)? && keeps_open);
         }
         self.send(&response, is_head, connection)
             .map_err(|_| Failure::Gone)?;
-        if !goes_on && (unread_body || !self.socket.buffered().is_empty()) {
+        if !keeps_open && (unread_body || !self.socket.buffered().is_empty()) {
             self.socket.linger(self.shared.limits.linger_timeout);
         }
-        Ok(goes_on)
+        Ok(keeps_open)
     }
 
-    /// Decides from the head alone whether a handler may be called, and which. The order is part of the
-    /// contract: who has no key learns nothing, not even which paths exist.
+    /// Authorizes the request and selects its route, from the head alone. The order of the checks is part of
+    /// the contract: a client without the key must not learn which paths exist.
     fn find_route(&self, head: &Head) -> Result<RouteMatch<'a>, Response> {
         let ServerState {
             router,
@@ -230,7 +232,7 @@ impl<'a> Connection<'a> {
             peer: self.connection.peer,
             hang_up: HangUp(Arc::clone(&self.connection.stream)),
         };
-        // A handler that panics may leave its own data half changed; the edge's is not touched by it.
+        // A handler that panics may leave its own data inconsistent, but not the connection's.
         let outcome = catch_unwind(AssertUnwindSafe(|| (found.route.handler)(&request)));
         Ok(match outcome {
             Ok(Ok(response)) => response,
@@ -252,7 +254,7 @@ impl<'a> Connection<'a> {
         if head.framing == Framing::Empty {
             return Ok(body);
         }
-        // A client that has begun to send does not wait any more (RFC 9110 §10.1.1).
+        // A client that has begun to send the body does not wait for 100 (RFC 9110 §10.1.1).
         if head.expect == Expect::Continue && self.socket.buffered().is_empty() {
             self.socket
                 .send(b"HTTP/1.1 100 Continue\r\n\r\n", &[], limits.write_timeout)
@@ -297,16 +299,17 @@ impl<'a> Connection<'a> {
     ) -> io::Result<()> {
         self.out.clear();
         response.write_head(&mut self.out, connection, BodyEnd::Length);
-        let body = match is_head || !response.has_body() {
-            true => &[],
-            false => response.body.as_slice(),
+        let body = if is_head || !response.has_body() {
+            &[]
+        } else {
+            response.body.as_slice()
         };
         self.socket
             .send(&self.out, body, self.shared.limits.write_timeout)
     }
 
-    /// Sends the head of an event stream and lets its handler write the body; false if the connection
-    /// is of no more use.
+    /// Sends the head of an event stream and runs its handler, which writes the body; false if the connection
+    /// cannot be reused.
     fn stream(
         &mut self,
         head: &Response,
@@ -330,7 +333,7 @@ impl<'a> Connection<'a> {
         );
         let outcome = catch_unwind(AssertUnwindSafe(|| (events.run)(&mut stream)));
         if let Err(panic) = outcome {
-            // An end in the middle of the body tells the client that it is not whole.
+            // The missing final chunk tells the client that the body is incomplete.
             let reason = panic_text(panic.as_ref());
             log::error!("handler of an event stream failed reason={reason:?}");
             return Err(Failure::Gone);
@@ -348,7 +351,7 @@ struct RouteMatch<'a> {
     route: &'a Route,
 }
 
-/// Any page may call, with any method and any header: what it needs is the key (Fetch, CORS protocol).
+/// Allows every page to call with any method and header: access depends on the key (Fetch, CORS protocol).
 fn preflight() -> Response {
     Response::empty(200)
         .header("Access-Control-Allow-Methods", "*")
@@ -374,5 +377,5 @@ fn unread(part: &str, limit: Duration, error: &io::Error) -> Failure {
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a panic without words")
+        .unwrap_or("a panic without a message")
 }

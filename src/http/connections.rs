@@ -1,9 +1,8 @@
-//! The connections that are being served: how many, which of them may be closed so that others are served,
-//! and the threads that serve them.
+//! The table of open connections: it enforces the limit on their number, chooses the one to close for a new
+//! one, and joins their threads.
 //!
-//! A client that has shown the key cannot be kept out by those that have not: while one of these is left, it
-//! makes room, whatever it is doing, and the one that came first goes first, since what it has sent since
-//! then is in its own hands.
+//! Clients without the key cannot keep out those that have it: while the table is full, the oldest connection
+//! that has not sent the key is closed for a new one, whatever it is doing.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,25 +12,26 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Reading a request, or writing a error_message.
+/// The thread reads a request or writes an error.
 const READING: u64 = 0;
 /// A handler runs, or its response is being written.
 const HANDLING: u64 = 1;
-/// Closed from outside; the thread is about to find out.
+/// Another thread has closed the connection; its own thread is about to notice.
 const CLOSED: u64 = 2;
-/// Waiting for a request; larger by the milliseconds from the start of the server to the start of the wait.
+/// The connection waits for a request. The state is this plus the milliseconds from the server's start to the
+/// start of the wait.
 const IDLE: u64 = 3;
-/// Added to the state of a connection that has shown the key.
+/// A flag of connections that have sent the key.
 const AUTHENTICATED: u64 = 1 << 63;
 
-/// Threads that may still have to notice that their connection was closed for another's sake.
+/// Maximum number of threads whose connections were evicted and that have not ended yet.
 const MAX_EVICTED: usize = 16;
-/// How long to wait for them before going on all the same.
+/// How long the acceptor waits for those threads before it continues anyway.
 const EVICTION_TIMEOUT: Duration = Duration::from_millis(100);
-/// The poll interval of a wait for a connection that may be closed.
+/// The poll interval of a wait for a connection that can be evicted.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A connection as the thread that serves it and those who may close it share it.
+/// What the thread of a connection and the threads that may close the connection share.
 #[derive(Debug)]
 pub(super) struct SharedConnection {
     pub(super) stream: Arc<TcpStream>,
@@ -51,25 +51,24 @@ impl SharedConnection {
         }
     }
 
-    /// From `now` on, an age of the server, the connection waits for a request and may be closed for
-    /// another's sake. False if it has been closed.
+    /// Marks the connection as idle from `now` on, an age of the server. False if it was closed.
     pub(super) fn set_idle(&self, now: Duration) -> bool {
         self.enter(idle_at(now))
     }
 
-    /// A request has begun to arrive. False if the connection has been closed.
+    /// Marks that a request has begun to arrive. False if the connection was closed.
     pub(super) fn set_reading(&self) -> bool {
         self.enter(READING)
     }
 
-    /// A handler is about to run. False if the connection has been closed.
+    /// Marks that a handler is about to run. False if the connection was closed.
     pub(super) fn set_handling(&self) -> bool {
         self.enter(HANDLING)
     }
 
-    /// The client has shown the key.
+    /// Marks that the client has sent the key.
     pub(super) fn set_authenticated(&self) {
-        // Most requests are not the first of their connection.
+        // Avoids the write for all but the first request of a connection.
         if is_unauthenticated(self.state()) {
             self.change(|state| (state != CLOSED).then_some(state | AUTHENTICATED));
         }
@@ -83,11 +82,11 @@ impl SharedConnection {
         self.state.load(Ordering::SeqCst)
     }
 
-    /// Closes the connection if `which` says so of its state.
+    /// Closes the connection if its state satisfies `which`.
     fn close_if(&self, which: impl Fn(u64) -> bool) -> bool {
         let closed = self.change(|state| (state != CLOSED && which(state)).then_some(CLOSED));
         if closed {
-            // It may be gone already. Its thread, if it waits for bytes, is woken by this.
+            // Fails if the connection is closed already. Wakes the connection's thread if it waits for input.
             let _ = self.stream.shutdown(Shutdown::Both);
         }
         closed
@@ -104,12 +103,12 @@ fn idle_at(now: Duration) -> u64 {
     IDLE + u64::try_from(now.as_millis()).map_or(most, |millis| millis.min(most))
 }
 
-/// Whether a connection in this state has not shown the key.
+/// Whether a connection in this state has not sent the key.
 fn is_unauthenticated(state: u64) -> bool {
     state & AUTHENTICATED == 0
 }
 
-/// Whether a connection in this state may be closed for another's sake.
+/// Whether a connection in this state may be closed for a new one.
 fn is_evictable(state: u64) -> bool {
     is_unauthenticated(state) || state & !AUTHENTICATED >= IDLE
 }
@@ -125,9 +124,9 @@ pub(super) struct Connections {
 struct Table {
     last: u64,
     open: HashMap<u64, Entry>,
-    /// Closed for another's sake, with a thread that has not noticed yet.
+    /// Evicted connections whose threads have not ended yet.
     evicted: HashMap<u64, Entry>,
-    /// The thread that ended last. The next to end joins it, so that ended threads never pile up.
+    /// The thread that ended last. The next thread to end joins it, so that ended threads do not accumulate.
     ended: Option<JoinHandle<()>>,
 }
 
@@ -138,13 +137,13 @@ struct Entry {
 }
 
 impl Table {
-    /// The connection that has been without a key for longest or, if all have shown it, idle for longest.
+    /// The oldest connection without the key or, if all have sent it, the one idle longest.
     fn evictable(&self) -> Option<(u64, &Entry)> {
         self.open
             .iter()
             .map(|(&id, entry)| (id, entry, entry.connection.state()))
             .filter(|&(.., state)| is_evictable(state))
-            // Numbers are in the order in which the connections accepted_at.
+            // Ids grow in the order in which connections were accepted.
             .min_by_key(|&(id, _, state)| {
                 if is_unauthenticated(state) {
                     (0, id)
@@ -155,13 +154,13 @@ impl Table {
             .map(|(id, entry, _)| (id, entry))
     }
 
-    /// Closes the connection that is [`Table::evictable`]; false if there is none.
+    /// Closes the connection that [`Table::evictable`] chooses; false if there is none.
     fn evict(&mut self) -> bool {
         loop {
             let Some((id, _)) = self.evictable() else {
                 return false;
             };
-            // It may have shown the key or begun a request meanwhile; then another one is looked for.
+            // If it has sent the key or begun a request in the meantime, choose again.
             if self.open[&id].connection.close_if(is_evictable) {
                 if let Some(entry) = self.open.remove(&id) {
                     self.evicted.insert(id, entry);
@@ -173,15 +172,15 @@ impl Table {
 }
 
 impl Connections {
-    /// Whether there is room for one more among `cap` within `limit`, if need be after closing another
-    /// connection. One that came less than `limit` ago has until then to show the key.
+    /// Waits up to `limit` until there is room for one more connection among `cap`, evicting one if needed;
+    /// false if there is none. A connection younger than `limit` gets the rest of that time to send the key.
     pub(super) fn make_room(&self, cap: usize, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         let mut table = self.table();
         if table.open.len() < cap {
             return true;
         }
-        // Their threads end at once, but a flood must not outrun them.
+        // Their threads end soon, but a flood of connections must not outrun them.
         let crowded = |table: &mut Table| table.evicted.len() >= MAX_EVICTED;
         let waited = self
             .left
@@ -200,25 +199,25 @@ impl Connections {
             if left.is_zero() {
                 return false;
             }
-            // One that leaves is told of, one that comes to rest is not.
+            // A connection that leaves notifies; one that becomes idle does not, hence the poll interval.
             let waited = self.left.wait_timeout(table, left.min(POLL_INTERVAL));
             table = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Closes a connection for another's sake; false if there is none that may be.
+    /// Closes one connection to free resources; false if there is none that may be closed.
     pub(super) fn evict(&self) -> bool {
         self.table().evict()
     }
 
-    /// Enters `connection` with the thread that `spawn` starts for it, which must call [`Connections::leave`] with
-    /// the number that it is given. Errs as `spawn` does.
+    /// Adds `connection` with the thread that `spawn` starts for it. The thread must call
+    /// [`Connections::leave`] with the id that it gets. Fails as `spawn` does.
     pub(super) fn enter(
         &self,
         connection: &Arc<SharedConnection>,
         spawn: impl FnOnce(u64) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<()> {
-        // Held while the thread starts, so that it cannot leave before it has entered.
+        // The lock is held while the thread starts, so that the thread cannot leave before it is added.
         let mut table = self.table();
         table.last += 1;
         let id = table.last;
@@ -228,7 +227,7 @@ impl Connections {
         Ok(())
     }
 
-    /// Removes a connection. To be called by its thread as the last thing that it does.
+    /// Removes a connection. Its thread calls this last.
     pub(super) fn leave(&self, id: u64) {
         let mut table = self.table();
         let entry = table.open.remove(&id);
@@ -238,7 +237,7 @@ impl Connections {
         };
         let previous = table.ended.replace(thread);
         drop(table);
-        // Closes the socket, if no handler kept it.
+        // Closes the socket, unless a handler kept it.
         drop(connection);
         self.left.notify_all();
         join(previous);
@@ -254,8 +253,8 @@ impl Connections {
         self.close(|_| true);
     }
 
-    /// Waits until all connections have left and their threads ended, or for `limit`; gives the number of
-    /// those that are left.
+    /// Waits up to `limit` until all connections have left and their threads have ended; returns the number of
+    /// connections left.
     pub(super) fn wait_empty(&self, limit: Duration) -> usize {
         let deadline = Instant::now() + limit;
         let mut table = self.table();
@@ -287,7 +286,7 @@ impl Connections {
 
 fn join(thread: Option<JoinHandle<()>>) {
     if let Some(thread) = thread {
-        // A panic has been reported where it was caught.
+        // A panic was logged where it was caught.
         let _ = thread.join();
     }
 }

@@ -1,5 +1,5 @@
-//! A request that is refused: a status and one sentence, sent as `{"message": …}` unless the router has
-//! another form.
+//! A refused request: a status and one sentence, sent as `{"message": …}` unless the router has another error
+//! format.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use tiny_http::{Header, StatusCode};
 
 use super::response::{Response, header};
 
-/// Why a request gets no answer of its own: the status, and a sentence that says what to do.
+/// Why the server refuses a request: the status, and a sentence that says what to do.
 #[derive(Debug, Clone)]
 pub struct Error {
-    /// The status to answer with, 4xx or 5xx.
+    /// The status of the response, 4xx or 5xx.
     pub status: StatusCode,
-    /// What went wrong and what to do about it.
+    /// What failed and what to do.
     pub message: String,
     headers: Vec<Header>,
 }
 
 impl Error {
-    /// An error of any status.
+    /// An error with this status.
     pub fn new(status: u16, message: impl Into<String>) -> Error {
         Error {
             status: StatusCode(status),
@@ -27,17 +27,17 @@ impl Error {
         }
     }
 
-    /// 400: the request itself is wrong.
+    /// 400: the request is malformed.
     pub fn bad_request(message: impl Into<String>) -> Error {
         Error::new(400, message)
     }
 
-    /// 404: what the request names does not exist.
+    /// 404: the resource does not exist.
     pub fn not_found(message: impl Into<String>) -> Error {
         Error::new(404, message)
     }
 
-    /// 422: the request is well formed, but what it says cannot be done.
+    /// 422: the request is well-formed, but cannot be carried out.
     pub fn unprocessable(message: impl Into<String>) -> Error {
         Error::new(422, message)
     }

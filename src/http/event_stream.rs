@@ -1,8 +1,8 @@
-//! Event streams: a response that is written while its handler runs (HTML Living Standard §9.2).
+//! Event streams: a response body that a handler writes while it runs (HTML Living Standard §9.2).
 //!
-//! The handler's thread writes. A second thread looks ten times a second whether the client is still
-//! there, and says something when the handler has been silent for [`KEEP_ALIVE_INTERVAL`], so that the client and
-//! whatever lies between know that the stream lives.
+//! The handler's thread writes. A second thread checks ten times a second whether the client is still
+//! connected, and sends a keep-alive event when nothing was sent for [`KEEP_ALIVE_INTERVAL`], so that the
+//! client and proxies keep the stream open.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
@@ -18,47 +18,47 @@ use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
 
-/// How long a stream may be silent before it says that it lives.
+/// The time without output after which the stream sends a keep-alive event.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_millis(500);
-/// How often it is looked whether the client is still there.
+/// The interval at which the stream checks whether the client is still connected.
 const HANGUP_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// What is queued goes out at this size, whatever else follows.
+/// The size in bytes at which queued events are sent without a flush.
 const FLUSH_BYTES: usize = 32 << 10;
-/// A buffer that grew beyond this for one event is given back after it.
+/// The capacity in bytes above which the buffer is shrunk after a flush.
 const MAX_IDLE_BUFFER: usize = 256 << 10;
-/// Room for a chunk's size and its line end: `0000abcd\r\n`.
-const SIZE: usize = 10;
+/// The number of bytes reserved for a chunk's size and line end: `0000abcd\r\n`.
+const CHUNK_HEADER: usize = 10;
 
-/// An open event stream, as its handler sees it.
+/// An open event stream.
 ///
-/// Nothing here fails: when the client is gone, [`gone`](Self::gone) is cancelled and what is sent goes
-/// nowhere.
+/// Its methods do not fail: when the client has disconnected, [`gone`](Self::gone) is cancelled, and events are
+/// discarded.
 pub struct EventStream {
     shared: Arc<Shared>,
-    pulse: Option<(Sender<()>, JoinHandle<()>)>,
+    poller: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 struct Shared {
     socket: Arc<TcpStream>,
-    /// Whether the body is sent in chunks; otherwise the end of the connection ends it.
+    /// Whether the body is chunked; otherwise the end of the connection ends it.
     chunked: bool,
-    /// How long one write may take.
+    /// The timeout of one write.
     limit: Duration,
-    /// What is sent when there is nothing else to send: a whole event or comment.
+    /// The keep-alive text: a whole event or comment.
     keep_alive: &'static str,
     gone: Cancel,
     out: Mutex<Out>,
 }
 
 struct Out {
-    /// What is queued, after room for the chunk's size.
+    /// The queued events, after [`CHUNK_HEADER`] bytes reserved for the chunk's size.
     buffer: Vec<u8>,
-    /// When something was sent last.
+    /// When something was last sent.
     last: Instant,
 }
 
 impl EventStream {
-    /// The stream on `socket`, after the head.
+    /// Opens the stream on `socket`, after the head was sent.
     pub(super) fn open(
         socket: &Arc<TcpStream>,
         peer: SocketAddr,
@@ -73,22 +73,22 @@ impl EventStream {
             keep_alive,
             gone: Cancel::new(),
             out: Mutex::new(Out {
-                buffer: vec![0; SIZE],
+                buffer: vec![0; CHUNK_HEADER],
                 last: Instant::now(),
             }),
         });
         let (end, ended) = bounded(0);
-        let beating = Arc::clone(&shared);
-        // Without it, a client that left is noticed at the next write.
-        let pulse = sys::spawn(format!("pulse {peer}"), None, move || beating.beat(&ended));
+        let polled = Arc::clone(&shared);
+        // If the thread cannot start, the next write detects that the client has left.
+        let poller = sys::spawn(format!("poller {peer}"), None, move || polled.poll(&ended));
         EventStream {
             shared,
-            pulse: pulse.ok().map(|thread| (end, thread)),
+            poller: poller.ok().map(|thread| (end, thread)),
         }
     }
 
-    /// Queues an event whose data is `value` as JSON. What is queued goes out with
-    /// [`flush`](Self::flush), at the latest with the next keep-alive.
+    /// Queues an event with `value` as JSON in its data. It is sent by [`flush`](Self::flush), at the latest
+    /// with the next keep-alive.
     pub fn queue(&mut self, value: &impl Serialize) {
         self.add(|out| {
             let start = out.len();
@@ -106,8 +106,8 @@ impl EventStream {
         });
     }
 
-    /// Queues an event with an id, by which a client says later how far it came, and with `json`, which
-    /// is passed through, as its data. An event without data only tells the id.
+    /// Queues an event with an id, from which a client can resume, and with `json` as its data, unchanged. An
+    /// event without data only sets the id.
     pub fn queue_with_id(&mut self, id: impl Display, json: &[u8]) {
         self.add(|out| {
             out.extend_from_slice(format!("id: {id}\ndata: ").as_bytes());
@@ -123,16 +123,16 @@ impl EventStream {
         write(&mut out.buffer);
         let sent = out.buffer.len() < FLUSH_BYTES || self.shared.flush(&mut out);
         drop(out);
-        self.shared.notice(sent);
+        self.shared.cancel_unless(sent);
     }
 
-    /// Sends what is queued.
+    /// Sends the queued events.
     pub fn flush(&mut self) {
         let sent = self.shared.flush(&mut lock(&self.shared.out));
-        self.shared.notice(sent);
+        self.shared.cancel_unless(sent);
     }
 
-    /// Looks at once whether the client is still there, which is noticed after a while anyway.
+    /// Checks at once whether the client is still connected.
     pub fn is_connected(&self) -> bool {
         if net::hung_up(&self.shared.socket) {
             self.shared.gone.cancel();
@@ -140,32 +140,32 @@ impl EventStream {
         !self.shared.gone.is_cancelled()
     }
 
-    /// Cancelled when the client has left: it hung up, or takes nothing any more.
+    /// Cancelled when the client has disconnected or does not read within the write timeout.
     pub fn gone(&self) -> &Cancel {
         &self.shared.gone
     }
 
-    /// Ends the body. False if the connection is of no more use.
+    /// Ends the body. False if the connection cannot be reused.
     pub(super) fn close(mut self) -> bool {
         self.flush();
         self.stop();
         if self.shared.chunked {
             let sent = self.shared.write(b"0\r\n\r\n");
-            self.shared.notice(sent);
+            self.shared.cancel_unless(sent);
         }
         self.shared.chunked && !self.shared.gone.is_cancelled()
     }
 
     fn stop(&mut self) {
-        if let Some((end, thread)) = self.pulse.take() {
+        if let Some((end, thread)) = self.poller.take() {
             drop(end);
             let _ = thread.join();
         }
     }
 }
 
-/// JSON that was passed through as it came may be laid out in lines, and a line end would end the data.
-/// In a string there is no bare one, so this changes no value.
+/// Replaces line ends by spaces: JSON that is passed through may be indented, and a line end would end the
+/// data. JSON strings contain no raw line ends, so no value changes.
 fn in_one_line(json: &mut [u8]) {
     for byte in json {
         if matches!(*byte, b'\n' | b'\r') {
@@ -181,15 +181,15 @@ impl Drop for EventStream {
 }
 
 impl Shared {
-    /// Looks after the stream until it ends or the client does.
-    fn beat(&self, ended: &Receiver<()>) {
+    /// Polls the connection and sends keep-alives until the stream ends or the client disconnects.
+    fn poll(&self, ended: &Receiver<()>) {
         while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(HANGUP_POLL_INTERVAL) {
             if net::hung_up(&self.socket) {
                 self.gone.cancel();
                 return;
             }
             let sent = self.keep_alive(&mut lock(&self.out));
-            self.notice(sent);
+            self.cancel_unless(sent);
         }
     }
 
@@ -197,35 +197,36 @@ impl Shared {
         if out.last.elapsed() < KEEP_ALIVE_INTERVAL {
             return true;
         }
-        if out.buffer.len() == SIZE {
+        if out.buffer.len() == CHUNK_HEADER {
             out.buffer.extend_from_slice(self.keep_alive.as_bytes());
         }
         self.flush(out)
     }
 
-    /// To be called without the lock, because what hangs on the token may want it.
-    fn notice(&self, sent: bool) {
+    /// Cancels the token if a write failed. Must be called without the lock, because a hook of the token may
+    /// take it.
+    fn cancel_unless(&self, sent: bool) {
         if !sent {
             self.gone.cancel();
         }
     }
 
-    /// Sends what is queued, with one write; false if that failed. Done under the lock, because a frame
-    /// must not be interrupted by another; whoever waits for it would have to wait for the socket anyway.
+    /// Sends the queued events with one write; false if that failed. The lock is held during the write, so that
+    /// two frames are never interleaved.
     fn flush(&self, out: &mut Out) -> bool {
-        let length = out.buffer.len() - SIZE;
+        let length = out.buffer.len() - CHUNK_HEADER;
         if length == 0 {
             return true;
         }
         let sent = if self.chunked {
             let size = format!("{length:08x}\r\n");
-            out.buffer[..SIZE].copy_from_slice(size.as_bytes());
+            out.buffer[..CHUNK_HEADER].copy_from_slice(size.as_bytes());
             out.buffer.extend_from_slice(b"\r\n");
             self.write(&out.buffer)
         } else {
-            self.write(&out.buffer[SIZE..])
+            self.write(&out.buffer[CHUNK_HEADER..])
         };
-        out.buffer.truncate(SIZE);
+        out.buffer.truncate(CHUNK_HEADER);
         out.buffer.shrink_to(MAX_IDLE_BUFFER);
         out.last = Instant::now();
         sent

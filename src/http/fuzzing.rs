@@ -1,4 +1,4 @@
-//! What a fuzzer checks of the edge: heads, chunked bodies, JSON bodies.
+//! Fuzz targets of the HTTP server: heads, chunked bodies, JSON bodies.
 
 use super::chunked::ChunkedDecoder;
 use super::request_head::{self, Framing, Head, HeadScanner};
@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::ops::Range;
 
-/// A head is found wherever it is cut, and read so that no other reader can disagree.
+/// The scanner finds the same head wherever the input is split, and parses it unambiguously.
 pub(crate) fn head(input: &[u8]) {
-    // Small, so that they are met.
+    // Small limits, so that inputs reach them.
     let limits = Limits {
         max_head_bytes: 2 << 10,
         max_headers: 12,
@@ -21,7 +21,7 @@ pub(crate) fn head(input: &[u8]) {
     assert_eq!(found[0], found[1], "cut once");
     assert_eq!(found[0], found[2], "cut often");
     let Ok(Some(range)) = &found[0] else { return };
-    // Beside the line that ends it.
+    // The range includes the final empty line.
     assert!(range.len() <= limits.max_head_bytes + 2);
     let bytes = &input[range.clone()];
     let Ok(head) = request_head::parse(bytes) else {
@@ -53,7 +53,7 @@ fn scan(pieces: &[&[u8]], limits: &Limits) -> Result<Option<Range<usize>>, u16> 
     Ok(None)
 }
 
-/// The fields of a head by a reading of its own: names in lower case, values without blanks around them.
+/// The fields of a head, parsed independently: names in lower case, values trimmed.
 fn fields(head: &[u8]) -> Vec<(String, String)> {
     let text = String::from_utf8_lossy(head);
     let lines = text.split("\r\n").skip(1).filter(|line| !line.is_empty());
@@ -66,7 +66,7 @@ fn fields(head: &[u8]) -> Vec<(String, String)> {
 }
 
 fn framing_is_beyond_doubt(bytes: &[u8], head: &Head) {
-    // Empty lines may come before the request line.
+    // Empty lines may precede the request line.
     let start = bytes.iter().position(|byte| !b"\r\n".contains(byte));
     let fields = fields(&bytes[start.unwrap_or(0)..]);
     let of = |name: &str| -> Vec<&str> {
@@ -103,7 +103,7 @@ fn target_is_safe(head: &Head) {
     if let Some(authority) = &head.authority {
         let access_control =
             AccessControl::new(None, vec!["ours.example".to_owned()]).local_origins_only();
-        // Only what is this server's in the eyes of any browser.
+        // Only names that any browser resolves to this server are accepted.
         if access_control.check_host(authority).is_ok() {
             let lower = authority.to_ascii_lowercase();
             let is_address = |c: char| c.is_ascii_hexdigit() || ".:[]".contains(c);
@@ -126,7 +126,7 @@ fn target_is_safe(head: &Head) {
     }
 }
 
-/// The request written anew, unless it has fields that are not handed on.
+/// The request serialized again, unless it has fields that the parser drops.
 fn written(bytes: &[u8], head: &Head) -> Option<String> {
     let lines = bytes.split(|byte| *byte == b'\n');
     let lines = lines.filter(|line| !line.trim_ascii().is_empty()).count();
@@ -147,7 +147,7 @@ fn written(bytes: &[u8], head: &Head) -> Option<String> {
     Some(text + "\r\n")
 }
 
-/// A chunked body is the same wherever it is cut, and no longer than it may be.
+/// The decoder returns the same body wherever the input is split, within its limit.
 pub(crate) fn chunked(input: &[u8]) {
     const LIMIT: usize = 1 << 10;
     let decoded = cuts(input).map(|pieces| decode(&pieces, LIMIT));
@@ -167,7 +167,7 @@ pub(crate) fn chunked(input: &[u8]) {
     assert_eq!(decode(&[&again], LIMIT), Ok(expected));
 }
 
-/// The body, how many bytes belong to it, and whether it has ended.
+/// The body, the number of bytes that belong to it, and whether it is complete.
 fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<u8>, usize, bool), u16> {
     let (mut decoder, mut body, mut taken) = (ChunkedDecoder::new(limit), Vec::new(), 0);
     for piece in pieces {
@@ -177,7 +177,7 @@ fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<u8>, usize, bool), u16>
     Ok((body, taken, decoder.is_done()))
 }
 
-/// A shape with what the shapes of the API are made of.
+/// A type with the kinds of fields that API types have.
 #[derive(Debug, Deserialize)]
 struct Shape {
     #[allow(dead_code)]
@@ -202,7 +202,7 @@ enum Kind {
     Some { id: i64 },
 }
 
-/// A JSON body is what any other reader takes it for, and what is wrong with it is said within bounds.
+/// A JSON body is read as by any other parser, and error messages are bounded.
 pub(crate) fn json_body(input: &[u8]) {
     const TYPE: Option<&str> = Some("application/json; charset=utf-8");
     let strict: Result<Value, _> = serde_json::from_slice(input);
@@ -210,10 +210,10 @@ pub(crate) fn json_body(input: &[u8]) {
     match (&strict, &read) {
         (Ok(strict), Ok(read)) => {
             assert_eq!(strict, read);
-            // What a later value of the same key replaces counts as well.
+            // Duplicate keys: replaced values count towards the depth of the text.
             assert!(depth_of(read) <= depth(input));
         }
-        // Halves of surrogate pairs are put right.
+        // Lone surrogates are replaced.
         (Err(_), Ok(_)) => assert!(input.windows(2).any(|pair| pair == b"\\u")),
         (Ok(_), Err(error)) => panic!("JSON is refused: {}", error.message),
         (Err(_), Err(error)) => {
@@ -232,7 +232,7 @@ pub(crate) fn json_body(input: &[u8]) {
     let _ = json_body::check_type(Some(&content_type));
 }
 
-/// How deep a text is nested, byte by byte.
+/// The nesting depth of a text, computed byte by byte.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut bytes) = (0_usize, 0, json.iter());
     while let Some(byte) = bytes.next() {

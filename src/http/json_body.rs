@@ -1,19 +1,19 @@
-//! JSON bodies as typed values, with errors that name the field they are about.
+//! Request bodies as JSON, with errors that name the field.
 
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 
 use super::Error;
 
-/// How deep a body may be nested, fields that no handler reads included: as deep as serde_json builds values.
+/// The maximum nesting depth of a body, ignored fields included. It equals serde_json's limit for values.
 const DEPTH: usize = 127;
 
 /// Decodes a request's body.
 ///
-/// Errs with 415 if `content_type` is not JSON, 400 if `body` is nested too deep or not JSON, 413 if its values
-/// take too much memory, 422 if it is another shape than `T`; the last three with line and column, and with
-/// the path of the value at that place. What serde buffers before it decides, as in tagged enums, it finds
-/// wrong only at the end of what surrounds it.
+/// Fails with 415 if `content_type` is not JSON, 400 if `body` is not JSON or nested too deep, 413 if its
+/// values take too much memory, 422 if it does not fit `T`. The last three give line, column and the path of
+/// the value. For content that serde buffers first, as in tagged enums, that is the end of the surrounding
+/// value.
 pub(super) fn decode<T: DeserializeOwned>(
     content_type: Option<&str>,
     body: &[u8],
@@ -33,7 +33,7 @@ pub(super) fn decode<T: DeserializeOwned>(
     decoded.map_err(|error| refused(body, &error))
 }
 
-/// Errs with 415 if `content_type` is not JSON.
+/// Fails with 415 if `content_type` is not JSON.
 pub(super) fn check_type(content_type: Option<&str>) -> Result<(), Error> {
     if content_type.is_some_and(is_json) {
         return Ok(());
@@ -61,8 +61,8 @@ fn refused(body: &[u8], error: &serde_json::Error) -> Error {
     Error::new(status, message)
 }
 
-/// The body with U+FFFD for each half of a surrogate pair that stands alone; `None` if none does.
-/// JavaScript's strings may hold such halves, and its JSON escapes them.
+/// Replaces each escaped lone surrogate by U+FFFD; `None` if there is none. JavaScript strings may contain lone
+/// surrogates, and its JSON escapes them.
 fn replace_lone_surrogates(body: &[u8]) -> Option<Vec<u8>> {
     let unit = |at: usize| {
         let digits = body.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -86,7 +86,7 @@ fn replace_lone_surrogates(body: &[u8]) -> Option<Vec<u8>> {
     mended
 }
 
-/// `application/json` or `application/…+json`, with or without parameters.
+/// Whether the type is `application/json` or `application/…+json`, with or without parameters.
 fn is_json(content_type: &str) -> bool {
     if content_type == "application/json" {
         return true;
@@ -99,7 +99,7 @@ fn is_json(content_type: &str) -> bool {
     kind.eq_ignore_ascii_case("application") && (subtype == "json" || subtype.ends_with("+json"))
 }
 
-/// The byte that a line and column of serde_json mean: lines count from 1, columns in bytes.
+/// The byte offset of a line and column of serde_json: lines count from 1, columns in bytes.
 fn offset(json: &[u8], line: usize, column: usize) -> usize {
     let start: usize = json
         .split_inclusive(|&byte| byte == b'\n')
@@ -109,7 +109,7 @@ fn offset(json: &[u8], line: usize, column: usize) -> usize {
     (start + column).min(json.len())
 }
 
-/// Where in the document one is after its first `end` bytes, as `config.tools[2].name`; empty at the top.
+/// The path of the value at byte `end`, for example `config.tools[2].name`; empty at the top level.
 fn path_at(json: &[u8], end: usize) -> String {
     enum Step {
         Key(String),
@@ -165,7 +165,8 @@ fn path_at(json: &[u8], end: usize) -> String {
     path
 }
 
-/// The length of the string literal that `json` begins with, quotes included; all of it if it has no end.
+/// The length of the string literal at the start of `json`, quotes included; all of it if the literal is not
+/// closed.
 fn string_length(json: &[u8]) -> usize {
     let mut escaped = false;
     for (at, &byte) in json.iter().enumerate().skip(1) {

@@ -1,19 +1,19 @@
-//! The HTTP/1.1 edge: a blocking server, one thread a connection, every wait and every size bounded.
+//! The HTTP/1.1 server: blocking, one thread per connection, with a limit on every size and every wait.
 //!
-//! A [`Server`] accepts connections (`listener`), keeps count of them (`connections`) and gives each a
-//! thread (`connection`). The thread reads through `socket`, which knows deadlines and what was read
-//! ahead; `head` and `body` turn bytes into a request and hold no socket; `access_control` and `router` decide
-//! who may call what; a handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
-//! write sends it; an [`EventStream`] is written while its handler runs. The room knows no route and nothing
-//! of what the handlers do.
+//! A [`Server`] accepts connections (`server`), counts them (`connections`) and starts a thread for each
+//! (`connection`). The thread reads through `socket`, which enforces deadlines and buffers what it reads ahead.
+//! `request_head` and `chunked` parse bytes without I/O. `access_control` and `router` decide whether a request
+//! may reach a handler, and which. A handler turns the [`Request`] into a [`Response`] or an [`Error`], and one
+//! write sends it; an [`EventStream`] is written while its handler runs. This module contains no routes and no
+//! handlers.
 //!
-//! The order in which a request is judged: head, `Host`, `Origin` where that matters, CORS preflight, key,
-//! path and method, declared length, `Expect`, and only then is its body read, which only a route that asks
-//! for the key takes. Every error_message is JSON,
-//! `{"message": …}`, and carries the CORS header, so that a page can read it.
+//! The server checks a request in this order: head, `Host`, `Origin` where it matters, CORS preflight, key,
+//! path and method, declared length, `Expect`. Only then does it read the body, and only for routes that
+//! require the key. Every refusal is JSON, `{"message": …}`, and carries the CORS header, so that a page can
+//! read it.
 //!
-//! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches, ranges and
-//! upgrades needs.
+//! Implements RFC 9112 (HTTP/1.1) and the parts of RFC 9110 that a server without caches, ranges and upgrades
+//! needs.
 
 mod access_control;
 mod chunked;

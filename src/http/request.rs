@@ -1,4 +1,5 @@
-//! A request as a handler sees it: decoded, whole, and with a way to learn that its client left.
+//! A request as a handler gets it: decoded and complete, with a handle that detects that the client
+//! disconnected.
 
 use std::fmt;
 use std::net::{SocketAddr, TcpStream};
@@ -16,16 +17,16 @@ use crate::sys;
 pub struct Request {
     /// The method.
     pub method: Method,
-    /// The path as it was sent: percent-encoded, without the query.
+    /// The path as sent: percent-encoded, without the query.
     pub path: String,
-    /// The path's parameters by the names in the route's pattern, percent-decoded.
+    /// The path parameters with their names in the route's pattern, percent-decoded.
     pub params: Vec<(&'static str, String)>,
-    /// The query's pairs in their order, percent-decoded, with `+` as a space.
+    /// The query's pairs in order, percent-decoded, with `+` as a space.
     pub query: Vec<(String, String)>,
-    /// The header fields in their order. Fields with bytes beyond ASCII, which are opaque
-    /// (RFC 9110 §5.5), are left out.
+    /// The header fields in order, without those that contain bytes other than ASCII, which are opaque (RFC
+    /// 9110 §5.5).
     pub headers: Vec<Header>,
-    /// The body, freed of its transfer coding.
+    /// The body, without its transfer coding.
     pub body: Vec<u8>,
     /// The client's address.
     pub peer: SocketAddr,
@@ -33,19 +34,19 @@ pub struct Request {
 }
 
 impl Request {
-    /// The path parameter `name` of the route's pattern; empty if the pattern has none of that name.
+    /// The path parameter `name`; empty if the route's pattern has none of that name.
     pub fn param(&self, name: &str) -> &str {
         let found = self.params.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// The first query parameter called `name`.
+    /// The first query parameter `name`.
     pub fn query(&self, name: &str) -> Option<&str> {
         let found = self.query.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The first query parameter called `name`. Errs with 400 if there is none.
+    /// The first query parameter `name`. Fails with 400 if there is none.
     pub fn required_query(&self, name: &str) -> Result<&str, Error> {
         self.query(name).ok_or_else(|| {
             Error::bad_request(format!(
@@ -54,20 +55,20 @@ impl Request {
         })
     }
 
-    /// The value of the first header field called `name`, in any case.
+    /// The value of the first header field `name`, case-insensitive.
     pub fn header(&self, name: &str) -> Option<&str> {
         find_header(&self.headers, name)
     }
 
     /// The body as JSON.
     ///
-    /// Errs with 415 if `Content-Type` is not JSON, 400 if the body is not JSON, 422 if it has another
-    /// shape than `T`; the message says where.
+    /// Fails with 415 if `Content-Type` is not JSON, 400 if the body is not JSON, 422 if the body does not fit
+    /// `T`. The message says where.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Error> {
         json_body::decode(self.header("Content-Type"), &self.body)
     }
 
-    /// Errs with 415 if `Content-Type` is not JSON.
+    /// Fails with 415 if `Content-Type` is not JSON.
     pub fn expect_json(&self) -> Result<(), Error> {
         json_body::check_type(self.header("Content-Type"))
     }
@@ -77,13 +78,13 @@ impl Request {
         self.hang_up.happened()
     }
 
-    /// A handle that answers [`Request::hung_up`] from another thread, and after the handler returned.
+    /// A handle for [`Request::hung_up`] that works in other threads and after the handler has returned.
     pub fn hang_up(&self) -> HangUp {
         self.hang_up.clone()
     }
 }
 
-/// Leaves out header values and the body, where secrets are.
+/// Omits header values and the body, which may contain secrets.
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request")
@@ -95,25 +96,26 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Tells whether the client of a request has left. Cheap to clone; keeps the socket open while it lives.
+/// Detects that the client of a request has disconnected. Cheap to clone; keeps the socket open while it
+/// exists.
 #[derive(Debug, Clone)]
 pub struct HangUp(pub(super) Arc<TcpStream>);
 
 impl HangUp {
-    /// Whether the client closed its side or the connection broke. Never waits. A client that sent
-    /// further requests before it left is noticed once they are read.
+    /// Whether the client closed its side or the connection broke. Does not block. If the client sent further
+    /// requests before it left, this is false until they have been read.
     pub fn happened(&self) -> bool {
         sys::net::hung_up(&self.0)
     }
 }
 
-/// The value of the first of `headers` called `name`, in any case.
+/// The value of the first of `headers` with this name, case-insensitive.
 pub(super) fn find_header<'a>(headers: &'a [Header], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|header| has_name(header, name));
     found.map(|header| header.value.as_str())
 }
 
-/// The values of all fields of this name.
+/// The values of all fields with this name.
 pub(super) fn find_headers<'a>(
     headers: &'a [Header],
     name: &'static str,

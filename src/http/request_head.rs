@@ -1,4 +1,4 @@
-//! Bytes into a request head, without a socket: where it ends, what it asks, how its body is framed.
+//! The parser of request heads, without I/O: where the head ends, method, target, fields, framing of the body.
 
 use std::ops::Range;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use tiny_http::{HTTPVersion, Header, Method};
 
 use super::{Error, Limits};
 
-/// Empty lines before a request line that are skipped (RFC 9112 §2.2).
+/// Number of empty lines before a request line that are skipped (RFC 9112 §2.2).
 const BLANK_LINES: usize = 2;
-/// Digits of a `Content-Length` that fit into 64 bits whatever they are.
+/// Number of digits of a `Content-Length` that always fit into 64 bits.
 const LENGTH_DIGITS: usize = 19;
 
 /// A parsed request line with its header fields.
@@ -18,15 +18,15 @@ pub(super) struct Head {
     pub(super) method: Method,
     /// The path of the target, percent-encoded; `*` for `OPTIONS *`, empty for `CONNECT`.
     pub(super) path: String,
-    /// What follows the `?` of the target.
+    /// The part of the target after `?`.
     pub(super) query: Option<String>,
-    /// `host[:port]` of the request: that of the target if it has one, else that of the `Host` field.
+    /// The `host[:port]` of the target or, if it has none, of the `Host` field.
     pub(super) authority: Option<String>,
     pub(super) headers: Vec<Header>,
     pub(super) framing: Framing,
     pub(super) expect: Expect,
     pub(super) version: HTTPVersion,
-    /// Whether the client lets the connection go on after the response (RFC 9112 §9.3).
+    /// Whether the connection may continue after the response (RFC 9112 §9.3).
     pub(super) keep_alive: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Framing {
     Chunked,
 }
 
-/// What the client waits for before it sends the body (RFC 9110 §10.1.1).
+/// What the client expects before it sends the body (RFC 9110 §10.1.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expect {
     Nothing,
@@ -46,25 +46,25 @@ pub(super) enum Expect {
     Unknown,
 }
 
-/// Finds the end of a head that arrives in pieces, and refuses at the first byte that no head has.
+/// Finds the end of a head that arrives in pieces, and refuses the first invalid byte.
 #[derive(Debug, Default)]
 pub(super) struct HeadScanner {
     /// Where the head begins, after empty lines.
     start: usize,
-    /// Where to go on.
+    /// The next byte to scan.
     at: usize,
-    /// Where the present line begins.
+    /// Where the current line begins.
     line: usize,
-    /// Lines that ended: the request line and the header fields.
+    /// Number of complete lines: the request line and the header fields.
     lines: usize,
     blank_lines: usize,
 }
 
 impl HeadScanner {
-    /// Looks at `bytes`, all that has arrived. Gives the head's range once it is complete.
+    /// Scans `bytes`, everything received so far. Returns the range of the head once it is complete.
     ///
-    /// Errs with 400 for a line end other than CRLF, a control character or too many empty lines, 414
-    /// for a request line and 431 for fields beyond `limits`.
+    /// Fails with 400 for a line end other than CRLF, a control character or too many empty lines, with 414 for
+    /// a request line and 431 for fields beyond `limits`.
     pub(super) fn advance(
         &mut self,
         bytes: &[u8],
@@ -100,8 +100,8 @@ impl HeadScanner {
         Ok(None)
     }
 
-    /// Whether all that was looked at are empty lines, `length` bytes. Forgets them if so, but not
-    /// how many they were.
+    /// Whether the `length` bytes scanned so far are empty lines only. If so, resets the positions, but not the
+    /// count of empty lines.
     pub(super) fn skip_blank(&mut self, length: usize) -> bool {
         let blank = length > 0 && self.start == length;
         if blank {
@@ -147,10 +147,10 @@ impl HeadScanner {
     }
 }
 
-/// Parses a complete head that [`HeadScanner`] has passed, with its final empty line.
+/// Parses a complete head that [`HeadScanner`] found, with its final empty line.
 ///
-/// Errs with 400 for what is no HTTP, 501 for a transfer coding other than `chunked`, 505 for a version
-/// other than 1.0 and 1.1.
+/// Fails with 400 for invalid HTTP, 501 for a transfer coding other than `chunked`, 505 for a version other
+/// than 1.0 and 1.1.
 pub(super) fn parse(bytes: &[u8]) -> Result<Head, Error> {
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
     let mut fields = vec![httparse::EMPTY_HEADER; lines];
@@ -198,7 +198,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Head, Error> {
 struct Fields<'a>(&'a [httparse::Header<'a>]);
 
 impl<'a> Fields<'a> {
-    /// The values of every field called `name`, in their order.
+    /// The values of every field `name`, in order.
     fn all(self, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
         self.0
             .iter()
@@ -206,7 +206,7 @@ impl<'a> Fields<'a> {
             .map(|field| field.value)
     }
 
-    /// The members of the comma-separated lists in every field called `name` (RFC 9110 §5.6.1).
+    /// The members of the comma-separated lists in every field `name` (RFC 9110 §5.6.1).
     fn members(self, name: &'static str) -> impl Iterator<Item = &'a [u8]> {
         self.all(name)
             .flat_map(|value| value.split(|&byte| byte == b','))
@@ -282,7 +282,7 @@ fn with_query<'a>(authority: Option<&'a str>, target: &'a str) -> Target<'a> {
     }
 }
 
-/// The `Host` field: one and no more in HTTP/1.1 (RFC 9112 §3.2).
+/// The `Host` field: exactly one in HTTP/1.1 (RFC 9112 §3.2).
 fn host<'a>(fields: Fields<'a>, version: &HTTPVersion) -> Result<Option<&'a str>, Error> {
     let mut hosts = fields.all("Host");
     match (hosts.next(), hosts.next()) {
@@ -297,9 +297,10 @@ fn host<'a>(fields: Fields<'a>, version: &HTTPVersion) -> Result<Option<&'a str>
     }
 }
 
-/// How the body is delimited (RFC 9112 §6.3). What two parties could read differently is an error.
+/// How the body is delimited (RFC 9112 §6.3). Anything that two parties could interpret differently is an
+/// error.
 ///
-/// A request with neither field has no body, so that nothing is ever answered with 411.
+/// A request with neither field has no body, so the server never answers 411.
 fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> {
     let mut lengths = fields.all("Content-Length");
     let length = lengths.next();
@@ -331,8 +332,8 @@ fn framing(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> 
     })
 }
 
-/// `chunked` and nothing else. Other codings before a final `chunked` are 501 (RFC 9112 §6.1); without
-/// that the end of the body is unknown, and HTTP/1.0 has no transfer codings: 400 (§6.3).
+/// Accepts `chunked` only. Other codings before a final `chunked` get 501 (RFC 9112 §6.1). Without a final
+/// `chunked` the end of the body is unknown, and HTTP/1.0 has no transfer codings: 400 (§6.3).
 fn transfer_coding(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing, Error> {
     if *version == (1, 0) {
         return Err(Error::bad_request(
@@ -353,7 +354,7 @@ fn transfer_coding(fields: Fields<'_>, version: &HTTPVersion) -> Result<Framing,
     }
 }
 
-/// HTTP/1.0 clients cannot wait for 100, so what they expect is ignored (RFC 9110 §10.1.1).
+/// HTTP/1.0 clients cannot wait for 100, so their expectation is ignored (RFC 9110 §10.1.1).
 fn expect(fields: Fields<'_>, version: &HTTPVersion) -> Expect {
     let mut expectations = fields.members("Expect").peekable();
     if *version == (1, 0) || expectations.peek().is_none() {
@@ -370,7 +371,7 @@ fn keep_alive(fields: Fields<'_>, version: &HTTPVersion) -> bool {
     asked && !fields.has_member("Connection", "close")
 }
 
-/// Whether the request line is whole, so that only the number of its version is wrong.
+/// Whether the request line is complete, so that only its version number is unsupported.
 fn has_version(bytes: &[u8]) -> bool {
     let line = bytes.split(|&byte| byte == b'\r').next().unwrap_or(bytes);
     let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();

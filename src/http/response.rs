@@ -1,4 +1,4 @@
-//! Responses, and the head that goes before their body.
+//! Responses and their heads.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -8,29 +8,29 @@ use tiny_http::{Header, StatusCode};
 
 use super::{Error, EventStream};
 
-/// What a handler answers.
+/// What a handler returns.
 #[derive(Debug)]
 pub struct Response {
-    /// The status, whose reason phrase the edge adds.
+    /// The status. The server adds the reason phrase.
     pub status: StatusCode,
-    /// Header fields. `Date`, `Connection`, `Content-Length` and the CORS field are the edge's own.
+    /// Header fields. The server itself writes `Date`, `Connection`, `Content-Length` and the CORS field.
     pub headers: Vec<Header>,
     /// The body, empty if there is none.
     pub body: Vec<u8>,
-    /// What writes the body instead, if it is an event stream.
+    /// The handler that writes the body, for an event stream.
     pub(super) events: Option<Events>,
-    /// The sentence that the body says, if it refuses the request.
+    /// The error message, if this is an error.
     pub(super) error_message: Option<String>,
 }
 
 /// How a client finds the end of a body (RFC 9112 §6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyEnd {
-    /// Its length is known.
+    /// `Content-Length`.
     Length,
-    /// It comes in chunks.
+    /// Chunked transfer coding.
     Chunks,
-    /// It ends with the connection.
+    /// The end of the connection.
     Close,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Debug for Events {
     }
 }
 
-/// The fields that the edge alone writes (RFC 9112 §6, §9.6).
+/// The fields that only the server writes (RFC 9112 §6, §9.6).
 const RESERVED_FIELDS: [&str; 5] = [
     "Date",
     "Connection",
@@ -56,7 +56,7 @@ const RESERVED_FIELDS: [&str; 5] = [
 ];
 
 impl Response {
-    /// A response without a body, and so without a content type.
+    /// A response without a body and content type.
     pub fn empty(status: u16) -> Response {
         Response {
             status: StatusCode(status),
@@ -79,7 +79,8 @@ impl Response {
         response
     }
 
-    /// 200 with `value` as JSON; 500 if `value` has no JSON form, such as a map whose keys are no strings.
+    /// 200 with `value` as JSON; 500 if `value` cannot be serialized, for example a map whose keys are not
+    /// strings.
     pub fn json(value: &impl Serialize) -> Response {
         match serde_json::to_vec(value) {
             Ok(body) => Response::bytes("application/json", body),
@@ -89,8 +90,8 @@ impl Response {
         }
     }
 
-    /// 200 with an event stream, which `run` writes in the thread of the connection. `keep_alive` is
-    /// what is sent while `run` is silent: a whole event or comment, with the empty line that ends it.
+    /// 200 with an event stream, which `run` writes in the connection's thread. The server sends `keep_alive`
+    /// while `run` sends nothing: a whole event or comment with its final empty line.
     pub fn events(
         keep_alive: &'static str,
         run: impl FnOnce(&mut EventStream) + Send + 'static,
@@ -105,26 +106,26 @@ impl Response {
         response
     }
 
-    /// The same response under another status.
+    /// The same response with another status.
     pub fn with_status(mut self, status: u16) -> Response {
         self.status = StatusCode(status);
         self
     }
 
-    /// Adds a header field. Characters that a field value may not hold become `?`, so that text from
-    /// outside cannot begin a field of its own (RFC 9110 §5.5).
+    /// Adds a header field. Characters that are not allowed in a field value become `?`, so that text from
+    /// outside cannot start another field (RFC 9110 §5.5).
     pub fn header(mut self, name: &'static str, value: &str) -> Response {
         self.headers.extend(header(name, value));
         self
     }
 
-    /// Whether a body, even an empty one, goes with this status (RFC 9110 §6.4.1).
+    /// Whether a response with this status has a body, even an empty one (RFC 9110 §6.4.1).
     pub(super) fn has_body(&self) -> bool {
         !matches!(self.status.0, 100..=199 | 204 | 304)
     }
 
-    /// Writes the status line and the header fields with the empty line that ends them, for a body of
-    /// `self.body.len()` bytes or one that ends otherwise, with `connection` as the `Connection` field.
+    /// Writes the status line and the header fields, with the empty line after them. `connection` is the
+    /// `Connection` field, `end` the framing of the body.
     pub(super) fn write_head(&self, out: &mut Vec<u8>, connection: Option<&str>, end: BodyEnd) {
         let StatusCode(status) = self.status;
         let reason = self.status.default_reason_phrase();
@@ -155,7 +156,7 @@ impl Response {
     }
 }
 
-/// A header field whose value holds only what it may; `None` if the name is no field name.
+/// A header field with disallowed characters replaced; `None` if the name is not a field name.
 pub(super) fn header(name: &'static str, value: &str) -> Option<Header> {
     let value: String = value
         .chars()

@@ -1,4 +1,4 @@
-//! Which handler answers a method and a path.
+//! Routes: which handler serves a method and a path.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,10 +8,10 @@ use tiny_http::Method;
 
 use super::{Error, Request, Response};
 
-/// What a route asks of its callers, from least to most.
+/// What a route requires of its clients, from least to most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Neither key nor a known `Host`: for probes that tell nothing.
+    /// Neither the key nor a known `Host`: for probes that reveal nothing.
     Public,
     /// A known `Host`, but no key: for pages that a browser opens.
     Keyless,
@@ -23,17 +23,17 @@ type Handler = Box<dyn Fn(&Request) -> Result<Response, Error> + Send + Sync>;
 
 /// The routes of a server.
 ///
-/// A pattern is a path such as `/sessions/{id}/export`: a segment in braces matches any one segment that
-/// is not empty and names it for [`Request::param`]. Segments are compared and handed out
-/// percent-decoded. A literal segment wins over a parameter. `HEAD` is answered by the `GET` route.
+/// A pattern is a path such as `/sessions/{id}/export`. A segment in braces matches any one non-empty segment;
+/// [`Request::param`] returns it by the name in the braces. Segments are compared and returned percent-decoded.
+/// A literal segment takes precedence over a parameter. A `GET` route also serves `HEAD`.
 #[derive(Default)]
 pub struct Router {
-    // Those with fewer parameters come first, so that the first match is the most literal one.
+    // Sorted by number of parameters, so that the first match is the most literal one.
     resources: Vec<Resource>,
     error_format: Option<ErrorFormat>,
 }
 
-/// Writes the JSON that refuses a request, from the status and one sentence.
+/// Formats the JSON body of an error from its status and message.
 pub type ErrorFormat = fn(u16, &str) -> Vec<u8>;
 
 /// The routes of one pattern.
@@ -60,7 +60,7 @@ impl Router {
         Router::default()
     }
 
-    /// Answers `method` on `pattern` with `handler`, instead of the handler that was there before.
+    /// Serves `method` on `pattern` with `handler`, which replaces an earlier handler.
     pub fn route<H>(
         mut self,
         method: Method,
@@ -82,7 +82,7 @@ impl Router {
         self
     }
 
-    /// Answers `GET`, and with it `HEAD`.
+    /// Serves `GET` and `HEAD`.
     pub fn get<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
     where
         H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
@@ -90,7 +90,7 @@ impl Router {
         self.route(Method::Get, pattern, access, handler)
     }
 
-    /// Answers `POST`.
+    /// Serves `POST`.
     pub fn post<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
     where
         H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
@@ -98,7 +98,7 @@ impl Router {
         self.route(Method::Post, pattern, access, handler)
     }
 
-    /// Answers `PUT`.
+    /// Serves `PUT`.
     pub fn put<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
     where
         H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
@@ -106,7 +106,7 @@ impl Router {
         self.route(Method::Put, pattern, access, handler)
     }
 
-    /// Answers `DELETE`.
+    /// Serves `DELETE`.
     pub fn delete<H>(self, pattern: &'static str, access: Access, handler: H) -> Router
     where
         H: Fn(&Request) -> Result<Response, Error> + Send + Sync + 'static,
@@ -114,20 +114,20 @@ impl Router {
         self.route(Method::Delete, pattern, access, handler)
     }
 
-    /// Refuses in this form instead of `{"message": …}`, also what never comes to a route.
+    /// Uses this format for errors instead of `{"message": …}`, also for requests that reach no route.
     pub fn error_format(mut self, form: ErrorFormat) -> Router {
         self.error_format = Some(form);
         self
     }
 
-    /// Gives a error_message the form that is wanted.
+    /// Rewrites the body of an error in the configured format.
     pub(super) fn format_error(&self, response: &mut Response) {
         if let (Some(form), Some(error_message)) = (self.error_format, &response.error_message) {
             response.body = form(response.status.0, error_message);
         }
     }
 
-    /// The resource that `path`, still percent-encoded, names.
+    /// The resource that `path`, percent-encoded, refers to.
     pub(super) fn find(&self, path: &str) -> Option<&Resource> {
         let parts = path.strip_prefix('/')?.split('/');
         let parts: Vec<_> = parts.map(|part| (part.is_empty(), decode(part))).collect();
@@ -160,7 +160,7 @@ impl fmt::Debug for Router {
 }
 
 impl Resource {
-    /// The route for `method`; `HEAD` may use that of `GET` (RFC 9110 §9.3.2).
+    /// The route for `method`; `HEAD` uses that of `GET` if it has none (RFC 9110 §9.3.2).
     pub(super) fn route(&self, method: &Method) -> Option<&Route> {
         let of = |method: &Method| self.routes.iter().find(|route| route.method == *method);
         match method {
@@ -169,7 +169,8 @@ impl Resource {
         }
     }
 
-    /// What a request with `method` must bring, even if no route takes the method.
+    /// What a request with `method` requires, even if no route has the method: then the strictest of all
+    /// routes.
     pub(super) fn access(&self, method: &Method) -> Access {
         let strictest = || self.routes.iter().map(|route| route.access).max();
         self.route(method)
@@ -178,7 +179,7 @@ impl Resource {
             .unwrap_or(Access::Keyed)
     }
 
-    /// The methods that this resource takes, as the `Allow` field lists them (RFC 9110 §10.2.1).
+    /// The methods of this resource, as in the `Allow` field (RFC 9110 §10.2.1).
     pub(super) fn allow(&self) -> String {
         let mut methods: Vec<&str> = self.routes.iter().map(|r| r.method.as_str()).collect();
         if methods.contains(&"GET") && !methods.contains(&"HEAD") {
@@ -187,7 +188,7 @@ impl Resource {
         methods.join(", ")
     }
 
-    /// The parameters in `path`, which this resource matches. Errs with 400 if one is not UTF-8.
+    /// The parameters in `path`, which must match this resource. Fails with 400 if one is not UTF-8.
     pub(super) fn params(&self, path: &str) -> Result<Vec<(&'static str, String)>, Error> {
         let mut found = Vec::new();
         for (segment, part) in self.segments.iter().zip(split(path)) {

@@ -1,4 +1,4 @@
-//! The server: accepts connections, gives each a thread, and ends them all.
+//! The server: accepts connections, starts a thread for each, and stops them all.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -12,13 +12,13 @@ use super::response::BodyEnd;
 use super::{AccessControl, Error, Limits, Response, Router, connection};
 use crate::sys;
 
-/// Stack of a connection's thread. Only pages that were used take memory, so that an idle connection
-/// costs a few of them whatever this is. The 128 levels of nested objects that serde_json allows take
-/// 160 KiB optimized and 400 KiB in a debug build, and an overflow would end the process.
+/// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
+/// pages. The 128 levels of nested objects that serde_json allows take 160 KiB in a release build and 400 KiB
+/// in a debug build; an overflow would end the process.
 const STACK: usize = 1 << 20;
-/// How long to wait before accepting again when the system has no descriptors or memory left.
+/// How long the acceptor waits when the system has no descriptors or memory left.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-/// How often to say so.
+/// The minimum time between two warnings about that.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a thread may take to notice that its socket was shut down.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
@@ -32,7 +32,7 @@ pub struct Server {
     acceptor: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What all threads of a server use.
+/// What all threads of a server share.
 #[derive(Debug)]
 pub(super) struct ServerState {
     pub(super) router: Router,
@@ -48,16 +48,16 @@ impl ServerState {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// How long the server has been running.
+    /// The time since the server started.
     pub(super) fn age(&self) -> Duration {
         self.started.elapsed()
     }
 }
 
 impl Server {
-    /// Listens on `address` and serves from then on; port 0 lets the system choose one.
+    /// Listens on `address` and serves from then on; with port 0 the system chooses one.
     ///
-    /// Errs if the address cannot be listened on or the thread that accepts cannot be started.
+    /// Fails if the server cannot listen on the address or start the acceptor thread.
     pub fn bind(
         address: impl ToSocketAddrs,
         router: Router,
@@ -88,17 +88,16 @@ impl Server {
         })
     }
 
-    /// The address that clients connect to, with the port that the system chose.
+    /// The address that clients connect to, with the actual port.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Stops: accepts no more, closes at once every connection on which no handler runs, gives the
-    /// handlers that run up to `grace` to answer, and then shuts their sockets too.
+    /// Stops the server: accepts no more connections, closes connections on which no handler runs, waits up to
+    /// `grace` for the running handlers, then closes their connections too.
     ///
-    /// Returns once all threads have ended, or half a second after that; gives the number of handlers
-    /// that still run then. To stop again does no harm. Not to be called by a handler, which would wait
-    /// for itself.
+    /// Returns when all threads have ended, at most half a second after `grace`, with the number of handlers
+    /// that still run. A second call does nothing. A handler must not call this: it would wait for itself.
     pub fn stop(&self, grace: Duration) -> usize {
         self.shared.stopping.store(true, Ordering::SeqCst);
         let acceptor = self
@@ -108,7 +107,7 @@ impl Server {
             .take();
         if let Some(acceptor) = acceptor {
             sys::net::wake_acceptor(&self.listener);
-            // It catches what can panic, so there is nothing to learn from its end.
+            // The acceptor catches panics, so its result carries no information.
             let _ = acceptor.join();
         }
         let connections = &self.shared.connections;
@@ -129,8 +128,8 @@ impl Drop for Server {
     }
 }
 
-/// Accepts until the server stops. No error ends it: what a client does to its own connection is skipped,
-/// and what the system lacks comes back.
+/// Accepts connections until the server stops. No error ends the loop: errors of one client are skipped, and
+/// exhausted resources are waited for.
 fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
     let mut last_warning: Option<Instant> = None;
     let mut warn = |error: &io::Error| {
@@ -161,9 +160,9 @@ fn accept(listener: &TcpListener, shared: &Arc<ServerState>) {
     }
 }
 
-/// Starts a connection's thread. Errs if the system has none to give; the client was told then.
+/// Starts a connection's thread. If the system cannot start one, answers the client with 503 and fails.
 fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
-    // A flood of clients that connect and leave is not worth a thread each.
+    // Skips clients that have already left, so that a flood of them costs no threads.
     if sys::net::hung_up(&stream) {
         return Ok(());
     }
@@ -185,7 +184,7 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
                 id,
             };
             connection::serve(&shared, &connection);
-            // The socket closes before the connection counts as gone.
+            // The socket closes before the connection is removed from the table.
             drop(connection);
             drop(leaving);
         })
@@ -193,7 +192,7 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
     entered.inspect_err(|_| reject_busy(&connection.stream))
 }
 
-/// Takes a connection off the connections when its thread ends, in whatever way.
+/// Removes a connection from the table when its thread ends, even by a panic.
 struct LeaveOnDrop<'a> {
     shared: &'a ServerState,
     id: u64,
@@ -205,7 +204,7 @@ impl Drop for LeaveOnDrop<'_> {
     }
 }
 
-/// Answers 503 without waiting for anything: the acceptor must not depend on a client.
+/// Sends 503 without blocking: the acceptor must not wait for a client.
 fn reject_busy(mut stream: &TcpStream) {
     if stream.set_nonblocking(true).is_err() {
         return;
@@ -218,14 +217,13 @@ fn reject_busy(mut stream: &TcpStream) {
     let mut out = Vec::new();
     response.write_head(&mut out, Some("close"), BodyEnd::Length);
     out.extend_from_slice(&response.body);
-    // Unread bytes would turn the close into a reset. What fails here only makes the error_message less polite.
+    // Unread input would turn the close into a reset. Errors are ignored: the connection closes anyway.
     let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write(&out);
     let _ = stream.shutdown(Shutdown::Write);
 }
 
-/// Whether an error of `accept` concerns one client that is gone, or a signal, so that to go on at once
-/// makes progress.
+/// Whether an error of `accept` concerns one client or is a signal, so that the acceptor can continue at once.
 fn is_client_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! A socket with absolute deadlines, and the bytes that were read ahead of what was asked for.
+//! A TCP stream with absolute deadlines and a read buffer.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -6,32 +6,32 @@ use std::time::{Duration, Instant};
 
 use super::Limits;
 
-/// What an idle connection holds: a page, which one ordinary request is_close_enough into.
+/// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
 const IDLE_BUFFER: usize = 4 << 10;
-/// A body's first allocation, whatever length was declared.
+/// Size in bytes of a body's first allocation, whatever length the client declared.
 const FIRST_ALLOCATION: usize = 64 << 10;
-/// How much later than its deadline a wait may end. A timeout within it need not be set anew, which
-/// saves a system call.
+/// How much later than its deadline a wait may end. A socket timeout within this tolerance is not set again,
+/// which saves a system call.
 const DEADLINE_TOLERANCE: Duration = Duration::from_millis(100);
-/// Bytes of an unread body that are discarded before the connection is closed over it.
+/// Number of bytes of an unread body that the server discards before it closes the connection.
 const MAX_DISCARDED: usize = 1 << 20;
 
-/// One connection's socket.
+/// The socket of one connection.
 ///
-/// The system's timeouts begin anew with every read, so that a byte a second would never meet them.
-/// Here each wait has an [`Instant`] at which it ends, and the timeout is set to what is left.
+/// The system's timeouts restart with every read, so a client that sends one byte per second would never reach
+/// them. Here each wait has an [`Instant`] at which it ends, and the timeout is set to the time left.
 pub(super) struct Socket<'a> {
     stream: &'a TcpStream,
     read_timeout: Duration,
     write_timeout: Duration,
-    // Filled from `start` to `end`.
+    // The filled part is `start..end`.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
 }
 
 impl<'a> Socket<'a> {
-    /// Prepares `stream`: no delay for small writes, and the timeouts that most waits need.
+    /// Prepares `stream`: sets `TCP_NODELAY` and the timeouts that most waits need.
     pub(super) fn new(stream: &'a TcpStream, limits: &Limits) -> io::Result<Socket<'a>> {
         let read_timeout = limits.idle_timeout.max(DEADLINE_TOLERANCE);
         let write_timeout = limits.write_timeout.max(DEADLINE_TOLERANCE);
@@ -48,27 +48,28 @@ impl<'a> Socket<'a> {
         })
     }
 
-    /// What was read and not yet consumed.
+    /// The bytes that were read and not consumed yet.
     pub(super) fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Drops the first `count` bytes of [`Socket::buffered`].
+    /// Removes the first `count` bytes of [`Socket::buffered`].
     pub(super) fn consume(&mut self, count: usize) {
         self.start += count;
         debug_assert!(self.start <= self.end);
     }
 
-    /// Gives back what a large head took, before the connection may rest for long.
+    /// Frees the buffer if a large head has grown it. Called before the connection becomes idle.
     pub(super) fn shrink_buffer(&mut self) {
         if self.buffer.len() > IDLE_BUFFER && self.buffered().is_empty() {
             (self.buffer, self.start, self.end) = (Vec::new(), 0, 0);
         }
     }
 
-    /// Reads once onto [`Socket::buffered`] and gives the number of bytes, 0 at the end of the stream.
-    /// The buffer grows if it is full, so the caller bounds what it lets pile up.
-    /// Errs with `TimedOut` at `deadline`.
+    /// Reads once, appends to [`Socket::buffered`] and returns the number of bytes, 0 at the end of the stream.
+    /// Grows the buffer if it is full, so the caller must bound what it leaves there.
+    ///
+    /// Fails with `TimedOut` at `deadline`.
     pub(super) fn fill(&mut self, deadline: Instant) -> io::Result<usize> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -87,8 +88,9 @@ impl<'a> Socket<'a> {
         read
     }
 
-    /// Reads a body of `length` bytes onto `body`, whose memory grows with what arrives.
-    /// Errs with `UnexpectedEof` if the stream ends early, `TimedOut` at `deadline`.
+    /// Reads a body of `length` bytes and appends it to `body`, whose memory grows with the bytes that arrive.
+    ///
+    /// Fails with `UnexpectedEof` if the stream ends early, with `TimedOut` at `deadline`.
     pub(super) fn read_sized(
         &mut self,
         length: usize,
@@ -114,8 +116,9 @@ impl<'a> Socket<'a> {
         }
     }
 
-    /// Sends `head` and `body` with one system call, unless the socket takes less at a time.
-    /// Errs with `TimedOut` if that takes longer than `limit`.
+    /// Sends `head` and `body`, with one system call unless the socket accepts less at a time.
+    ///
+    /// Fails with `TimedOut` if that takes longer than `limit`.
     pub(super) fn send(&mut self, head: &[u8], body: &[u8], limit: Duration) -> io::Result<()> {
         let deadline = Instant::now() + limit;
         let mut slices = [IoSlice::new(head), IoSlice::new(body)];
@@ -139,8 +142,9 @@ impl<'a> Socket<'a> {
         Ok(())
     }
 
-    /// Ends the connection so that the client reads the last response: a socket closed over unread
-    /// bytes is reset, and a reset discards what the client has not read yet (RFC 9112 §9.6).
+    /// Closes the write side and discards input for up to `limit`, so that the client reads the last response:
+    /// closing a socket with unread input resets the connection, and a reset discards what the client has not
+    /// read yet (RFC 9112 §9.6).
     pub(super) fn linger(&mut self, limit: Duration) {
         if self.stream.shutdown(Shutdown::Write).is_err() {
             return;
@@ -171,7 +175,7 @@ impl<'a> Socket<'a> {
     }
 }
 
-/// Reads from a socket up to a deadline, for the standard library's adapters.
+/// Reads from a socket until a deadline, for the standard library's adapters.
 struct DeadlineReader<'w, 'a> {
     socket: &'w mut Socket<'a>,
     deadline: Instant,
@@ -183,7 +187,7 @@ impl Read for DeadlineReader<'_, '_> {
     }
 }
 
-/// What is left until `deadline`, never nothing; errs with `TimedOut` after it.
+/// The time left until `deadline`, at least 1 ms. Fails with `TimedOut` after it.
 fn remaining(deadline: Instant) -> io::Result<Duration> {
     match deadline.checked_duration_since(Instant::now()) {
         Some(left) if !left.is_zero() => Ok(left.max(Duration::from_millis(1))),
@@ -191,14 +195,15 @@ fn remaining(deadline: Instant) -> io::Result<Duration> {
     }
 }
 
-/// Whether a wait of `remaining` can use a `timeout` that is set already: it ends at most [`DEADLINE_TOLERANCE`] too
-/// late, and so seldom too early that waiting again costs less than setting it anew. With the default
-/// limits a client that sends head and body apart needs no system call for its deadlines.
+/// Whether a wait of `remaining` can use the `timeout` that is already set: it ends at most
+/// [`DEADLINE_TOLERANCE`] too late, and so rarely too early that waiting again costs less than setting it
+/// again. With the default limits, a client that sends head and body separately needs no system call for its
+/// deadlines.
 fn is_close_enough(timeout: Duration, remaining: Duration) -> bool {
     timeout <= remaining + DEADLINE_TOLERANCE && timeout >= remaining / 4
 }
 
-/// Whether a call ended before its deadline could be looked at: a timeout or a signal.
+/// Whether a read or write failed because of a socket timeout or a signal, so that its deadline decides.
 fn is_retryable(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -187,9 +187,10 @@ impl Journal {
             }
         }
         lines.push(b'\n');
-        match lines.len() - start > MAX_LINE {
-            true => Err(Error::io("write", &self.path)(too_long())),
-            false => Ok(()),
+        if lines.len() - start > MAX_LINE {
+            Err(Error::io("write", &self.path)(too_long()))
+        } else {
+            Ok(())
         }
     }
 

@@ -39,9 +39,12 @@ fn said(text: &str) -> Message {
 
 /// Each message's text, in brackets if the model does not see it.
 fn texts<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<String> {
-    let text = |message: &Message| match message.metadata.agent_visible {
-        true => message.concat_text(),
-        false => format!("[{}]", message.concat_text()),
+    let text = |message: &Message| {
+        if message.metadata.agent_visible {
+            message.concat_text()
+        } else {
+            format!("[{}]", message.concat_text())
+        }
     };
     messages.into_iter().map(text).collect()
 }

@@ -142,9 +142,10 @@ impl Permissions {
             let before = self.list(section, level)?;
             let mut after: Vec<Yaml> = before.iter().filter(|it| *it != tool).cloned().collect();
             if level == wanted {
-                match before.iter().any(|it| it == tool) {
-                    true => after = before.to_vec(),
-                    false => after.push(tool.into()),
+                if before.iter().any(|it| it == tool) {
+                    after = before.to_vec()
+                } else {
+                    after.push(tool.into())
                 }
             }
             section.insert(level.as_str().into(), Yaml::Sequence(after));

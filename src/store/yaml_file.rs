@@ -162,11 +162,12 @@ impl YamlFile {
         }
         let expected = before.map(|it| it.stamp);
         files::replace(target, text.as_bytes(), || {
-            match files::stamp(&self.path)? == expected {
-                true => Ok(()),
-                false => Err(Error::Changing {
+            if files::stamp(&self.path)? == expected {
+                Ok(())
+            } else {
+                Err(Error::Changing {
                     path: self.path.clone(),
-                }),
+                })
             }
         })?;
         *lock(&self.written) = files::stamp(&self.path)?;

@@ -122,9 +122,10 @@ impl Guardian {
 
 /// The running program, even if its file has been replaced meanwhile.
 fn this_program() -> io::Result<PathBuf> {
-    match cfg!(target_os = "linux") {
-        true => Ok("/proc/self/exe".into()),
-        false => std::env::current_exe(),
+    if cfg!(target_os = "linux") {
+        Ok("/proc/self/exe".into())
+    } else {
+        std::env::current_exe()
     }
 }
 

@@ -117,10 +117,7 @@ impl Read for &PipeReader {
             return Ok(0);
         }
         let n = (&*self.file).read(buffer)?;
-        match self.is_stopped() {
-            true => Ok(0),
-            false => Ok(n),
-        }
+        if self.is_stopped() { Ok(0) } else { Ok(n) }
     }
 }
 

@@ -481,9 +481,10 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
     // SAFETY: plain integers on a descriptor that the caller owns.
     unsafe {
         let flags = libc::fcntl(fd, libc::F_GETFL);
-        match flags != -1 && libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1 {
-            true => Ok(()),
-            false => Err(io::Error::last_os_error()),
+        if flags != -1 && libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) != -1 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
         }
     }
 }
