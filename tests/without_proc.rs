@@ -52,7 +52,7 @@ fn without_proc_background_jobs_go_with_their_session() {
         .is(200);
     running(&deaf, 1);
     running(&asked, 1);
-    server.logs("/proc is of no use");
+    server.logs("/proc cannot be used");
     session.stop();
     for nap in [deaf, asked] {
         running(&nap, 0);

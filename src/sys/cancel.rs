@@ -1,5 +1,5 @@
-//! Cancellation: a token with hooks, so that a client that hangs up, a stopped session, a deadline
-//! and SIGTERM all end in the same call.
+//! Cancellation: a token with hooks. A client that disconnects, a stopped session, a deadline and SIGTERM all
+//! cancel through the same call.
 
 use super::sync::atomic::{AtomicBool, Ordering};
 use super::sync::{Mutex, lock};
@@ -14,7 +14,7 @@ pub const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 type Hook = Box<dyn FnOnce() + Send>;
 
-/// Tells everything that works for one purpose to stop. Clones are the same token.
+/// A token that cancels work. Clones share the same state.
 #[derive(Clone, Default)]
 pub struct Cancel {
     inner: Arc<Inner>,
@@ -34,7 +34,7 @@ struct Hooks {
     waiting: BTreeMap<u64, Hook>,
 }
 
-/// Takes its hook back when dropped.
+/// Removes its hook when dropped.
 #[must_use = "dropping the guard takes the hook back"]
 pub struct HookGuard {
     token: Weak<Inner>,
@@ -42,19 +42,18 @@ pub struct HookGuard {
 }
 
 impl Cancel {
-    /// A token that nobody has cancelled.
+    /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A token that is cancelled too when this one is, but not the other way round.
+    /// A token that is cancelled when this one is, but not the reverse.
     pub fn child(&self) -> Self {
         self.derive(None)
     }
 
-    /// A child that also knows how to find out by itself that nobody waits any more, for example
-    /// that an HTTP client has hung up. Those who wait on the token ask now and then, see
-    /// [`probe`](Cancel::probe).
+    /// A child token with a probe: a function that detects by itself that the result is no longer needed, for
+    /// example that an HTTP client has disconnected. Waits on the token call it, see [`probe`](Cancel::probe).
     pub fn child_with_probe(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.derive(Some(Box::new(gone)))
     }
@@ -76,8 +75,8 @@ impl Cancel {
         child
     }
 
-    /// Stops everything that hangs on the token. The hooks run here, in this thread, in the order
-    /// in which they were registered; a second call does nothing.
+    /// Cancels the token. Runs the hooks in this thread, in the order of their registration. A second call does
+    /// nothing.
     pub fn cancel(&self) {
         let hooks = {
             let mut hooks = lock(&self.inner.hooks);
@@ -96,12 +95,13 @@ impl Cancel {
         self.inner.cancelled.load(Ordering::SeqCst)
     }
 
-    /// Whether the token has something to ask, so that a waiter should wake now and then.
+    /// Whether the token has a probe, so that a wait must poll.
     pub fn has_probe(&self) -> bool {
         self.inner.probe.is_some()
     }
 
-    /// Asks the probe, cancels if nobody waits any more, and says whether the token is cancelled.
+    /// Calls the probe, cancels the token if the probe returns true, and returns whether the token is
+    /// cancelled.
     pub fn probe(&self) -> bool {
         if self.inner.probe.as_ref().is_some_and(|gone| gone()) {
             self.cancel();
@@ -109,8 +109,8 @@ impl Cancel {
         self.is_cancelled()
     }
 
-    /// Waits for `timeout`, or until the token is cancelled; returns whether it is cancelled. A token with a
-    /// probe is probed at once and every [`PROBE_INTERVAL`].
+    /// Waits for `timeout` or until the token is cancelled; returns whether it is cancelled. Calls the probe,
+    /// if there is one, at once and every [`PROBE_INTERVAL`].
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         if self.probe() {
             return true;
@@ -135,8 +135,8 @@ impl Cancel {
         }
     }
 
-    /// Runs `hook` once when the token is cancelled: at once if it is already. The hook must not
-    /// block. Dropping the guard takes it back.
+    /// Runs `hook` once when the token is cancelled; immediately if it already is. The hook must not block.
+    /// Dropping the guard removes the hook.
     pub fn on_cancel(&self, hook: impl FnOnce() + Send + 'static) -> HookGuard {
         let mut hooks = lock(&self.inner.hooks);
         let key = hooks.next;

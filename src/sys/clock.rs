@@ -31,8 +31,8 @@ impl Utc {
         }
     }
 
-    /// Reads RFC 3339 with any offset, or a date alone, which means its first second in UTC.
-    /// Fractions of a second are left out.
+    /// Parses RFC 3339 with any offset, or a date alone, which means 00:00:00 UTC. Ignores fractions of a
+    /// second.
     pub fn parse(text: &str) -> Option<Self> {
         let [year, month, day] = numbers(text.get(..10)?, "0000-00-00")?;
         let days = days_from_civil(year, month, day);
@@ -99,7 +99,7 @@ pub fn unix_seconds() -> i64 {
     }
 }
 
-/// The present moment as RFC 3339: `2026-11-21T22:16:27Z`.
+/// The current time as RFC 3339: `2026-11-21T22:16:27Z`.
 pub fn now_rfc3339() -> String {
     Utc::from_unix(unix_seconds()).to_string()
 }
@@ -109,9 +109,8 @@ pub fn today() -> String {
     Utc::from_unix(unix_seconds()).compact_date()
 }
 
-/// The numbers in `text`, if it looks like `pattern`: `0` stands for a digit, `T` for what may
-/// separate date and time, `+` for a sign, for which a space counts too, because a plus arrives as
-/// one in a query where it was not escaped.
+/// The numbers in `text`, if it matches `pattern`: `0` is a digit, `T` a separator of date and time, `+` a
+/// sign. A space also counts as a sign, because an unescaped plus in a query arrives as a space.
 fn numbers<const N: usize>(text: &str, pattern: &str) -> Option<[i64; N]> {
     let (mut numbers, mut next, mut in_number) = ([0; N], 0, false);
     if text.len() != pattern.len() {
@@ -138,8 +137,8 @@ fn numbers<const N: usize>(text: &str, pattern: &str) -> Option<[i64; N]> {
     Some(numbers)
 }
 
-/// The days since 1970-01-01 of a date, whose month and day may be any number: of a date that does
-/// not exist it gives those of another.
+/// The days from 1970-01-01 to a date. Month and day may be out of range: the result is then that of another
+/// date.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     const FROM_YEAR_ZERO_MARCH: i64 = 719_468;
 
@@ -150,10 +149,10 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     year * 365 + leaps + of_year - FROM_YEAR_ZERO_MARCH
 }
 
-/// Turns days since 1970-01-01 into year, month and day.
+/// Converts days since 1970-01-01 to year, month and day.
 ///
-/// Years are counted from March, so that the leap day is the last of its year and months follow
-/// a fixed pattern of 153 days in five; 400 years always have 146,097 days.
+/// Years start in March, so that the leap day is the last of its year and months follow a fixed pattern of 153
+/// days in five; 400 years always have 146,097 days.
 fn civil_date(days: i64) -> (i64, u8, u8) {
     const DAYS_PER_ERA: i64 = 146_097;
     const FROM_YEAR_ZERO_MARCH: i64 = 719_468;

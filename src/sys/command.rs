@@ -1,12 +1,12 @@
-//! What to start: a program, its arguments, variables and working directory.
+//! A command to start: program, arguments, variables and working directory.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What [`Process`](super::process::Process) starts. `std::process::Command` is not used for this, because
-/// its `spawn` waits until the program runs, however long that takes, and tells no process id before.
+/// The command that [`Process`](super::process::Process) starts. `std::process::Command` is not used, because
+/// its `spawn` blocks until exec succeeds, however long that takes, and gives no process id before.
 pub struct Command {
     program: OsString,
     args: Vec<OsString>,
@@ -15,8 +15,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// A program by its path, or by a name that is looked up in the absolute folders of the `PATH` that it is
-    /// given. It inherits the variables and the working directory of this process.
+    /// A program, given by its path or by a name that is looked up in the absolute folders of the command's
+    /// `PATH`. It inherits the variables and the working directory of this process.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Command {
             program: program.as_ref().to_owned(),
@@ -57,13 +57,13 @@ impl Command {
         self
     }
 
-    /// The program does not inherit this variable.
+    /// Removes a variable that the program would inherit.
     pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
         self.variables.insert(name.as_ref().to_owned(), None);
         self
     }
 
-    /// Sets the working directory, from which a relative path of the program counts, too.
+    /// Sets the working directory, which also resolves a relative path of the program.
     pub fn current_dir(&mut self, dir: impl AsRef<Path>) -> &mut Self {
         self.dir = Some(dir.as_ref().to_owned());
         self
@@ -78,7 +78,7 @@ impl Command {
         &self.args
     }
 
-    /// Whether this variable was set or taken away here.
+    /// Whether the command sets or removes this variable.
     pub(super) fn sets(&self, name: &str) -> bool {
         self.variables.contains_key(OsStr::new(name))
     }
@@ -87,7 +87,7 @@ impl Command {
         self.dir.as_deref()
     }
 
-    /// All variables that the program is given.
+    /// The complete environment of the program.
     pub(super) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
         for (name, value) in &self.variables {
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-/// Without the values of variables, which may be secrets.
+/// Omits the values of variables, which may be secrets.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Command")

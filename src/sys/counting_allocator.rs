@@ -1,4 +1,4 @@
-//! The allocator of the unit tests: the system's, with a count for each thread.
+//! The global allocator of the unit tests: the system's, with a byte count for each thread.
 
 #![allow(unsafe_code)]
 
@@ -11,14 +11,14 @@ static COUNTED: CountingAllocator = CountingAllocator;
 struct CountingAllocator;
 
 thread_local! {
-    /// Bytes that the thread has taken and not given back; what it gives back for another counts against it.
+    /// Bytes that this thread has allocated minus the bytes that it has freed, whichever thread allocated them.
     static HELD: Cell<isize> = const { Cell::new(0) };
-    /// The most of them since the last measurement began.
+    /// The maximum of `HELD` since the measurement began.
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
 fn count(more: usize, less: usize) {
-    // A thread that is about to end has no counts any more.
+    // The thread-local counters of an ending thread may be gone.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + more.cast_signed() - less.cast_signed());
         let _ = MOST.try_with(|most| most.set(most.get().max(held.get())));
@@ -52,7 +52,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// The most bytes that this thread held at once for `work`, beside what it held before.
+/// The maximum number of bytes that this thread allocated at once during `work`, beyond what it held before.
 pub(crate) fn peak_bytes<R>(work: impl FnOnce() -> R) -> usize {
     let before = HELD.get();
     MOST.set(before);

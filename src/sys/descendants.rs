@@ -1,8 +1,9 @@
-//! OutputDrain everything that carries a mark, wherever it has gone. Linux: elsewhere nobody can be asked.
+//! Finds, terminates and kills every process that carries a mark, also those that left their process group.
+//! Linux only: other systems do not show the marks of other processes.
 //!
-//! What forks while it is looked for is met by looking again, until a look meets nothing. The
-//! newest process is asked first, because one that forks and ends all the time leaves little time.
-//! There is no stopping before the killing: what was killed forks no more than what was stopped.
+//! A process may fork during the search, so the search repeats until it finds nothing. It visits the newest
+//! processes first, because a process that forks and exits continuously leaves little time. It does not stop
+//! processes before it kills them: a killed process forks no more than a stopped one.
 
 use super::proc_environ;
 use super::process_mark::{LimitMatch, ProcessMark, has_ended, limit_in};
@@ -14,17 +15,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// For what was killed to vanish.
+/// The pause for killed processes to disappear.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often in a row to look again only because processes ended before they could be asked: each may
-/// have forked.
+/// How many times in a row to search again only because processes ended before they could be signalled: each
+/// may have forked.
 const IN_VAIN: u32 = 10;
-/// How often those that were asked to end are looked at.
+/// The poll interval of the wait for terminated processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Asks every process, other than this one, that carries the mark to end, and waits until all of them
-/// have or the limit passes. False when nobody was there to be asked, so that there is nothing to kill; what
-/// vanished before it could be asked may have been somebody, and have forked.
+/// Sends SIGTERM to every process, other than this one, that carries the mark, and waits until they have ended
+/// or the limit passes. False if there was none, so that nothing is left to kill. A process that ended before
+/// it was signalled counts, because it may have carried the mark and forked.
 pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
@@ -38,7 +39,7 @@ pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
             }
             Err(e) => {
                 warn_once(&e);
-                // They have had their time, though nobody asked them.
+                // The processes have had their time, although nothing signalled them.
                 return unix::is_resource_exhausted(&e);
             }
         }
@@ -57,8 +58,8 @@ pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
     }
 }
 
-/// Kills every process, other than this one, that carries the mark, and looks again until nothing is
-/// left or the limit passes. Where `/proc` shows nothing it does nothing, and says so once.
+/// Kills every process, other than this one, that carries the mark, and searches again until nothing is left or
+/// the limit passes. Does nothing where `/proc` cannot be used, and logs that once.
 pub(super) fn kill_marked(mark: &ProcessMark, limit: Duration) {
     if !cfg!(target_os = "linux") {
         return;
@@ -89,17 +90,17 @@ pub(super) fn kill_marked(mark: &ProcessMark, limit: Duration) {
             }
         }
     }
-    log::warn!("what an extension's server has left behind does not end, or more of it comes");
+    log::warn!("descendants of an extension's server do not end, or new ones keep starting");
 }
 
-/// Whether the leader of a group runs and does not carry the mark: the id of the group means another one by
-/// now. False where that cannot be seen.
+/// Whether the leader of a group runs and does not carry the mark, so that the group's id has been reused.
+/// False where that cannot be determined.
 pub(super) fn is_other_process(group: i32, mark: &ProcessMark) -> bool {
     cfg!(target_os = "linux") && lives(group) && !has_mark(group, mark)
 }
 
-/// Whether any process, other than this one, carries the mark, or one that does may be there, but there are
-/// no descriptors or threads to look with, or the limit passes; false where `/proc` shows nothing.
+/// Whether a process other than this one carries the mark. Also true if that cannot be determined, because
+/// descriptors, threads or time run out. False where `/proc` cannot be used.
 pub(super) fn has_marked(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
@@ -121,32 +122,32 @@ pub(super) fn has_marked(mark: &ProcessMark, limit: Duration) -> bool {
     !found.is_complete || found.pids.into_iter().any(lives)
 }
 
-/// Whether other processes can be seen, so that those that carry a mark are found.
+/// Whether the processes of this system are visible, so that marks can be searched for.
 pub(super) fn can_see_processes() -> bool {
     cfg!(target_os = "linux")
         && others().map_or_else(|error| unix::is_resource_exhausted(&error), |_| true)
 }
 
-/// What a look at some processes has met; the greatest counts.
+/// The result of a search, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Met {
     Nothing,
-    /// One that had ended already.
+    /// A process that had ended already.
     TooLate,
-    /// One whose environment could not be read in time: it may carry the mark.
+    /// A process whose environment could not be read in time, and which may carry the mark.
     Unread,
-    /// One that was signalled before and has not vanished yet.
+    /// A process that was signalled before and still exists.
     Again,
-    /// One that was signalled now.
+    /// A process that was signalled now.
     New,
 }
 
 struct Sweep<'a> {
     mark: &'a ProcessMark,
     signal: Signal,
-    /// What was met so far.
+    /// The processes found so far.
     known: HashSet<i32>,
-    /// What was sent the signal.
+    /// The processes that were sent the signal.
     signalled: Vec<i32>,
 }
 
@@ -160,7 +161,7 @@ impl<'a> Sweep<'a> {
         }
     }
 
-    /// Signals by the limits of processes. Also gives those whose limits say nothing.
+    /// Signals processes by their limits. Also returns the processes whose limits carry no mark.
     fn signal_by_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
         let (mark, mut most, mut silent) = (self.mark, Met::Nothing, Vec::new());
         for pid in pids {
@@ -178,7 +179,7 @@ impl<'a> Sweep<'a> {
         (most, silent)
     }
 
-    /// Signals by the environments of processes, which takes far longer.
+    /// Signals processes by their environments, which takes much longer.
     fn signal_by_environments(&mut self, pids: Vec<i32>, deadline: Instant) -> Met {
         let mark = self.mark;
         let found = proc_environ::marked(pids, mark, deadline);
@@ -212,7 +213,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Whether the environment of a process has the mark. A zombie has none.
+/// Whether the environment of a process contains the mark. A zombie has no environment.
 fn has_marked_environment(pid: i32, mark: &ProcessMark) -> bool {
     let deadline = Instant::now() + proc_environ::TIMEOUT;
     let found = proc_environ::marked(vec![pid], mark, deadline);
@@ -223,7 +224,7 @@ fn has_mark(pid: i32, mark: &ProcessMark) -> bool {
     limit_match(pid, mark) == Some(LimitMatch::Marked) || has_marked_environment(pid, mark)
 }
 
-/// Who cannot be looked at just now is taken to live.
+/// Whether the process runs; true if that cannot be determined now.
 fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.map_or_else(
@@ -232,13 +233,13 @@ fn lives(pid: i32) -> bool {
     )
 }
 
-/// What the limit of a process says; none when it has vanished.
+/// What the limit of a process says; `None` if the process is gone.
 fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
     let limit = match unix::limit_of(pid) {
         Ok(limit) => Some(limit),
         Err(e) if unix::is_no_such_process(&e) => return None,
         Err(_) if unix::is_out_of_reach(pid) => return Some(LimitMatch::Other),
-        // For example a program that is setuid: there is a file for everybody to read.
+        // For example a setuid program, whose limits are readable in a file.
         Err(_) => fs::read_to_string(format!("/proc/{pid}/limits"))
             .ok()
             .and_then(|limits| limit_in(&limits)),
@@ -246,12 +247,12 @@ fn limit_match(pid: i32, mark: &ProcessMark) -> Option<LimitMatch> {
     Some(limit.map_or(LimitMatch::Nothing, |limit| mark.classify_limit(limit)))
 }
 
-/// All processes but this one that can be seen, the newest first as far as their ids tell.
+/// All visible processes but this one, newest first as far as their ids tell.
 fn others() -> io::Result<Vec<i32>> {
     let own = std::process::id().cast_signed();
-    // It may be that of a container around this one, where ids mean other processes.
+    // `/proc` may be that of an enclosing container, whose ids mean other processes.
     if fs::read_link("/proc/self")?.to_str() != Some(&own.to_string()) {
-        return Err(io::Error::other("it is not that of this container"));
+        return Err(io::Error::other("it belongs to another pid namespace"));
     }
     let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok());
@@ -261,11 +262,11 @@ fn others() -> io::Result<Vec<i32>> {
 }
 
 fn warn_once(error: &io::Error) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if !unix::is_resource_exhausted(error) && !SAID.swap(true, Ordering::Relaxed) {
+    static WARNED: AtomicBool = AtomicBool::new(false);
+    if !unix::is_resource_exhausted(error) && !WARNED.swap(true, Ordering::Relaxed) {
         log::warn!(
-            "/proc is of no use: of what an extension's server leaves behind only its process group \
-             is found reason={error}"
+            "/proc cannot be used: of the descendants of an extension's server, only its process group \
+             is ended reason={error}"
         );
     }
 }
@@ -278,14 +279,14 @@ mod tests {
     use std::io::Read;
     use std::process::{Child, Command, Stdio};
 
-    /// Far more than a sweep takes.
+    /// Far more than a search takes.
     const LIMIT: Duration = Duration::from_secs(60);
 
     fn server() -> ProcessMark {
         ProcessMark::of_server(&crate::sys::random_hex(16).unwrap())
     }
 
-    /// A child that carries the mark as a limit alone.
+    /// A child that carries the mark in its limit only.
     struct Limited(i32);
 
     impl Limited {
@@ -315,7 +316,7 @@ mod tests {
         child.try_wait().unwrap().is_none()
     }
 
-    /// A shell that carries the mark, once it has set a trap.
+    /// A shell that carries the mark and has set a trap.
     fn trapped(mark: &ProcessMark, trap: &str) -> Child {
         let mut command = Command::new("sh");
         let script = format!("{trap} echo; while :; do sleep 0.02; done");
@@ -332,7 +333,7 @@ mod tests {
     #[test]
     fn who_is_asked_may_see_to_its_affairs_first() {
         let mark = server().of_child(1);
-        // Others come and go all the time.
+        // Other processes come and go all the time.
         let nobody = |_| !terminate_marked(&mark, LIMIT);
         assert!((0..1000).any(nobody), "nobody is there");
         let other = Limited::new(&server().of_child(1));
@@ -383,7 +384,7 @@ mod tests {
             .env(MARK, mark.variable(Some("around.1.")))
             .spawn()
             .unwrap();
-        // A program that is only just being loaded has none yet.
+        // A program that is being loaded has no environment yet.
         let environment = format!("/proc/{}/environ", child.id());
         while fs::read(&environment).unwrap().is_empty() {
             thread::yield_now();

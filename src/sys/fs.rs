@@ -1,17 +1,17 @@
-//! Private files and folders: modes, durability and identity, where operating systems differ.
+//! Private files and folders: modes, durability and identity, as far as operating systems differ.
 //!
-//! On Windows a file inherits the access list of the user's profile, and a rename is made durable
-//! by the file system itself, so modes and folder syncs are left out there.
+//! On Windows a file inherits the access list of the user's profile, and the file system makes renames durable,
+//! so modes and folder syncs do not apply there.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What tells one state of a file from another with a single `stat`.
+/// The state of a file, from one `stat`: it differs when the file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// When its content last changed.
+    /// The modification time of the content.
     pub modified: SystemTime,
     /// Its size in bytes.
     pub len: u64,
@@ -23,7 +23,7 @@ impl Stamp {
     /// The state that `metadata` describes.
     ///
     /// # Errors
-    /// When the platform keeps no modification time.
+    /// When the platform has no modification times.
     pub fn of(metadata: &Metadata) -> io::Result<Self> {
         let (inode, changed) = identity(metadata);
         Ok(Self {
@@ -34,8 +34,8 @@ impl Stamp {
         })
     }
 
-    /// Whether a file that looked like this and was read at `read_at` would look different had it
-    /// changed since. Clocks of file systems tick in steps, so right after a change it need not.
+    /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file
+    /// systems have a coarse resolution, so right after a change it may not.
     pub fn is_settled(&self, read_at: SystemTime) -> bool {
         const SETTLED: Duration = Duration::from_millis(50);
         let age = read_at.duration_since(self.modified);
@@ -94,14 +94,14 @@ fn identity(_: &Metadata) -> (u64, (i64, i64)) {
     (0, (0, 0))
 }
 
-/// Adds "readable and writable by the owner alone" (0600) to files that `options` creates.
+/// Makes `options` create files with mode 0600.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// A builder of folders for the owner alone (0700).
+/// A builder of folders with mode 0700.
 pub fn private_dir() -> DirBuilder {
     #[allow(unused_mut)]
     let mut builder = DirBuilder::new();
@@ -110,10 +110,10 @@ pub fn private_dir() -> DirBuilder {
     builder
 }
 
-/// Takes away what a group or others may do with `file`; tells whether there was anything.
+/// Removes the permissions of group and others from `file`; returns whether there were any.
 ///
 /// # Errors
-/// When the mode cannot be read or set, as for a file of another user.
+/// When the mode cannot be read or set, for example because another user owns the file.
 #[cfg(unix)]
 pub fn make_private(file: &File) -> io::Result<bool> {
     use std::os::unix::fs::PermissionsExt;
@@ -125,7 +125,7 @@ pub fn make_private(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Takes away what a group or others may do with `file`; tells whether there was anything.
+/// Removes the permissions of group and others from `file`; returns whether there were any.
 ///
 /// # Errors
 /// Never here.
@@ -134,7 +134,7 @@ pub fn make_private(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Lets everybody run the file who may read it.
+/// Makes the file executable for everyone who may read it.
 ///
 /// # Errors
 /// When the mode cannot be read or set.
@@ -152,14 +152,14 @@ pub fn make_executable(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets the file be opened without waiting for anybody, as a named pipe would.
+/// Makes `open` return at once for a file that would block it, such as a named pipe.
 pub fn open_without_blocking(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NONBLOCK | libc::O_NOCTTY);
     options
 }
 
-/// How many names a file has.
+/// The number of hard links of a file.
 pub fn links(metadata: &Metadata) -> u64 {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(metadata);
@@ -167,7 +167,7 @@ pub fn links(metadata: &Metadata) -> u64 {
     return u64::from(metadata.is_file());
 }
 
-/// Gives `file` the owner and group of another; false if it cannot have them.
+/// Gives `file` the owner and group of another file; false if that is not permitted.
 pub fn copy_owner(file: &File, of: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -186,12 +186,12 @@ pub fn copy_owner(file: &File, of: &Metadata) -> bool {
     }
 }
 
-/// Makes the names in the folder `path` durable: what was created, renamed or removed there.
+/// Makes the entries of the folder `path` durable: what was created, renamed or removed there.
 ///
-/// File systems that cannot do that for a folder, as some network ones, are left to their ways.
+/// Does nothing on file systems that do not support it, such as some network file systems.
 ///
 /// # Errors
-/// When the folder cannot be opened or the disk refuses.
+/// When the folder cannot be opened or synced.
 #[cfg(unix)]
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     match File::open(path)?.sync_all() {
@@ -208,7 +208,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     )
 }
 
-/// Makes the names in the folder `path` durable: here the file system does that by itself.
+/// Makes the entries of the folder `path` durable. A no-op on this system, whose file system does it.
 ///
 /// # Errors
 /// Never here.

@@ -1,15 +1,15 @@
-//! The guardian: a second process of the same program that outlives a killed server just long
-//! enough to end what the server had started.
+//! The guardian: a second process of the same program that outlives a killed server just long enough to kill
+//! the server's descendants.
 //!
-//! Parent-death signals reach only direct children and are cleared on fork, and a subreaper dies
-//! with its process; so another process has to watch. It holds the read end of a pipe, in a session
-//! of its own, and learns each process group as it is made. When the pipe ends without a farewell
-//! the server is dead: the guardian kills the groups and, on Linux, every process that carries the
-//! server's mark, and ends. It carries no mark itself, not even that of another server around this
-//! one, which would end it together with its server.
+//! Parent-death signals reach only direct children and are cleared on fork, and a subreaper dies with its
+//! process; so another process has to watch. The guardian runs in its own session and holds the read end of a
+//! pipe, through which the server reports each process group that it creates. When the pipe ends without `bye`,
+//! the server has died: the guardian kills the groups and, on Linux, every process that carries the server's
+//! mark, and exits. The guardian carries no mark itself, not even that of an enclosing server, which would kill
+//! it together with its server.
 //!
-//! A guardian that was killed is replaced, and so is one that does not listen, because somebody
-//! stopped it. [`process`](super::process) says what can be promised, and where.
+//! The server replaces a guardian that was killed, or that does not read its pipe because it was stopped.
+//! [`process`](super::process) says what is guaranteed, and where.
 
 use super::command::Command;
 use super::process_mark::ProcessMark;
@@ -22,26 +22,27 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The hidden command by which a program becomes a guardian, see [`run`].
+/// The hidden command that runs a program as a guardian, see [`run`].
 pub const COMMAND: &str = "__guardian";
-/// How long its start is waited for, so as to see that it fails: the spawner can do nothing else meanwhile.
+/// How long the spawner thread waits for the guardian to start, so that it detects a failure. It does nothing
+/// else in that time.
 const START_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long one may take to leave when it is let go.
+/// How long a dismissed guardian may take to exit.
 const DISMISS_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a guardian fights what forks all the time. Nobody waits for it.
+/// How long a guardian kills processes that fork continuously. Nothing waits for it.
 const SWEEP: Duration = Duration::from_secs(30);
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-/// LimitMatch that this program becomes a guardian, by [`run`], when it is started with [`COMMAND`] and a
-/// mark. Without it no guardian is started: a program that embeds the library and does not know the
-/// command would run itself a second time.
+/// Declares that this program calls [`run`] when it is started with [`COMMAND`] and a mark. Without this call
+/// no guardian is started: a program that embeds the library and does not know the command would run itself
+/// again.
 pub fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
-/// The server's hold on its guardian. Dropping it without [`dismiss`](Guardian::dismiss) is the
-/// alarm.
+/// The server's handle to its guardian. Dropping it without [`dismiss`](Guardian::dismiss) makes the guardian
+/// act.
 pub(super) struct Guardian {
     pid: i32,
     stdin: PipeWriter,
@@ -55,7 +56,7 @@ impl Guardian {
         let mut command = Command::new(this_program()?);
         command.args([COMMAND, mark]).current_dir("/");
         let (read, stdin) = io::pipe()?;
-        // One that is stopped, and does not listen, must not hold up the spawner.
+        // A stopped guardian does not read; writes must not block the spawner thread.
         unix::set_nonblocking(stdin.as_raw_fd())?;
         let null = OpenOptions::new().write(true).open("/dev/null")?;
         let stdio = [read.into(), null.try_clone()?.into(), null.into()];
@@ -69,7 +70,7 @@ impl Guardian {
         Ok(Some(Guardian { pid, stdin }))
     }
 
-    /// What a test takes for a guardian.
+    /// A handle to a stand-in for the guardian.
     #[cfg(test)]
     pub(super) fn of(pid: i32, stdin: PipeWriter) -> Guardian {
         Guardian { pid, stdin }
@@ -79,7 +80,7 @@ impl Guardian {
         self.pid
     }
 
-    /// One that is not is reaped here.
+    /// Whether the guardian runs. Reaps it if it has exited.
     pub(super) fn is_alive(&mut self) -> bool {
         match unix::state_of(self.pid) {
             unix::State::Runs => true,
@@ -98,8 +99,8 @@ impl Guardian {
         self.tell(&format!("-{group}\n"));
     }
 
-    /// Nothing is left to guard: lets it go without a sweep, which could hit a child that is being
-    /// made this moment.
+    /// Ends the guardian without a search, which could kill a child that is being created now. Called when
+    /// there is nothing to guard.
     pub(super) fn dismiss(mut self) {
         self.tell("bye\n");
         let Guardian { pid, stdin } = self;
@@ -111,8 +112,8 @@ impl Guardian {
         unix::reap(pid);
     }
 
-    /// A guardian that does not listen is dead or as good as dead; whoever watches it gets a new one.
-    /// So short a text goes into the pipe whole or not at all.
+    /// Sends one line. It is so short that the pipe takes all of it or nothing. A guardian that does not read
+    /// is killed; the spawner then starts another.
     fn tell(&mut self, text: &str) {
         if self.stdin.write_all(text.as_bytes()).is_err() && self.is_alive() {
             unix::kill_child(self.pid);
@@ -120,7 +121,7 @@ impl Guardian {
     }
 }
 
-/// The running program, even if its file has been replaced meanwhile.
+/// The path of the running program, valid even if its file has been replaced.
 fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") {
         Ok("/proc/self/exe".into())
@@ -129,7 +130,7 @@ fn this_program() -> io::Result<PathBuf> {
     }
 }
 
-/// The guardian's whole life: reads what it is told on stdin until the end.
+/// The main function of the guardian: reads commands from stdin until its end, then kills what is left.
 pub fn run(mark: &str) -> ExitCode {
     unix::become_guardian();
     let mut groups: Vec<i32> = Vec::new();

@@ -1,5 +1,5 @@
-//! What the operating system gives: processes, signals, clocks, ids. The only module with `cfg(os)`
-//! and with `unsafe`.
+//! The operating system layer: processes, signals, clocks, random ids. The only module with `cfg(os)` and with
+//! `unsafe`.
 
 pub mod cancel;
 pub mod clock;
@@ -27,14 +27,14 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// The stack of threads that only move bytes: touched pages count, not this.
+/// The stack size of threads that only move bytes. Only touched pages count as memory.
 pub const SMALL_STACK: usize = 256 * 1024;
 
-/// Starts a thread with a name, on a stack of so many bytes or of the usual size. std's own way is
-/// compiled anew for each kind of work; this one is there once.
+/// Starts a named thread, with a stack of `stack` bytes or of the default size. The closure is boxed so that
+/// std's code for starting a thread is compiled once and not for each kind of work.
 ///
 /// # Errors
-/// When there is no thread to be had.
+/// When the system cannot start a thread.
 pub fn spawn(
     name: String,
     stack: Option<usize>,
@@ -48,7 +48,7 @@ pub fn spawn(
     }
 }
 
-/// Locks, whatever became of the last holder: no invariant here outlives a panic half-made.
+/// Locks a mutex, also a poisoned one: no code here leaves an inconsistent state behind when it panics.
 pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -56,39 +56,39 @@ pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// `bytes` random bytes from the system, in lower-case hexadecimal.
 ///
 /// # Errors
-/// When the system has none to give.
+/// When the system has no random bytes.
 pub fn random_hex(bytes: usize) -> io::Result<String> {
     let mut buffer = vec![0; bytes];
     getrandom::getrandom(&mut buffer).map_err(|e| io::Error::other(e.to_string()))?;
     Ok(buffer.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Tunes the process for many threads that each need little. Called first thing in `main`.
+/// Limits the allocator's arenas, because the process has many threads that each allocate little. Called first
+/// in `main`.
 pub fn limit_allocator_arenas() {
     unix::limit_arenas();
 }
 
-/// Keeps programs of the same user, children of this process among them, from reading its memory, from
-/// its first environment on, and from debugging it. Root still may. Linux; elsewhere nothing is done. There
-/// are no core dumps then.
+/// Keeps processes of the same user, child processes included, from reading this process's memory and first
+/// environment and from debugging it. Root still can. Also disables core dumps. Linux only; a no-op elsewhere.
 pub fn protect_memory() {
     unix::make_undumpable();
 }
 
-/// Takes a variable out of the environment, and out of the memory that other processes see it in: what
-/// it was, if it was Unicode. For a secret, and only while there is one thread.
+/// Removes a variable from the environment and overwrites the memory in which other processes see it. Returns
+/// its value if it is Unicode. For secrets; must be called while the process has one thread.
 pub fn take_variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?;
     unix::erase_variable(name);
     value.into_string().ok()
 }
 
-/// Gives memory back to the system that was freed but is kept for later. For when nothing goes on.
+/// Returns freed memory that the allocator keeps to the system. For times when the server is idle.
 pub fn trim_allocator() {
     unix::trim_arenas();
 }
 
-/// Whether this is a file that may be run.
+/// Whether the path is a file with an execute permission.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))
 }

@@ -1,16 +1,15 @@
-//! What sockets can do beyond the standard library: peek without waiting, a longer queue, a listener that wakes.
+//! Socket operations that the standard library lacks: a non-blocking peek, a longer backlog, waking a listener.
 #![allow(unsafe_code)]
 
 use std::net::{TcpListener, TcpStream};
 
-/// Connections that may wait to be accepted. The standard library asks for 128, which one burst fills;
-/// a client that then connects waits a whole second for its next attempt.
+/// The length of the accept queue. The standard library sets 128, which one burst fills; a client that connects
+/// to a full queue retries after a whole second.
 #[cfg(unix)]
 const BACKLOG: libc::c_int = 4096;
 
-/// Whether the peer has closed its side or the connection broke, found without waiting and without
-/// taking anything from the stream. Bytes that wait to be read mean that the peer was still there
-/// when it sent them.
+/// Whether the peer has closed its side or the connection broke. Does not block and does not consume input.
+/// False while unread input is pending.
 #[cfg(unix)]
 pub fn hung_up(stream: &TcpStream) -> bool {
     use std::io::ErrorKind;
@@ -39,13 +38,13 @@ pub fn hung_up(stream: &TcpStream) -> bool {
     }
 }
 
-/// Without a peek that does not wait, a peer that left is noticed when the answer is written.
+/// Without a non-blocking peek, a disconnected peer is noticed when the response is written.
 #[cfg(not(unix))]
 pub fn hung_up(_stream: &TcpStream) -> bool {
     false
 }
 
-/// Lengthens the queue of connections that wait to be accepted, as far as the system allows.
+/// Lengthens the accept queue, as far as the system allows.
 #[cfg(unix)]
 pub fn lengthen_queue(listener: &TcpListener) {
     use std::os::fd::AsRawFd;
@@ -55,12 +54,12 @@ pub fn lengthen_queue(listener: &TcpListener) {
     unsafe { libc::listen(listener.as_raw_fd(), BACKLOG) };
 }
 
-/// Lengthens the queue of connections that wait to be accepted, as far as the system allows.
+/// Lengthens the accept queue, as far as the system allows.
 #[cfg(not(unix))]
 pub fn lengthen_queue(_listener: &TcpListener) {}
 
-/// Wakes a thread that blocks in `accept` on `listener`; afterwards nobody can connect any more.
-/// It takes no descriptor, so it works when there are none left.
+/// Wakes a thread that blocks in `accept` on `listener`, which then accepts no more connections. Needs no
+/// descriptor, so it works when none is left.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub fn wake_acceptor(listener: &TcpListener) {
     use std::os::fd::AsRawFd;
@@ -84,6 +83,6 @@ pub fn wake_acceptor(listener: &TcpListener) {
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
         });
     }
-    // A failure means a full queue, and then the acceptor is awake anyway.
+    // A failure means that the queue is full, and then the acceptor is awake.
     let _ = TcpStream::connect_timeout(&address, Duration::from_secs(1));
 }

@@ -1,5 +1,5 @@
-//! Pipes to a child: a write end that never blocks, and read ends that can be told to stop; and this
-//! process's own stdin and stdout, which can be told that, too.
+//! Pipes to a child: a write end that does not block, and read ends that another thread can stop; and this
+//! process's stdin and stdout, which another thread can stop, too.
 
 use super::unix;
 use std::fs::{File, OpenOptions};
@@ -11,16 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A child's stdin, seen from this side.
+/// The write end of a child's stdin.
 pub struct PipeWriter {
     stdin: Arc<ChildStdin>,
 }
 
 impl PipeWriter {
-    /// Takes the pipe over. Only this end of it stops blocking; the child's is another description.
+    /// Takes over the pipe and makes this end non-blocking. The child's end is a different file description and
+    /// stays blocking.
     ///
     /// # Errors
-    /// When the descriptor is unusable.
+    /// When the descriptor cannot be configured.
     pub fn new(stdin: ChildStdin) -> io::Result<Self> {
         unix::set_nonblocking(stdin.as_raw_fd())?;
         Ok(PipeWriter {
@@ -28,10 +29,10 @@ impl PipeWriter {
         })
     }
 
-    /// Writes what fits now and says how much that was; 0 when the pipe is full.
+    /// Writes as much as the pipe accepts now and returns the number of bytes; 0 if it is full.
     ///
     /// # Errors
-    /// When the reader is gone.
+    /// When the reader has closed the pipe.
     pub fn write_some(&mut self, mut bytes: &[u8]) -> io::Result<usize> {
         let all = bytes.len();
         while !bytes.is_empty() {
@@ -46,8 +47,8 @@ impl PipeWriter {
         Ok(all - bytes.len())
     }
 
-    /// A way to wait for room that does not borrow the writer. It keeps the pipe open while it
-    /// lives, so it should not live long.
+    /// A handle that waits for room in the pipe without borrowing the writer. It keeps the pipe open, so it
+    /// must not be kept for long.
     pub fn room(&self) -> Room {
         Room(self.stdin.clone())
     }
@@ -57,13 +58,13 @@ impl PipeWriter {
 pub struct Room(Arc<ChildStdin>);
 
 impl Room {
-    /// Waits until something fits or the reader is gone; false when the limit passes first.
+    /// Waits until the pipe accepts bytes or the reader is gone; false when the limit passes first.
     pub fn wait(&self, limit: Duration) -> bool {
         unix::wait_writable(self.0.as_raw_fd(), limit)
     }
 }
 
-/// A child's stdout or stderr, seen from this side. Clones read the same pipe.
+/// The read end of a child's stdout or stderr. Clones read the same pipe.
 #[derive(Clone)]
 pub struct PipeReader {
     file: Arc<File>,
@@ -71,7 +72,7 @@ pub struct PipeReader {
 }
 
 impl PipeReader {
-    /// Takes the pipe over.
+    /// Takes over the pipe.
     pub fn new(pipe: impl Into<OwnedFd>) -> Self {
         PipeReader {
             file: Arc::new(File::from(pipe.into())),
@@ -88,21 +89,21 @@ impl PipeReader {
         self.file.as_raw_fd()
     }
 
-    /// Waits until there is something to read, or the end; false when the limit passes first.
+    /// Waits until there is input or the end of the pipe; false when the limit passes first.
     pub fn wait_readable(&self, limit: Duration) -> bool {
         unix::wait_readable(self.file.as_raw_fd(), limit)
     }
 
-    /// Makes the thread that reads see the end, even if some process that nobody can find still
-    /// holds the pipe open: on Linux a pipe can be opened for writing through its read end, so the
-    /// reader is woken by a byte, which a full pipe does not need. Elsewhere it stops when the pipe
-    /// ends, and this says false: do not wait for that thread.
+    /// Makes the reading thread see the end of the pipe, even if another process still holds it open. On Linux
+    /// this opens the pipe for writing through its read end and writes one byte, which wakes the reader; a full
+    /// pipe needs no byte. On other systems the reader stops when the pipe ends, and this returns false: the
+    /// caller must not wait for that thread.
     pub fn stop(&self) -> bool {
         self.stopped.store(true, Ordering::SeqCst);
         let path = format!("/proc/self/fd/{}", self.fd());
         let woken = || {
             let mut options = OpenOptions::new();
-            // Nobody may be reading any more: this must not wait for room.
+            // There may be no reader left: the write must not block.
             options.write(true).custom_flags(libc::O_NONBLOCK);
             options.open(path)?.write(b"\n")
         };
@@ -121,14 +122,14 @@ impl Read for &PipeReader {
     }
 }
 
-/// The stdin of this process, which is at its end as soon as its [`StdioEnd`] is dropped.
+/// The stdin of this process. It reports the end of input as soon as its [`StdioEnd`] is dropped.
 pub struct Stdin {
     file: File,
     told: io::PipeReader,
 }
 
-/// The stdout of this process, without a buffer. Once its [`StdioEnd`] is dropped nothing waits for a
-/// reader any more: what does not fit is refused as if the reader were gone.
+/// The stdout of this process, unbuffered. Once its [`StdioEnd`] is dropped, writes that would block fail as if
+/// the reader were gone.
 pub struct Stdout {
     file: File,
     told: io::PipeReader,
@@ -137,10 +138,10 @@ pub struct Stdout {
 /// See [`Stdin`] and [`Stdout`].
 pub struct StdioEnd(#[expect(dead_code, reason = "closing it is what counts")] io::PipeWriter);
 
-/// This process's stdin and stdout, without buffers, and what ends them.
+/// This process's stdin and stdout, unbuffered, and the handle that ends them.
 ///
 /// # Errors
-/// When one is closed, or there are no more descriptors.
+/// When one of them is closed, or no descriptors are left.
 pub fn stdio() -> io::Result<(Stdin, Stdout, StdioEnd)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     ending(input, io::stdout().as_fd().try_clone_to_owned()?)
@@ -173,8 +174,8 @@ impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             match unix::wait_room(self.file.as_raw_fd(), self.told.as_raw_fd()) {
-                // So much fits where anything does. It cannot be made not to block: that would hold for
-                // all who have the same pipe, or terminal.
+                // A ready pipe accepts `PIPE_BUF` bytes without blocking. The descriptor cannot be made
+                // non-blocking, because that would affect every process that shares the pipe or terminal.
                 [true, _] => return self.file.write(&bytes[..bytes.len().min(libc::PIPE_BUF)]),
                 [_, true] => return Err(io::ErrorKind::BrokenPipe.into()),
                 _ => {}
@@ -228,7 +229,7 @@ mod tests {
         drop(end);
         let refused = thread.join().unwrap().unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::BrokenPipe);
-        // What fitted is whole.
+        // What the pipe accepted is complete.
         let rest = read.read_to_end(&mut Vec::new()).unwrap();
         assert!(rest > 0 && rest < LONG, "{rest}");
     }

@@ -1,6 +1,6 @@
-//! Looking for marks in the environments of other processes, with a deadline: the kernel reads them from the
-//! memory of a process, and waits for one that holds on to its memory because it is stuck, for example on a
-//! file system that does not answer.
+//! Searches for marks in the environments of other processes, with a deadline. The kernel reads an environment
+//! from the memory of its process, and blocks while the process holds its memory lock, for example because it
+//! is stuck on a file system that does not respond.
 
 use super::lock;
 use super::process_mark::ProcessMark;
@@ -12,28 +12,28 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long it may take to read one.
+/// The timeout for reading one environment.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(500);
-/// The same where little time is left for many.
+/// The same when little time is left for many processes.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// The share of the time left that one process may take, so that one search passes many that are stuck.
+/// One process may take this fraction of the time left, so that one search passes many stuck processes.
 const SHARE: usize = 8;
 
-/// The processes that a thread waits for, and which thread. They are passed over, so that there is at most
-/// one thread for each.
+/// The processes at which a reader thread is stuck, with the number of the thread. Searches skip them, so that
+/// at most one thread is stuck at each.
 static STUCK: Mutex<Option<HashMap<i32, u64>>> = Mutex::new(None);
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The processes whose environment has the mark.
+    /// The processes whose environment contains the mark.
     pub(super) pids: Vec<i32>,
-    /// Every other process was read, or was known to be stuck before. Else another search may find more.
+    /// Whether every other process was read or known to be stuck. If not, another search may find more.
     pub(super) is_complete: bool,
 }
 
-/// Those of these processes whose environment has the mark. A zombie has none. One that cannot be read in time
-/// is passed over as long as it cannot; the others are read all the same, until the deadline.
+/// Returns those of `pids` whose environment contains the mark. A zombie has no environment. A process that
+/// cannot be read in time is skipped as long as it is stuck; the others are read until the deadline.
 pub(super) fn marked(pids: Vec<i32>, mark: &ProcessMark, deadline: Instant) -> Found {
     marked_in(Path::new("/proc"), pids, mark, deadline)
 }
@@ -80,13 +80,13 @@ fn marked_in(
     }
 }
 
-/// What the thread found of this process; none if it is stuck there.
+/// The reader's result for this process; `None` if the reader is stuck.
 fn answer(pid: i32, reader: u64, answers: &Receiver<bool>, timeout: Duration) -> Option<bool> {
     if let Ok(answer) = answers.recv_timeout(timeout) {
         return Some(answer);
     }
     lock(&STUCK).get_or_insert_default().insert(pid, reader);
-    // It may have gone on just now. If not, it sees to it that the process is not passed over for ever.
+    // The reader may have continued just now. If not, it removes the entry itself when it does.
     match answers.try_recv() {
         Err(TryRecvError::Empty) => {
             log::warn!("the environment of a process cannot be read in time pid={pid}");
@@ -99,12 +99,12 @@ fn answer(pid: i32, reader: u64, answers: &Receiver<bool>, timeout: Duration) ->
     }
 }
 
-/// A thread that reads environments, known by a number.
+/// A thread that reads environments, identified by a number.
 struct Reader;
 
 impl Reader {
-    /// None when there is no thread to be had. It ends with its work, or as soon as it is not stuck any more
-    /// after its answers were dropped.
+    /// Starts the thread; `None` if the system cannot. The thread ends when it has read all, or, if its
+    /// receiver was dropped, after the read at which it is stuck.
     fn start(
         folder: &'static Path,
         pids: &[i32],
@@ -118,7 +118,7 @@ impl Reader {
         let work = move || {
             let mut read = pids.into_iter().map(|pid| is_marked(folder, pid, &mark));
             while read.next().is_some_and(|is| answers.send(is).is_ok()) {}
-            // Whatever its caller notes after this has been answered, and it sees that.
+            // From here on, the searching thread finds the channel closed and does not add an entry.
             drop((read, answers));
             if let Some(stuck) = &mut *lock(&STUCK) {
                 stuck.retain(|_, reader| *reader != number);
@@ -168,7 +168,7 @@ mod tests {
         pids.push(last);
         let folder: &'static Path = Box::leak(folder.into_boxed_path());
         let begin = Instant::now();
-        // Another search finds what the first one had no time for.
+        // A later search finds what the first had no time for.
         loop {
             let search = Instant::now();
             let found = marked_in(folder, pids.clone(), &mark, search + SEARCH);
@@ -179,7 +179,7 @@ mod tests {
             }
             assert!(!found.is_complete && begin.elapsed() < LIMIT);
         }
-        // The threads that read them end.
+        // Ends the threads that read them.
         for pid in &pids[..20] {
             let fifo = folder.join(pid.to_string()).join("environ");
             let both = fs::File::options().read(true).write(true).open(fifo);
@@ -205,7 +205,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("gosling-environ-{}", std::process::id()));
         // No process has such an id.
         let [first, stuck, last] = [i32::MAX - 2, i32::MAX - 1, i32::MAX];
-        // Who reads it waits for a writer.
+        // Reading it blocks until there is a writer.
         make_fifo(&folder, stuck);
         for pid in [first, last] {
             let folder = folder.join(pid.to_string());
@@ -222,10 +222,10 @@ mod tests {
                 .as_ref()
                 .is_some_and(|all| all.contains_key(&stuck))
         };
-        // It is not waited for again.
+        // The next search does not wait for it.
         assert!(is_stuck());
         assert_eq!(search(folder, &all, &mark), [first, last]);
-        // It comes free, and is asked as others are.
+        // It becomes readable, and is read like the others.
         let fifo = folder.join(stuck.to_string()).join("environ");
         let text = format!("{MARK}={}\0", mark.variable(None));
         fs::write(&fifo, &text).unwrap();

@@ -1,51 +1,50 @@
 //! Child processes that never outlive their owner.
 //!
-//! Every child leads a process group of its own and carries a mark (`sys/mark.rs`), which
-//! its descendants inherit. OutputDrain a child closes its stdin, waits, asks the group with SIGTERM, waits,
-//! kills the group, reaps the child, and kills whatever carries its mark, so that a descendant that
-//! left the group (`setsid`) goes too. If this process is killed, the kernel kills the direct
-//! children (Linux) and the [`guardian`](super::guardian) the rest.
+//! Every child leads its own process group and session, so that it cannot open the terminal of this process,
+//! and carries a mark (`sys/process_mark.rs`) that its descendants inherit. Ending a child takes these steps:
+//! close its stdin, wait, send SIGTERM to the group, wait, kill the group, reap the child, and kill every
+//! process that carries its mark, so that descendants that left the group (`setsid`) end too. If this process
+//! is killed, the kernel kills its direct children (Linux), and the [`guardian`](super::guardian) the rest.
 //!
-//! Children are made and reaped by one thread (`sys/spawner.rs`). Each leads a session of its own, so that it
-//! cannot open the terminal of this process.
+//! One thread creates and reaps all children (`sys/spawner.rs`).
 //!
-//! Where other code in this process reaps children, or SIGCHLD is ignored, how a child ended is not known, and
-//! its group is not signalled once it has: its id may mean another by then. What it left is found by its mark.
+//! If other code in this process reaps children, or SIGCHLD is ignored, the exit status of a child is unknown,
+//! and its group is not signalled after its exit: the group's id may have been reused. What it left is found by
+//! its mark.
 //!
-//! # What can be promised
+//! # Guarantees
 //!
-//! **Linux**: nothing that a child started is left once it has ended, or once this process has,
-//! SIGKILL included; also what forked twice, left its group and session, and changed its
-//! environment. What forks without end is killed until nothing of it is met, for a second here and
-//! half a minute by the guardian. The exceptions:
+//! **Linux**: no descendant of a child is left once the child has ended or once this process has ended, even by
+//! SIGKILL; this includes processes that forked twice, left their group and session, and changed their
+//! environment. Processes that fork without end are killed until none is found, for one second here and half a
+//! minute by the guardian. The exceptions:
 //!
-//! - A descendant that both cleans its environment and sets the limit that carries the mark, in a
-//!   session of its own, is not found. None does by chance; this keeps order, it is no sandbox.
-//! - Where the hard limit on file locks is lower than the mark, or on 32-bit systems, children carry
-//!   it in the environment alone.
-//! - A program that is setuid or has file capabilities loses the parent-death signal, and its
-//!   environment cannot be read, but the limit can. It is killed like others while its real user
-//!   is ours; once it has become another user altogether (`sudo`), we may not. The environment of a
-//!   program that keeps others from its memory, as `gosling agent` does, cannot be read either.
-//! - Where `/proc` is mounted with `hidepid`, nothing changes for programs of ours that may be
-//!   debugged; others, setuid ones for example, are found only in their group. Where there is no
-//!   `/proc`, or it is that of another pid namespace, groups are all there is, and a guardian may not
-//!   start; the log says so. The leaders of a family's last hundred groups are then not reaped before
-//!   the family ends, so that the ids of the groups stay their own.
-//! - What somebody else starts at a child's request (a service manager, a container engine) is not
-//!   its descendant.
-//! - If the guardian is killed, another takes its place at once. If both are killed in the same moment,
-//!   the kernel still kills the direct children; what those had started stays, unless it ends with its
-//!   pipes.
+//! - A descendant that cleans its environment, sets the limit that carries the mark and has its own session is
+//!   not found. No program does that by accident; this is not a sandbox.
+//! - If the hard limit on file locks is lower than the mark, and on 32-bit systems, the mark is in the
+//!   environment only.
+//! - A program that is setuid or has file capabilities loses the parent-death signal, and its environment
+//!   cannot be read, but its limit can. It is killed like others while its real user is that of this process;
+//!   this process may not signal it once it has changed its real user (`sudo`). The environment of a program
+//!   that protects its memory, as `gosling agent` does, cannot be read either.
+//! - With `/proc` mounted with `hidepid`, nothing changes for programs of this user that may be debugged;
+//!   others, such as setuid programs, are found in their group only. If there is no `/proc`, or it belongs to
+//!   another pid namespace, only groups are ended, and a guardian may not start; the log says so. The leaders
+//!   of a family's last hundred groups are then not reaped before the family ends, so that the ids of the
+//!   groups are not reused.
+//! - A process that another service starts at a child's request (a service manager, a container engine) is not
+//!   the child's descendant.
+//! - A killed guardian is replaced at once. If guardian and server are killed at the same moment, the kernel
+//!   still kills the direct children; their descendants stay, unless they exit when their pipes close.
 //!
-//! **macOS** has no parent-death signal and does not show the limits of others, nor the
-//! environment of hardened programs; the guardian, which waits on its pipe, kills the groups. So
-//! descendants that stay in their group go, in every case but that both processes are killed at
-//! once, and those that call `setsid` or `setpgid` are missed. It has not been tried.
+//! **macOS** has no parent-death signal and hides the limits of other processes and the environment of hardened
+//! programs; the guardian, which waits on its pipe, kills the groups. So descendants that stay in their group
+//! end, unless both processes are killed at once; those that call `setsid` or `setpgid` are missed. This has
+//! not been tested.
 //!
-//! **Windows** would put each child into a job object that kills what is in it when its last handle is
-//! closed, which happens by itself when this process ends, so there would be no guardian; a child can
-//! leave a job only if it may break away. This is not written yet: gosling does not build there.
+//! **Windows** would use a job object for each child, which kills its processes when its last handle is closed,
+//! at the latest when this process ends, so no guardian would be needed; a child can leave a job only if it may
+//! break away. This is not implemented: gosling does not build on Windows.
 
 mod family;
 mod output;
@@ -68,72 +67,71 @@ use std::time::Duration;
 
 /// The environment variable that carries the mark.
 pub const MARK: &str = "GOSLING_PROCESS_MARK";
-/// The variable with the key of a server. No child inherits it: who has the key may call us.
+/// The variable with the server's key. Children do not inherit it, because the key gives access to the server.
 pub const SERVER_KEY: &str = "GOOSE_SERVER__SECRET_KEY";
-/// How long a killed process may take to vanish.
+/// How long a killed process may take to disappear.
 const REAP: Duration = Duration::from_secs(1);
-/// How long the search for what else a child has started may take.
+/// The timeout of the search for a child's other descendants.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// How long a child is given, step by step, before it is killed.
+/// The waits before a child is killed, step by step.
 #[derive(Clone, Copy, Debug)]
 pub struct Grace {
-    /// After its stdin was closed: MCP's way to say goodbye.
+    /// After its stdin was closed, which is how MCP ends a server (basic/lifecycle, shutdown).
     pub stdin: Duration,
     /// After SIGTERM to its group.
     pub term: Duration,
 }
 
 impl Grace {
-    /// For a server that has worked: Python servers take about a second to leave.
+    /// For a server that has worked: Python servers take about a second to exit.
     pub const NORMAL: Grace = Grace {
         stdin: Duration::from_millis(1500),
         term: Duration::from_millis(1000),
     };
-    /// For one that has not come to run its program.
+    /// For a child that has not run its program yet.
     const NONE: Grace = Grace {
         stdin: Duration::ZERO,
         term: Duration::ZERO,
     };
-    /// For one that never came up.
+    /// For a server that did not start up.
     pub const SHORT: Grace = Grace {
         stdin: Duration::from_millis(100),
         term: Duration::from_millis(300),
     };
 }
 
-/// A running child and its pipes. Dropping it ends it without much grace.
+/// A running child. Dropping it ends it with a short grace.
 pub struct Process {
     pid: i32,
     mark: ProcessMark,
     status: OnceLock<ExitStatus>,
-    /// It ended without being sent a signal.
+    /// Whether it ended before it was sent a signal.
     by_itself: OnceLock<bool>,
-    /// It is being ended, or has been.
+    /// Whether its end has begun.
     ending: Mutex<bool>,
-    /// It may have been reaped, so that its id may mean another process.
+    /// Whether it may have been reaped, so that its id may have been reused.
     released: AtomicBool,
 }
 
-/// The ends of a child's pipes that are ours.
+/// This process's ends of a child's pipes.
 pub struct Pipes {
-    /// What the child reads. Closing it is the first step of ending the child.
+    /// The child's stdin. Closing it is the first step of ending the child.
     pub stdin: ChildStdin,
-    /// What it writes.
+    /// The child's stdout.
     pub stdout: ChildStdout,
-    /// What it complains about.
+    /// The child's stderr.
     pub stderr: ChildStderr,
 }
 
 impl Process {
-    /// Starts `command` with piped stdin, stdout and stderr, in a session and process group of its own, and
-    /// waits until its program runs: at most so long, where there is a limit, and a tenth of a second after
-    /// `cancel` fires. A child that was made by then is killed.
+    /// Starts `command` with piped stdin, stdout and stderr, in its own session and process group, and waits
+    /// until its program runs: at most for `limit`, if there is one, and at most a tenth of a second after
+    /// `cancel` fires. A child that was created by then is killed.
     ///
     /// # Errors
-    /// Whatever kept the program from starting: not found, not executable, a working directory that
-    /// does not exist, no more processes; of the kind `TimedOut` when it did not come to run in time, and
-    /// `Interrupted` when it was cancelled.
+    /// When the program cannot start: not found, not executable, a working directory that does not exist, no
+    /// more processes. `TimedOut` if it did not run within `limit`, `Interrupted` if it was cancelled.
     pub fn spawn(
         command: Command,
         limit: Option<Duration>,
@@ -142,7 +140,7 @@ impl Process {
         Self::start(command, next_mark()?, limit, cancel)
     }
 
-    /// The same for one of a family.
+    /// As [`spawn`](Self::spawn), for a member of a family.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -185,7 +183,7 @@ impl Process {
                 Some(started) => break started,
                 None => {
                     if let Err(error) = limit.check() {
-                        // It may come to run this moment.
+                        // It may start to run its program at this moment.
                         process.end(Grace::NONE);
                         return Err(error);
                     }
@@ -193,7 +191,7 @@ impl Process {
             }
         };
         if let Err(error) = started {
-            // It has started nothing, so there is nothing else to look for.
+            // It has started nothing, so there are no descendants to search for.
             process.release(Duration::ZERO, Duration::ZERO);
             return Err(error);
         }
@@ -205,17 +203,17 @@ impl Process {
         Ok((process, pipes))
     }
 
-    /// The child's process id, which is its group's too.
+    /// The child's process id, which is also its group's id.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// A way to see it exit for who reads its output.
+    /// A handle that detects the child's exit, for the reader of its output.
     pub fn watch(&self) -> ExitWatch {
         ExitWatch::new(self.pid)
     }
 
-    /// How it ended, if it did so before it was sent a signal.
+    /// The exit status, if the child ended before it was sent a signal.
     pub fn own_status(&self) -> Option<ExitStatus> {
         match self.by_itself.get() {
             Some(true) => self.status(),
@@ -223,19 +221,19 @@ impl Process {
         }
     }
 
-    /// How it ended, if it was seen to.
+    /// The exit status, if it is known.
     pub fn status(&self) -> Option<ExitStatus> {
         self.status.get().copied()
     }
 
-    /// Waits until the child has exited by itself; false when it has not within the limit. The
-    /// child is not reaped yet, so its id stays its own.
+    /// Waits until the child has exited; false when the limit passes first. The child is not reaped yet, so its
+    /// id is not reused.
     pub fn wait_exit(&self, limit: Duration) -> bool {
         self.released.load(Ordering::SeqCst) || unix::wait_exit(self.pid, limit)
     }
 
-    /// Lets the child, which has exited, be reaped, and leaves alone what it started: its family will see
-    /// to that. Does nothing if it has not exited.
+    /// Lets an exited child be reaped without ending its descendants, which its family ends. Does nothing if
+    /// the child has not exited.
     pub fn leave(&self, family: &Family) {
         let mut ending = lock(&self.ending);
         if *ending || !self.wait_exit(Duration::ZERO) {
@@ -250,9 +248,9 @@ impl Process {
         }
     }
 
-    /// Ends the child and everything it started; returns when nothing of it is left or no more can
-    /// be done, at the latest after the sum of the grace and about two seconds. The caller drops
-    /// its end of stdin first. A second call waits for the first.
+    /// Ends the child and its descendants. Returns when nothing of them is left or no more can be done, at the
+    /// latest after the sum of the grace and about two seconds. The caller drops its end of stdin first. A
+    /// second call waits for the first.
     pub fn end(&self, grace: Grace) {
         if self.release(grace.stdin, grace.term) {
             descendants::kill_marked(&self.mark, SWEEP);
@@ -273,7 +271,7 @@ impl Process {
             self.wait_exit(term);
         }
         signal_group(self.pid, unix::Signal::Kill);
-        // One that has only just been forked does not lead its group yet.
+        // A child that was just forked does not lead its group yet.
         if !matches!(unix::state_of(self.pid), unix::State::NotOurs) {
             unix::kill_child(self.pid);
         }
@@ -282,7 +280,7 @@ impl Process {
         true
     }
 
-    /// Notes how the child ended, as far as it has, and leaves it to another to let it be reaped.
+    /// Records the exit status, if the child has exited, and passes the child to `to`, which lets it be reaped.
     fn hand_over(&self, to: impl FnOnce(i32)) {
         if let unix::State::Exited(status) = unix::state_of(self.pid) {
             let _ = self.status.set(status);
@@ -301,16 +299,16 @@ impl Drop for Process {
     }
 }
 
-/// Signals the group of a child, which is at most a zombie, so that the group's id is its own; unless other
-/// code has reaped it.
+/// Signals the group of a child that has not been reaped, so that the group's id is still the child's. Does
+/// nothing if other code has reaped the child.
 fn signal_group(group: i32, signal: unix::Signal) {
     if !matches!(unix::state_of(group), unix::State::NotOurs) {
         unix::signal_group(group, signal);
     }
 }
 
-/// What begins the mark of every child of this process: random, so that no other server's children
-/// are ever taken for ours.
+/// The first part of every child's mark. It is random, so that the children of another server are never
+/// mistaken for this server's.
 pub(super) fn server_mark() -> io::Result<&'static str> {
     static SERVER: OnceLock<String> = OnceLock::new();
     if let Some(mark) = SERVER.get() {
@@ -320,7 +318,7 @@ pub(super) fn server_mark() -> io::Result<&'static str> {
     Ok(SERVER.get_or_init(|| mark))
 }
 
-/// The mark of one more child, or family, of this process.
+/// The mark of a new child, or family, of this process.
 fn next_mark() -> io::Result<ProcessMark> {
     static CHILDREN: AtomicU64 = AtomicU64::new(1);
     let number = CHILDREN.fetch_add(1, Ordering::Relaxed);

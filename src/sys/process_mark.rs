@@ -1,56 +1,55 @@
-//! How a server knows its own processes again, whatever they do to hide it.
+//! The mark that identifies the processes of a server.
 //!
-//! Every child carries its mark twice, and what it starts inherits both:
-//!
+//! Every child carries its mark in two places, and its descendants inherit both:
 //! - In its environment. A program that cleans its environment loses it.
-//! - On 64-bit Linux as the soft value of a resource limit, `RLIMIT_LOCKS`, which has meant nothing to
-//!   the kernel since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and
-//!   anybody may read it. A program loses it only if it sets this very limit.
+//! - On 64-bit Linux, in the soft value of the resource limit `RLIMIT_LOCKS`, which the kernel has ignored
+//!   since 2.4.25. It survives fork, exec, `setsid` and any change of the environment, and every process can
+//!   read it. A program loses it only if it sets this limit.
 //!
-//! All of this is arithmetic and text; [`sweep`](super::sweep) looks for marks and
-//! [`unix`](super::unix) sets them.
+//! This module does no I/O: [`descendants`](super::descendants) searches for marks, and [`unix`](super::unix)
+//! sets them.
 
 use super::process::MARK;
 
-/// The bits of a limit that count the children of one server; those above tell servers apart.
+/// The bits of a limit with the number of the child; the bits above identify the server.
 const CHILD_NUMBER_BITS: u64 = (1 << 24) - 1;
-/// Set in every mark, so that it cannot be mistaken for a limit that somebody means.
+/// Set in every mark, so that it is not mistaken for a limit that was set on purpose.
 const MARK_BIT: u64 = 1 << 62;
-/// The longest mark of another server, around this one, that is handed on.
+/// Maximum length of the mark of an enclosing server that children inherit too.
 const MAX_INHERITED: usize = 1000;
 
-/// What tells the processes of one server, or of one of its children, from all others.
+/// Identifies the processes of one server, or of one of its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessMark {
     text: String,
-    /// The server's part of the limit, if limits can carry marks here.
+    /// The server's part of the limit, if limits can carry marks on this system.
     server: Option<u64>,
-    /// Which child, or family of them; none for all of them.
+    /// The number of the child or family; `None` for all of the server.
     child: Option<u64>,
-    /// It is one of a family: they share the limit, and only their environments tell them apart.
+    /// Whether this is a member of a family. Members share the limit; only their environments tell them apart.
     member: bool,
 }
 
-/// What a process's limit says of it.
+/// The result of comparing a process's limit with a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitMatch {
-    /// It carries the mark.
+    /// The limit carries the mark.
     Marked,
-    /// It is not the one that is looked for: it carries the mark of another child of the same server,
-    /// or is out of reach.
+    /// The process is not wanted: its limit carries the mark of another child of the same server, or it belongs
+    /// to another user.
     Other,
-    /// Nothing.
+    /// The limit carries no mark of this server.
     Nothing,
 }
 
 impl ProcessMark {
-    /// The mark of a whole server, by its random name in hexadecimal.
+    /// The mark of a whole server, from its random name in hexadecimal.
     pub(super) fn of_server(name: &str) -> ProcessMark {
         let number = name.get(..16).and_then(|n| u64::from_str_radix(n, 16).ok());
         let limits = cfg!(all(target_os = "linux", target_pointer_width = "64"));
         ProcessMark {
             text: format!("{name}."),
-            // Half of the numbers is left alone: signed ones, and that for no limit.
+            // Half of the numbers are not used: negative ones, and the one for "no limit".
             server: number
                 .filter(|_| limits)
                 .map(|n| MARK_BIT | (n & (MARK_BIT - 1) & !CHILD_NUMBER_BITS)),
@@ -59,7 +58,7 @@ impl ProcessMark {
         }
     }
 
-    /// The mark of the server's child with this number.
+    /// The mark of the server's child `number`.
     pub(super) fn of_child(&self, number: u64) -> ProcessMark {
         ProcessMark {
             text: format!("{}{number}.", self.text),
@@ -69,7 +68,7 @@ impl ProcessMark {
         }
     }
 
-    /// The mark of one in a family whose mark this is.
+    /// The mark of the member `number` of the family with this mark.
     pub(super) fn of_member(&self, number: u64) -> ProcessMark {
         ProcessMark {
             text: format!("{}{number}.", self.text),
@@ -78,19 +77,19 @@ impl ProcessMark {
         }
     }
 
-    /// The value of the environment variable for a child, behind that of the server around this one.
+    /// The value of the environment variable for a child, after the value of the enclosing server.
     pub(super) fn variable(&self, around: Option<&str>) -> String {
         let around = around.filter(|around| around.len() <= MAX_INHERITED);
         format!("{}{}", around.unwrap_or_default(), self.text)
     }
 
-    /// The limit for a child; none when there are no more numbers.
+    /// The limit for a child; `None` when its number has too many bits.
     pub(super) fn limit(&self) -> Option<u64> {
         let child = self.child.filter(|child| *child <= CHILD_NUMBER_BITS)?;
         Some(self.server? | child)
     }
 
-    /// What a limit says.
+    /// Compares a limit with this mark.
     pub(super) fn classify_limit(&self, limit: u64) -> LimitMatch {
         if self.server != Some(limit & !CHILD_NUMBER_BITS) {
             return LimitMatch::Nothing;
@@ -103,7 +102,7 @@ impl ProcessMark {
         }
     }
 
-    /// Whether an environment, entries that end in NUL, carries it.
+    /// Whether an environment, a sequence of entries that end in NUL, contains the mark.
     pub(super) fn is_in(&self, environment: &[u8]) -> bool {
         let mut values = environment.split(|byte| *byte == 0).filter_map(|entry| {
             let value = entry.strip_prefix(MARK.as_bytes())?;
@@ -114,7 +113,7 @@ impl ProcessMark {
     }
 }
 
-/// The soft limit in `/proc/PID/limits`.
+/// The soft limit in the text of `/proc/PID/limits`.
 pub(super) fn limit_in(limits: &str) -> Option<u64> {
     let line = limits
         .lines()
@@ -122,8 +121,8 @@ pub(super) fn limit_in(limits: &str) -> Option<u64> {
     line?.split_whitespace().next()?.parse().ok()
 }
 
-/// Whether `/proc/PID/stat` is of a process that has ended and only waits to be reaped. The first
-/// thread of one may have ended while others go on.
+/// Whether the text of `/proc/PID/stat` is that of a zombie. The first thread of a process may have ended while
+/// others run.
 pub(super) fn has_ended(stat: &str) -> bool {
     let Some((_, fields)) = stat.rsplit_once(')') else {
         return true;
@@ -199,7 +198,7 @@ mod tests {
         for nothing in [0, 1024, i64::MAX.unsigned_abs(), u64::MAX] {
             assert_eq!(server().classify_limit(nothing), LimitMatch::Nothing);
         }
-        // When there are no more numbers, none is given twice.
+        // When the numbers are used up, none is used twice.
         let last = server().of_child(CHILD_NUMBER_BITS);
         assert_eq!(
             server().classify_limit(last.limit().unwrap()),

@@ -1,10 +1,10 @@
-//! The thread that makes children and reaps them. It lives as long as the process, because a parent-death
-//! signal fires when the *thread* that made the child ends. So a panic does not end it, either.
+//! The thread that creates and reaps child processes. It lives as long as the process, because a parent-death
+//! signal fires when the *thread* that created the child ends. A panic does not end it, either.
 //!
-//! It never waits for a child: it forks, and the caller waits until the child has come to run its
-//! program, which takes long where a file system hangs. Nor does it search for processes: another thread does.
-//! Only this thread reaps, and only after the guardian was told, so no id of a group that the guardian knows
-//! comes to mean another.
+//! It never waits for a child: it forks, and the caller waits until the child has run its program, which takes
+//! long if a file system does not respond. It does not search for processes either; another thread does. Only
+//! this thread reaps, and only after it has told the guardian, so the id of a group that the guardian knows is
+//! never reused.
 
 use super::guardian::Guardian;
 use super::process::{ExitWatch, StartLimit, server_mark};
@@ -16,36 +16,36 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// How long the guardian stays when nothing is left to guard.
+/// How long the guardian stays when there is nothing to guard.
 const GUARDIAN_IDLE: Duration = Duration::from_secs(1);
-/// The longest interval at which it is polled whether what children left behind still lives.
+/// The longest interval at which the thread checks whether descendants of ended children still run.
 const LONGEST_POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// How long the search for that may take.
+/// The timeout of that search.
 const SEARCH: Duration = Duration::from_secs(10);
 
 enum Job {
     Fork {
         prepared: Box<unix::Prepared>,
-        /// Gone when the caller does not wait any more.
+        /// Dropped when the caller no longer waits.
         wanted: Weak<()>,
         reply: Sender<io::Result<NewChild>>,
     },
-    /// A child has exited, or was killed, and will not be signalled any more.
+    /// A child has exited or was killed, and will not be signalled any more.
     Ended(i32),
-    /// The guardian is gone: dismissed, or killed by another process.
+    /// The guardian has ended: dismissed, or killed by another process.
     Unguarded,
-    /// The search of this number has ended: whether anything lives that a child has left behind.
+    /// The search with this number has ended: whether a descendant still runs.
     Searched(u64, bool),
     #[cfg(test)]
     Panic,
     #[cfg(test)]
     Guard(Guardian),
-    /// The thread can do nothing else until the other end is dropped.
+    /// Blocks the thread until the other end is dropped.
     #[cfg(test)]
     Hold(Receiver<()>),
 }
 
-/// A child on its way to the caller that wants it. If the caller has gone, it is killed.
+/// A new child, until the caller takes it. It is killed if the caller does not.
 struct NewChild {
     pid: i32,
     is_taken: bool,
@@ -72,22 +72,23 @@ impl Drop for NewChild {
     }
 }
 
-/// The way to the thread.
+/// The channel to the thread.
 #[derive(Clone)]
 struct Spawner(Sender<Job>);
 
 static SPAWNER: Mutex<Option<Spawner>> = Mutex::new(None);
 
-/// Makes the child and gives its id. It has a process group of its own, but may not have come to run its
-/// program yet.
+/// Creates the child and returns its id. The child has its own process group, but may not have run its program
+/// yet.
 ///
 /// # Errors
-/// When there is no thread, no process or no memory to be had, the limit passes, or the start is cancelled.
+/// When no thread, process or memory is available, the limit passes, or the start is cancelled.
 pub(super) fn fork(prepared: unix::Prepared, limit: &StartLimit<'_>) -> io::Result<i32> {
     Spawner::get()?.fork(prepared, limit)
 }
 
-/// A child has exited, or was killed, and will not be signalled any more: it is reaped, now or later.
+/// Reports that a child has exited or was killed and will not be signalled any more. It is reaped, now or
+/// later.
 pub(super) fn ended(pid: i32) {
     let told = Spawner::get().map(|spawner| spawner.0.send(Job::Ended(pid)));
     if !matches!(told, Ok(Ok(()))) {
@@ -96,7 +97,7 @@ pub(super) fn ended(pid: i32) {
 }
 
 impl Spawner {
-    /// The one spawner. Where its thread could not be made, the next child tries again.
+    /// The one spawner of this process. If its thread could not be started, the next child tries again.
     fn get() -> io::Result<Spawner> {
         let mut spawner = lock(&SPAWNER);
         if let Some(spawner) = &*spawner {
@@ -110,7 +111,7 @@ impl Spawner {
         let own = jobs.clone();
         super::spawn("spawner".into(), Some(super::SMALL_STACK), move || {
             let mut thread = SpawnerThread::new(own, is_any_left);
-            // The children would end with the thread, and the guardian would take it for the end of the
+            // The end of this thread would kill the children, and the guardian would take it for the end of the
             // process.
             while catch_unwind(AssertUnwindSafe(|| thread.run(&inbox))).is_err() {}
         })?;
@@ -137,23 +138,23 @@ impl Spawner {
     }
 }
 
-/// What the spawner's thread knows. It alone knows the guardian: started before the first child, told of each
-/// group as it is made and as it ends, replaced if it is killed, dismissed when there has been nothing to
-/// guard for a while: no child, and nothing that one has left behind.
+/// The state of the spawner thread. Only this thread uses the guardian: it starts it before the first child,
+/// tells it of each group that begins and ends, replaces it if it is killed, and dismisses it when there has
+/// been nothing to guard for a while: no child and no descendant of one.
 struct SpawnerThread {
     children: Children,
     guardian: GuardianSlot,
-    /// A child may have left something behind. A group is not kept when its leader has gone, as its id may
-    /// come to mean another. What is left behind is found by its mark: what a command left, and what one that
-    /// was ended left too, if it was hidden from the search of its own or came too fast for it.
+    /// Whether a child may have left descendants. A group is forgotten when its leader has been reaped, as its
+    /// id may be reused. Descendants are found by their mark: those of a command that exited, and those that
+    /// escaped the search when a child was ended.
     left: bool,
-    /// The search for that which is under way.
+    /// The number of the running search for them.
     search: Option<u64>,
     searches: u64,
     is_any_left: fn() -> bool,
     idle_since: Instant,
     pause: Duration,
-    /// Leads back to the thread's own jobs.
+    /// The channel to this thread itself.
     own: Sender<Job>,
 }
 
@@ -176,7 +177,7 @@ impl SpawnerThread {
         }
     }
 
-    /// Does what is to be done, until there are no more jobs to come.
+    /// Handles jobs until the channel closes.
     fn run(&mut self, jobs: &Receiver<Job>) {
         loop {
             let job = if self.must_poll() {
@@ -213,15 +214,15 @@ impl SpawnerThread {
         }
     }
 
-    /// There is something to guard, for longer.
+    /// Keeps the guardian, and polls less often.
     fn stay(&mut self) {
         self.guardian.ensure(&self.children.groups);
         self.pause = LONGEST_POLL_INTERVAL.min(self.pause * 2);
         self.idle_since = Instant::now();
     }
 
-    /// Searches for what children have left behind, in another thread: no start waits for it. False when
-    /// there is no thread to be had.
+    /// Searches for descendants in another thread, so that no start waits for it. False if the thread cannot be
+    /// started.
     fn begin_search(&mut self) -> bool {
         self.searches += 1;
         let (number, is_any_left, own) = (self.searches, self.is_any_left, self.own.clone());
@@ -236,7 +237,7 @@ impl SpawnerThread {
         match job {
             Job::Ended(pid) => {
                 self.left = true;
-                // What it left may have come after the search that is under way.
+                // Its descendants may have appeared after the running search passed.
                 self.search = None;
                 (self.idle_since, self.pause) = (Instant::now(), GUARDIAN_IDLE);
                 self.children.ended.push(pid);
@@ -270,7 +271,7 @@ impl SpawnerThread {
                 }
                 self.guardian.ensure(&self.children.groups);
                 let child = prepared.fork().map(|pid| self.adopt(pid));
-                // A caller that does not take it drops it, which kills it.
+                // If the caller does not take the child, dropping it kills it.
                 drop(reply.send(child));
             }
             #[cfg(test)]
@@ -299,12 +300,12 @@ impl SpawnerThread {
 #[derive(Default)]
 struct Children {
     groups: Vec<i32>,
-    /// Those of them that have exited, or will as soon as the system lets them.
+    /// Those of them that have exited, or are about to.
     ended: Vec<i32>,
 }
 
 impl Children {
-    /// Reaps those that have exited, after the guardian was told.
+    /// Reaps exited children, after telling the guardian.
     fn reap(&mut self, slot: &mut GuardianSlot) {
         let groups = &mut self.groups;
         self.ended.retain(|pid| {
@@ -321,7 +322,7 @@ impl Children {
     }
 }
 
-/// Whether anything lives that a child of this process has started.
+/// Whether a descendant of any child of this process runs.
 fn is_any_left() -> bool {
     server_mark().is_ok_and(|mark| descendants::has_marked(&ProcessMark::of_server(mark), SEARCH))
 }
@@ -329,15 +330,14 @@ fn is_any_left() -> bool {
 /// The guardian, if there is one.
 struct GuardianSlot {
     guardian: Option<Guardian>,
-    /// Its end will be told, or none is wanted. Else it has to be polled: there was none to be had, or nothing
-    /// to watch it with.
+    /// Whether the end of the guardian will be reported, or no guardian is wanted. If not, it has to be polled:
+    /// it could not be started, or not be watched.
     watched: bool,
     own: Sender<Job>,
 }
 
 impl GuardianSlot {
-    /// Sees to it that a guardian watches, where this program can start one; a new one learns what is
-    /// there to guard.
+    /// Makes sure that a guardian runs, where this program can start one. A new guardian is told of all groups.
     fn ensure(&mut self, groups: &[i32]) {
         if self.guardian.as_mut().is_some_and(Guardian::is_alive) {
             return;
@@ -356,7 +356,7 @@ impl GuardianSlot {
         }
     }
 
-    /// There is nothing to guard.
+    /// Ends the guardian: there is nothing to guard.
     fn dismiss(&mut self) {
         self.watched = true;
         if let Some(guardian) = self.guardian.take() {
@@ -365,7 +365,8 @@ impl GuardianSlot {
     }
 }
 
-/// Tells the spawner when the guardian is gone; false where it cannot be seen, or no thread is to be had.
+/// Reports the end of the guardian to the spawner thread; false where that cannot be detected, or no thread can
+/// be started.
 fn watch(guardian: &Guardian, own: &Sender<Job>) -> bool {
     let Some(watch) = ExitWatch::open(guardian.pid()) else {
         return false;
@@ -428,7 +429,7 @@ mod tests {
     #[test]
     fn a_panic_ends_neither_the_children_nor_the_guardian() {
         let spawner = Spawner::start(|| true).unwrap();
-        // It hears what a guardian hears. The end without a farewell is the alarm.
+        // A stand-in for the guardian, which gets its messages. A pipe that ends without `bye` is the alarm.
         let guardian = sleeping().fork().unwrap();
         let (mut heard, told) = io::pipe().unwrap();
         let stand_in = Guardian::of(guardian, told);
@@ -451,7 +452,7 @@ mod tests {
         assert_eq!(String::from_utf8(text).unwrap(), expected);
         unix::kill_child(guardian);
         until("the guardian is reaped", || {
-            // This program does not start another.
+            // This program does not start another guardian.
             let _ = spawner.0.send(Job::Unguarded);
             is_reaped(guardian)
         });
@@ -508,7 +509,7 @@ mod tests {
         until("it searches", || SEARCHING.load(Ordering::SeqCst));
         let child = fork(&spawner);
         assert!(!DONE.swap(true, Ordering::SeqCst));
-        // What the search found does not count any more: this child may have left something.
+        // The running search no longer counts: this child may have left descendants.
         end(&spawner, child);
         // In the end nothing is left, and the guardian is dismissed.
         unix::kill_child(guardian);

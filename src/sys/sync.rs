@@ -1,7 +1,7 @@
-//! The locks and the clock of what is model-checked: std's, unless the crate is built with
-//! `--cfg model`. Then they are those of `loom`, which runs a test once for every order in which its
-//! threads can take turns, and finds the order in which they wait for each other for ever. The tests
-//! of that kind are in files named `loom_tests.rs`, next to what they check; `.ci/run` says how to run them.
+//! The locks and the clock of the code that is model-checked: those of std, or, if the crate is built with
+//! `--cfg model`, those of `loom`. loom runs a test once for every order in which its threads can run, and so
+//! finds deadlocks. Its tests are in files named `loom_tests.rs`, next to the code that they check; `.ci/run`
+//! says how to run them.
 
 #[cfg(not(model))]
 pub(crate) use super::lock;

@@ -1,48 +1,47 @@
-//! Durations that come from outside: from settings, files, headers, messages and arguments.
+//! Durations from outside: from settings, files, headers, messages and arguments.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::time::Duration;
 
-/// How long something may take, as a person or a peer gave it. It is no longer than
-/// [`LONGEST`](Self::LONGEST), so that it can be added to any clock and to others of its kind: an `Instant`
-/// panics when a sum is beyond what the system counts.
+/// A timeout that a user or a peer set. It is at most [`LONGEST`](Self::LONGEST), so that it can be added to
+/// any clock and to others of its kind: an `Instant` panics when a sum overflows.
 ///
 /// As JSON it is a number of whole seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeLimit(Duration);
 
 impl TimeLimit {
-    /// A year, which is longer than anything here waits.
+    /// A year, longer than any wait here.
     pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-    /// The duration, or the longest.
+    /// The duration, at most [`LONGEST`](Self::LONGEST).
     pub fn new(duration: Duration) -> Self {
         TimeLimit(duration.min(Self::LONGEST))
     }
 
-    /// So many seconds, or the longest.
+    /// This many seconds, at most [`LONGEST`](Self::LONGEST).
     pub fn from_secs(seconds: u64) -> Self {
         Self::new(Duration::from_secs(seconds))
     }
 
-    /// So many milliseconds, or the longest.
+    /// This many milliseconds, at most [`LONGEST`](Self::LONGEST).
     pub fn from_millis(millis: u64) -> Self {
         Self::new(Duration::from_millis(millis))
     }
 
-    /// So many seconds, or the longest; `None` for what is negative or not a finite number.
+    /// This many seconds, at most [`LONGEST`](Self::LONGEST); `None` if negative or not finite.
     pub fn from_secs_f64(seconds: f64) -> Option<Self> {
         let counts = seconds.is_finite() && seconds >= 0.0;
         let longest = Self::LONGEST.as_secs_f64();
         counts.then(|| TimeLimit(Duration::from_secs_f64(seconds.min(longest))))
     }
 
-    /// As a duration that can be added to an `Instant`.
+    /// The duration, which can be added to an `Instant`.
     pub fn get(self) -> Duration {
         self.0
     }
 
-    /// Whether it is no time at all.
+    /// Whether the duration is zero.
     pub fn is_zero(self) -> bool {
         self.0.is_zero()
     }

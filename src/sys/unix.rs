@@ -1,8 +1,8 @@
 //! The system calls behind [`process`](super::process), [`guardian`](super::guardian) and
-//! [`signal`](super::signal) on Unix. Most `unsafe` here is a system call with plain integers, or with data that
-//! the caller holds and for which zero is valid. Two things need more care: `start` forks and execs, where the child
-//! makes system calls only, with what was made before the fork; and a secret is overwritten in the environment
-//! while there is one thread.
+//! [`signal`](super::signal) on Unix. Most `unsafe` here is a system call with plain integers, or with data
+//! that the caller owns and for which zero is valid. Two parts need more care: `start` forks and execs, where
+//! the child makes only system calls with data that was prepared before the fork; and `erase_variable`
+//! overwrites a secret in the environment, while there is one thread.
 #![allow(unsafe_code)]
 
 mod start;
@@ -20,7 +20,7 @@ use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-/// What a group or a process is sent.
+/// The signals that are sent to groups and processes.
 #[derive(Clone, Copy)]
 pub(super) enum Signal {
     Terminate,
@@ -36,7 +36,7 @@ impl Signal {
     }
 }
 
-/// Sets the soft limit that carries marks, or takes it away, if the hard one lets it be. For a child
+/// Sets the soft limit that carries marks, or resets it, if the hard limit allows that. Called in a child
 /// between fork and exec.
 fn set_limit(soft: Option<u64>) {
     #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
@@ -119,8 +119,8 @@ pub(super) fn is_resource_exhausted(error: &io::Error) -> bool {
         .is_some_and(|code| exhausted.contains(&code))
 }
 
-/// Only the end of its pipe ends a guardian, and its name is not the server's, so that
-/// `killall -9 gosling` leaves it to do its work.
+/// Makes this process ignore ending signals, so that only the end of its pipe ends it, and gives it another
+/// name than the server's, so that `killall -9 gosling` does not kill it.
 pub(super) fn become_guardian() {
     for signal in ENDING.into_iter().chain([libc::SIGPIPE]) {
         // SAFETY: SIG_IGN is a valid disposition for each of these signals.
@@ -133,26 +133,25 @@ pub(super) fn become_guardian() {
     }
 }
 
-/// Kills a child of ours that has not been reaped.
+/// Kills a child that has not been reaped.
 pub(super) fn kill_child(pid: i32) {
     let _ = kill(pid, Signal::Kill.number());
 }
 
-/// Signals a whole group; one that is gone already is fine.
+/// Signals a whole group. Ignores that it is gone.
 pub(super) fn signal_group(group: i32, signal: Signal) {
     if group > 1 {
         let _ = kill(-group, signal.number());
     }
 }
 
-/// Waits until one of these descriptors can be read, or is at its end; says which can. Negative ones are
-/// passed over.
+/// Waits until one of these descriptors is readable or at its end; returns which are. Negative descriptors are
+/// ignored.
 pub(super) fn wait_any<const N: usize>(fds: [i32; N], limit: Duration) -> [bool; N] {
     wait_each(fds.map(|fd| (fd, libc::POLLIN)), limit)
 }
 
-/// Waits until one descriptor can be written to, or its reader is gone, or the other can be read from;
-/// says which.
+/// Waits until `write` is writable or its reader is gone, or `read` is readable; returns which.
 pub(super) fn wait_room(write: i32, read: i32) -> [bool; 2] {
     wait_each(
         [(write, libc::POLLOUT), (read, libc::POLLIN)],
@@ -172,8 +171,8 @@ fn wait_each<const N: usize>(wanted: [(i32, libc::c_short); N], limit: Duration)
     polls.map(|poll| poll.fd >= 0 && poll.revents != 0)
 }
 
-/// Waits until a child has exited, without reaping it, or is no longer ours. False when the limit passes
-/// first.
+/// Waits until a child has exited or is no longer a child of this process; does not reap it. False when the
+/// limit passes first.
 pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
     let begin = Instant::now();
     let runs = || matches!(state_of(pid), State::Runs);
@@ -195,18 +194,18 @@ pub(super) fn wait_exit(pid: i32, limit: Duration) -> bool {
     false
 }
 
-/// What a child of this process has come to.
+/// The state of a child of this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
     Runs,
-    /// It waits to be reaped: its id stays its own.
+    /// It waits to be reaped: its id is not reused.
     Exited(ExitStatus),
-    /// It has been reaped, by whatever else in this process waits for children, or by the system because
-    /// SIGCHLD is ignored. Its id may mean another process, or group, by now.
+    /// It has been reaped, by other code in this process, or by the system because SIGCHLD is ignored. Its id
+    /// may have been reused for another process or group.
     NotOurs,
 }
 
-/// What a child has come to; it is not reaped.
+/// The state of a child; does not reap it.
 pub(super) fn state_of(pid: i32) -> State {
     // SAFETY: siginfo_t is plain data for which zero is valid, and it outlives the call.
     unsafe {
@@ -221,7 +220,7 @@ pub(super) fn state_of(pid: i32) -> State {
     }
 }
 
-/// The same as `wait` would tell it.
+/// The status in the encoding of `wait`.
 fn status_in(code: i32, status: i32) -> ExitStatus {
     ExitStatus::from_raw(match code {
         libc::CLD_EXITED => (status & 0xff) << 8,
@@ -230,24 +229,24 @@ fn status_in(code: i32, status: i32) -> ExitStatus {
     })
 }
 
-/// Reaps a child that has exited: its id is free then.
+/// Reaps a child that has exited; its id may then be reused.
 pub(super) fn reap(pid: i32) {
     // SAFETY: plain integers, and no interest in the status.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }
 
-/// What became of a process that was to be signalled.
+/// The result of signalling a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SignalOutcome {
     Signalled,
-    /// It had ended, or was not the one that was meant.
+    /// It had ended, or was not the intended process.
     Gone,
-    /// It is out of our reach.
+    /// This process may not signal it.
     Refused,
 }
 
-/// Signals the process if it still is the one that was meant: its id cannot be given away between the
-/// question and the signal, because a handle is held meanwhile.
+/// Signals the process if `still_meant` says that it is the intended one. A handle on the process keeps its id
+/// from being reused between the check and the signal.
 pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool) -> SignalOutcome {
     #[cfg(target_os = "linux")]
     let handle = match linux::PidFd::open(pid) {
@@ -271,7 +270,7 @@ pub(super) fn signal_if(pid: i32, signal: Signal, still_meant: impl Fn() -> bool
     }
 }
 
-/// Whether the process is out of our reach: another user's, which we may not signal.
+/// Whether this process may not signal the other one, because it belongs to another user.
 pub(super) fn is_out_of_reach(pid: i32) -> bool {
     kill(pid, 0).is_err_and(|e| e.raw_os_error() == Some(libc::EPERM))
 }
@@ -287,7 +286,7 @@ fn kill(pid: i32, signal: i32) -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub(super) use linux::PidFd;
 
-/// There are no handles on processes here.
+/// This system has no handles on processes.
 #[cfg(not(target_os = "linux"))]
 pub(super) enum PidFd {}
 
@@ -308,7 +307,7 @@ impl PidFd {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! A handle on a process, so that its id cannot come to mean another one. Linux 5.3.
+    //! A handle on a process, which keeps its id unambiguous. Linux 5.3.
     use std::io::{Error, ErrorKind};
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     use std::time::Duration;
@@ -329,15 +328,15 @@ mod linux {
             super::wait_readable(self.0.as_raw_fd(), limit)
         }
 
-        /// Waits until the process has exited or `fd` can be read, which it can at its end too; true
-        /// when the process has and the other cannot.
+        /// Waits until the process has exited or `fd` is readable or at its end; true if the process has exited
+        /// and `fd` is not readable.
         pub(in crate::sys) fn wait_or_readable(&self, fd: Option<i32>) -> bool {
             let poll = |fd| libc::pollfd {
                 fd,
                 events: libc::POLLIN,
                 revents: 0,
             };
-            // Negative descriptors are passed over.
+            // Negative descriptors are ignored.
             let mut polls = [poll(fd.unwrap_or(-1)), poll(self.0.as_raw_fd())];
             loop {
                 // SAFETY: two valid pollfds that outlive the call.
@@ -348,7 +347,7 @@ mod linux {
             }
         }
 
-        /// What becomes readable when the process has exited.
+        /// A descriptor that becomes readable when the process has exited.
         pub(in crate::sys) fn fd(&self) -> i32 {
             self.0.as_raw_fd()
         }
@@ -372,7 +371,7 @@ mod linux {
     }
 }
 
-/// Whether anybody may run the file; whether we may is for the system to say.
+/// Whether the file has any execute permission; the system decides whether this process may run it.
 pub(super) fn may_run(file: &fs::Metadata) -> bool {
     file.permissions().mode() & 0o111 != 0
 }
@@ -380,8 +379,8 @@ pub(super) fn may_run(file: &fs::Metadata) -> bool {
 /// The signals that end a server.
 const ENDING: [i32; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 
-/// Those of them that this process does not ignore: `nohup` wants it to go on without its terminal, and
-/// scripts want of what they start in the background that it does not hear the terminal's interrupt.
+/// Those of them that this process does not ignore: under `nohup` it must go on without its terminal, and a
+/// script's background processes must not receive the terminal's interrupt.
 fn ending() -> libc::sigset_t {
     // SAFETY: sigset_t is plain data that sigemptyset initializes.
     unsafe {
@@ -429,8 +428,8 @@ pub(super) fn wait_signal() -> i32 {
     signal
 }
 
-/// Keeps the allocator from giving every thread an arena of its own: dozens of threads that each
-/// allocate a little would hold on to pages that none of them uses.
+/// Keeps the allocator from using an arena for each thread: many threads that each allocate little would hold
+/// pages that none of them uses.
 pub(super) fn limit_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: plain integers; called before threads are made.
@@ -448,8 +447,8 @@ pub(super) fn make_undumpable() {
     }
 }
 
-/// Overwrites the value of a variable where it is, which is where the kernel shows it, and removes it.
-/// Called while there is one thread.
+/// Overwrites the value of a variable in place, where the kernel shows it to other processes, and removes the
+/// variable. Called while there is one thread.
 pub(super) fn erase_variable(name: &str) {
     let Ok(c_name) = CString::new(name) else {
         return;
@@ -466,8 +465,8 @@ pub(super) fn erase_variable(name: &str) {
     }
 }
 
-/// Gives back the pages that the allocator keeps for later: after much coming and going they lie between
-/// others, where it does not find them by itself.
+/// Returns the free pages that the allocator keeps to the system. After many allocations they lie between used
+/// ones, where the allocator does not find them by itself.
 pub(super) fn trim_arenas() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: a plain integer; may be called at any time from any thread.
@@ -476,7 +475,7 @@ pub(super) fn trim_arenas() {
     }
 }
 
-/// See [`pipe::make_nonblocking`](super::pipe).
+/// See [`pipe::PipeWriter`](super::pipe::PipeWriter).
 pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
     // SAFETY: plain integers on a descriptor that the caller owns.
     unsafe {
@@ -489,12 +488,12 @@ pub(super) fn set_nonblocking(fd: i32) -> io::Result<()> {
     }
 }
 
-/// Waits until a pipe can be written to, or its reader is gone. False when the limit passes first.
+/// Waits until a pipe is writable or its reader is gone. False when the limit passes first.
 pub(super) fn wait_writable(fd: i32, limit: Duration) -> bool {
     wait_for(fd, libc::POLLOUT, limit)
 }
 
-/// Waits until a pipe can be read from, or its writer is gone. False when the limit passes first.
+/// Waits until a pipe is readable or its writer is gone. False when the limit passes first.
 pub(super) fn wait_readable(fd: i32, limit: Duration) -> bool {
     wait_for(fd, libc::POLLIN, limit)
 }

@@ -1,4 +1,4 @@
-//! The token in every order of its threads.
+//! Tests of the token in every order of its threads.
 
 use super::*;
 use crate::sys::sync::check;

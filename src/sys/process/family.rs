@@ -1,4 +1,4 @@
-//! Groups of children that share a mark.
+//! Families: children that share a mark, so that all their descendants can be ended together.
 
 use super::super::process_mark::ProcessMark;
 use super::super::{descendants, lock, spawner, unix};
@@ -10,28 +10,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How long what is left of a family may take to end once it was asked.
+/// How long the descendants of a family may take to end after SIGTERM.
 const TERM: Duration = Duration::from_secs(1);
-/// The same for groups, of which it cannot be seen whether they have ended.
+/// The same for groups, whose end cannot be observed.
 const GROUPS_TERM: Duration = Duration::from_millis(300);
-/// How many members of a family are kept to be found by their groups.
+/// Maximum number of exited members that are kept unreaped so that their groups can be ended.
 const MOST_GROUPS: usize = 100;
 
-/// Processes that share a mark, so that all that is left of them can be ended together, whoever of them
-/// has exited.
+/// Children that share a mark, so that all their descendants can be ended together, also those of members that
+/// have exited.
 pub struct Family {
     mark: ProcessMark,
     members: AtomicU64,
-    /// Members that have exited and were not reaped, so that the ids of their groups stay their own: where
-    /// marks cannot be looked for, what they left is only found in their groups.
+    /// Exited members that were not reaped, so that the ids of their groups are not reused. Used where marks
+    /// cannot be searched for, so that only the groups can be ended.
     groups: Mutex<VecDeque<i32>>,
 }
 
 impl Family {
-    /// One without members.
+    /// A family without members.
     ///
     /// # Errors
-    /// When the system has no random bytes to give.
+    /// When the system has no random bytes.
     pub fn new() -> io::Result<Self> {
         Ok(Family {
             mark: next_mark()?,
@@ -45,8 +45,8 @@ impl Family {
         self.mark.of_member(number)
     }
 
-    /// Ends whatever is left: asks all of it with SIGTERM, gives it a second together, and kills what
-    /// is there then. Where nothing is left it takes no time, unless that cannot be seen.
+    /// Ends all descendants: sends SIGTERM to all, waits up to a second, and kills those that are left. Returns
+    /// at once if there is none, unless that cannot be determined.
     pub fn end(&self) {
         if descendants::terminate_marked(&self.mark, TERM) {
             descendants::kill_marked(&self.mark, SWEEP);
@@ -66,7 +66,7 @@ impl Family {
         groups.into_iter().for_each(spawner::ended);
     }
 
-    /// Takes a member that has exited. Of many the oldest is reaped.
+    /// Keeps an exited member unreaped. If there are too many, lets the oldest be reaped.
     pub(super) fn keep(&self, group: i32) {
         let mut groups = lock(&self.groups);
         groups.push_back(group);

@@ -4,7 +4,7 @@ use super::super::pipe::PipeReader;
 use super::super::unix;
 use std::time::Duration;
 
-/// Sees a child exit, also one that is reaped meanwhile. On Linux; elsewhere it sees nothing.
+/// Detects the exit of a child, also if other code reaps it. Linux only.
 pub struct ExitWatch(Option<unix::PidFd>);
 
 impl ExitWatch {
@@ -12,32 +12,32 @@ impl ExitWatch {
         ExitWatch(unix::PidFd::open(pid))
     }
 
-    /// None where an exit cannot be seen.
+    /// `None` where an exit cannot be detected.
     pub(in crate::sys) fn open(pid: i32) -> Option<ExitWatch> {
         unix::PidFd::open(pid).map(|handle| ExitWatch(Some(handle)))
     }
 
-    /// Waits until the child has exited or `output` has something to read, its end included; true
-    /// when the child has exited and there is nothing to read. False at once where nothing can be seen.
+    /// Waits until the child has exited or `output` is readable or at its end; true if the child has exited and
+    /// nothing is readable. Returns false at once where an exit cannot be detected.
     pub fn wait(&self, output: Option<&PipeReader>) -> bool {
         let handle = self.0.as_ref();
         handle.is_some_and(|handle| handle.wait_or_readable(output.map(PipeReader::fd)))
     }
 }
 
-/// What a child has for its owner, see [`wait_output`].
+/// What [`wait_output`] found.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    /// There is something to read, or the end.
+    /// Whether stdout is readable or at its end.
     pub stdout: bool,
-    /// The same.
+    /// Whether stderr is readable or at its end.
     pub stderr: bool,
-    /// It has exited.
+    /// Whether the child has exited.
     pub exited: bool,
 }
 
-/// Waits until a child has written something or exited. What is `None` is not waited for. Where an exit
-/// cannot be seen it is not reported.
+/// Waits until a child has written something or exited, at most for `limit`. Arguments that are `None` are not
+/// waited for. Does not report an exit where it cannot be detected.
 pub fn wait_output(
     stdout: Option<&PipeReader>,
     stderr: Option<&PipeReader>,
@@ -55,16 +55,16 @@ pub fn wait_output(
     }
 }
 
-/// Tells when a child that has exited has been read to the end, though something that it started may hold
-/// its pipes open and go on writing.
+/// Decides when the output of an exited child is complete, although a descendant may hold the pipes open and
+/// keep writing.
 #[derive(Debug, Default)]
 pub struct OutputDrain {
-    /// How many polls there were since it was known that it has exited.
+    /// Number of polls since the exit was known.
     polls: usize,
 }
 
 impl OutputDrain {
-    /// How long the next poll may take, if it may take `limit` while the child runs.
+    /// The timeout of the next poll, if `limit` applies while the child runs.
     pub fn pause(&self, limit: Duration) -> Duration {
         match self.polls {
             0 => limit,
@@ -72,12 +72,12 @@ impl OutputDrain {
         }
     }
 
-    /// Whether nothing of the child's own can come any more, after a poll that found `ready`, and what
-    /// was there was read; `exited` says whether the child has exited meanwhile. Gives up after `most`
-    /// polls that found something.
+    /// Whether the child's own output is complete, after a poll that returned `ready` and after the caller has
+    /// read what was ready. `exited` says whether the child has exited. Gives up after `most` polls that found
+    /// output.
     ///
-    /// A poll in which its exit is seen for the first time is not the last: what it wrote just before may
-    /// have come into a pipe that was already found empty.
+    /// The poll that first sees the exit is not the last: what the child wrote just before may have reached a
+    /// pipe that this poll had already found empty.
     pub fn is_over(&mut self, ready: Ready, exited: bool, most: usize) -> bool {
         let was_known = self.polls > 0;
         self.polls += usize::from(was_known || exited);
@@ -102,12 +102,12 @@ mod tests {
         assert!(!ending.is_over(poll(true), false, MOST));
         assert!(!ending.is_over(poll(false), false, MOST));
         assert_eq!(ending.pause(INTERVAL), INTERVAL);
-        // The poll was over when it wrote its last words and exited.
+        // The child wrote its last output and exited after the poll.
         assert!(!ending.is_over(poll(false), true, MOST));
         assert_eq!(ending.pause(INTERVAL), Duration::ZERO);
         assert!(!ending.is_over(poll(true), true, MOST));
         assert!(ending.is_over(poll(false), true, MOST));
-        // What it has started writes without end.
+        // A descendant writes without end.
         let mut ending = OutputDrain::default();
         let polls = (0..100).find(|_| ending.is_over(poll(true), true, MOST));
         assert_eq!(polls, Some(MOST));

@@ -4,10 +4,10 @@ use super::super::cancel::Cancel;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How often a caller that waits for a program to run checks that it is still wanted.
+/// The interval at which a thread that waits for a start checks its timeout and token.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a start is waited for.
+/// A timeout and a token for a start.
 pub(in crate::sys) struct StartLimit<'a> {
     begin: Instant,
     limit: Option<Duration>,
@@ -15,7 +15,7 @@ pub(in crate::sys) struct StartLimit<'a> {
 }
 
 impl<'a> StartLimit<'a> {
-    /// From now on.
+    /// A timeout that starts now.
     pub(in crate::sys) fn new(limit: Option<Duration>, cancel: &'a Cancel) -> Self {
         StartLimit {
             begin: Instant::now(),
@@ -24,7 +24,7 @@ impl<'a> StartLimit<'a> {
         }
     }
 
-    /// How long to wait until the next [`check`](Self::check).
+    /// The time until the next [`check`](Self::check).
     pub(in crate::sys) fn poll_interval(&self) -> Duration {
         let left = self
             .limit
@@ -33,7 +33,7 @@ impl<'a> StartLimit<'a> {
     }
 
     /// # Errors
-    /// When the start was cancelled, or the limit has passed.
+    /// When the start was cancelled, or the timeout has passed.
     pub(in crate::sys) fn check(&self) -> io::Result<()> {
         if self.cancel.probe() {
             let text = "cancelled before the program ran";

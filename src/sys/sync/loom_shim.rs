@@ -1,4 +1,4 @@
-//! What stands for std's locks and clock in a model. Its clock stands still until the model says.
+//! Replacements for std's locks and clock in loom tests. The clock advances only when the test says so.
 
 use std::cell::Cell;
 use std::sync::{LockResult, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 pub(crate) use loom::sync::{Mutex, MutexGuard, atomic};
 
 thread_local! {
-    /// All threads of a model are run by one of the system's.
+    /// loom runs all threads of a model in one system thread.
     static NOW: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells the time of the model.
+/// The clock of the model.
 pub(crate) struct Clock;
 
 impl Clock {
@@ -29,15 +29,14 @@ impl Clock {
     }
 }
 
-/// Lets time pass. It has to be done while the lock is held that sleepers wait with; those whose
-/// deadline has come are then woken by [`Condvar::expire`]. loom itself knows no time.
+/// Advances the clock. Must be called while the lock of the waiting threads is held; [`Condvar::expire`] then
+/// wakes those whose deadline has passed. loom itself has no clock.
 pub(crate) fn advance(by: Duration) {
     NOW.with(|now| now.set(Some(Clock::now() + by)));
 }
 
-/// Runs the model in every order of its threads in which at most three times one is made to wait
-/// although it could go on. That is loom's own advice: it finds nearly all that there is to find, and
-/// takes seconds instead of minutes. `LOOM_MAX_PREEMPTIONS=100` tries every order.
+/// Runs the model in every order of its threads with at most three preemptions. loom recommends that bound: it
+/// finds nearly all bugs, and takes seconds instead of minutes. `LOOM_MAX_PREEMPTIONS=100` tries every order.
 pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
@@ -45,15 +44,15 @@ pub(crate) fn check(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// A condition, with deadlines by the clock of the model.
+/// A condition variable with deadlines on the clock of the model.
 #[derive(Debug, Default)]
 pub(crate) struct Condvar {
     inner: loom::sync::Condvar,
-    /// Until when those sleep who sleep here.
+    /// The deadlines of the threads that wait.
     deadlines: std::sync::Mutex<Vec<Instant>>,
 }
 
-/// Whether the deadline had passed when the wait was over.
+/// The result of a wait: whether its deadline had passed.
 pub(crate) struct Timeout(bool);
 
 impl Timeout {
@@ -75,7 +74,7 @@ impl Condvar {
         self.inner.notify_all();
     }
 
-    /// Wakes the sleepers if the deadline of one of them has passed.
+    /// Wakes the waiting threads if one of their deadlines has passed.
     pub(crate) fn expire(&self) {
         let now = Clock::now();
         let passed = self.deadlines().iter().any(|deadline| *deadline <= now);

@@ -1,5 +1,5 @@
-//! fork and exec. Both are done here, and not by std, so that the thread that forks does not wait for exec,
-//! which takes as long as the file system likes.
+//! fork and exec, implemented here instead of with std so that the thread that forks does not wait for exec,
+//! which may block on a slow file system.
 
 use super::super::command::Command;
 use super::super::process_mark::ProcessMark;
@@ -14,16 +14,17 @@ use std::path::Path;
 use std::ptr;
 use std::time::Duration;
 
-/// How many bytes the child reports of a step that failed: which one, and the error's number.
+/// The size in bytes of a child's report of a failed step: the step and the error number.
 const REPORT: usize = 5;
-/// The descriptor that the child reports with, the first one behind stdio.
+/// The descriptor that the child reports through, the first one after stdio.
 const REPORT_FD: i32 = 3;
-/// Where the kernel cannot close all descriptors in one call, those below this number are closed one by one.
+/// If the kernel cannot close all descriptors with one call, descriptors below this number are closed one by
+/// one.
 const FD_LIMIT: i32 = 1 << 16;
 const SET_UP: u8 = 0;
 const WORKING_DIR: u8 = 1;
 const EXEC: u8 = 2;
-/// Where a script's name is among the arguments of the shell that runs it.
+/// The index of the script's path among the arguments of the shell that runs it.
 const SCRIPT: usize = 1;
 /// The errors of exec after which the next folder of `PATH` is tried.
 const MISSING: [i32; 5] = [
@@ -33,50 +34,50 @@ const MISSING: [i32; 5] = [
     libc::ENODEV,
     libc::ETIMEDOUT,
 ];
-/// The folders of programs where there is no `PATH`.
+/// The `PATH` of commands that have none.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
 /// The highest number of a signal.
 const LAST_SIGNAL: i32 = 64;
 
-/// All that a child needs, made before the fork: behind it there are only system calls.
+/// Everything that a child needs, prepared before the fork: after it there are only system calls.
 pub(in crate::sys) struct Prepared {
-    /// The files that may be the program, in the order in which they are tried.
+    /// The candidate paths of the program, in the order in which they are tried.
     files: Vec<CString>,
     arguments: Vec<CString>,
-    /// For a script that does not name its interpreter, as shells run it. The script's name is put in by the
-    /// child.
+    /// The arguments for running a script without an interpreter line, as shells do. The child sets the
+    /// script's path.
     as_script: Vec<CString>,
     environment: Vec<CString>,
     dir: Option<CString>,
     role: Role,
-    /// What becomes its stdin, stdout and stderr.
+    /// The descriptors that become stdin, stdout and stderr.
     stdio: [OwnedFd; 3],
     /// Closed by exec.
     report: PipeWriter,
 }
 
-/// What a child is to this process.
+/// The relation of a child to this process.
 #[derive(Clone, Copy)]
 enum Role {
-    /// It carries this limit, if any, and dies with the thread that makes it.
+    /// An ordinary child: it carries this limit, if any, and dies with the thread that created it.
     Child(Option<u64>),
-    /// It outlives this process, and carries no mark that was put on it: the guardian of a server that is
-    /// another server's child has work to do when that one ends its child.
+    /// The guardian: it outlives this process, and carries no mark. If an enclosing server ends this one, its
+    /// guardian still has work to do.
     Guardian,
 }
 
-/// Tells whether a child that was forked has come to run its program.
+/// Reports whether a forked child has run its program.
 pub(in crate::sys) struct Progress {
     report: PipeReader,
-    /// For errors.
+    /// The working directory, for error messages.
     dir: String,
 }
 
 impl Progress {
-    /// None while it is not known, which takes no longer than the limit.
+    /// Waits up to `limit` for the result; `None` if it is not known yet.
     ///
     /// # Errors
-    /// Why it has not, and never will. It has ended, or is about to.
+    /// Why the child could not run its program. It has ended, or is about to.
     pub(in crate::sys) fn wait(&mut self, limit: Duration) -> Option<io::Result<()>> {
         if !super::wait_readable(self.report.as_raw_fd(), limit) {
             return None;
@@ -98,11 +99,11 @@ impl Progress {
 }
 
 impl Prepared {
-    /// A child that leads a session of its own, out of reach of this process's terminal, carries the mark,
-    /// and is killed when the thread that makes it ends (Linux).
+    /// A child that leads its own session, without access to this process's terminal, carries the mark, and is
+    /// killed when the thread that created it ends (Linux).
     ///
     /// # Errors
-    /// When something has a NUL byte in it, or there are no more descriptors.
+    /// When a text contains a NUL byte, or no descriptors are left.
     pub(in crate::sys) fn child(
         command: &Command,
         mark: &ProcessMark,
@@ -112,7 +113,7 @@ impl Prepared {
         Self::new(command, environment, Role::Child(mark.limit()), stdio)
     }
 
-    /// A guardian, which is given no variables.
+    /// A guardian, with an empty environment.
     ///
     /// # Errors
     /// As [`child`](Self::child).
@@ -138,7 +139,7 @@ impl Prepared {
         arguments.extend(own.iter().cloned());
         let mut as_script = vec![c"/bin/sh".to_owned(), CString::default()];
         as_script.extend(own);
-        // Each variable is taken over, so that the environment is not held twice.
+        // Reuses the memory of each variable, so that the environment is not held twice.
         let environment = environment.into_iter().map(|(mut entry, value)| {
             entry.push("=");
             entry.push(value);
@@ -162,10 +163,10 @@ impl Prepared {
         Ok((prepared, progress))
     }
 
-    /// Makes the child and gives its id, which is that of its group and session, too.
+    /// Creates the child and returns its id, which is also the id of its group and session.
     ///
     /// # Errors
-    /// When there are no more processes, or there is no memory for one.
+    /// When the system has no more processes or memory.
     pub(in crate::sys) fn fork(self) -> io::Result<i32> {
         let arguments = pointers(&self.arguments);
         let mut as_script = pointers(&self.as_script);
@@ -199,12 +200,12 @@ impl Prepared {
         }
     }
 
-    /// In the child: becomes independent of its parent, and closes whatever it is not given: it may hang
-    /// before exec would close that, and what another child waits for would not come to its end. `report`
-    /// moves. False when something failed.
+    /// In the child: detaches it from the parent and closes all inherited descriptors. Exec would close them
+    /// too, but the child may block before, and the pipes of other children would stay open. May move `report`.
+    /// False if a step failed.
     ///
     /// # Safety
-    /// For a process that has just been forked.
+    /// Only in a process that has just been forked.
     unsafe fn set_up(&self, parent: i32, report: &mut i32) -> bool {
         // SAFETY: system calls with plain integers and data on the stack.
         unsafe {
@@ -219,9 +220,9 @@ impl Prepared {
                 }
                 Role::Guardian => set_limit(None),
             }
-            // The program hears every signal: what is ignored here because a launcher wanted it so, or
-            // held back in the thread that forks, would be so in it and in all that it starts, and some
-            // of that could not be ended by SIGTERM, or not wait for its own children.
+            // Reset all dispositions and the signal mask. The program and its children would inherit signals
+            // that are ignored or blocked here, could then not be ended by SIGTERM, or not wait for their own
+            // children.
             for signal in 1..=LAST_SIGNAL {
                 libc::signal(signal, libc::SIG_DFL);
             }
@@ -247,10 +248,10 @@ impl Prepared {
         }
     }
 
-    /// In the child: becomes the program. Gives the step that failed, and the number of its error.
+    /// In the child: executes the program. Returns the step that failed and its error number.
     ///
     /// # Safety
-    /// For a process that has just been forked. The lists end in NUL.
+    /// Only in a process that has just been forked. The lists must end in NUL.
     unsafe fn run(
         &self,
         arguments: &[*const libc::c_char],
@@ -265,7 +266,7 @@ impl Prepared {
                 return (WORKING_DIR, errno());
             }
             let environment = environment.as_ptr();
-            // As execvp does it, which may not be called here.
+            // The algorithm of execvp, which is not async-signal-safe.
             let mut number = libc::ENOENT;
             for file in &self.files {
                 libc::execve(file.as_ptr(), arguments.as_ptr(), environment);
@@ -286,8 +287,7 @@ impl Prepared {
     }
 }
 
-/// The kernel will kill this process when the thread that has made it ends. False when `parent` has died
-/// before.
+/// Makes the kernel kill this process when the thread that created it ends. False if `parent` has already died.
 fn dies_with(parent: i32) -> bool {
     #[cfg(not(target_os = "linux"))]
     let _ = parent;
@@ -301,8 +301,8 @@ fn dies_with(parent: i32) -> bool {
     true
 }
 
-/// The same file, closed by exec, where no copy to stdin, stdout or stderr overwrites it; -1 if it cannot
-/// be had.
+/// The same file as `fd`, under a number that the copies to stdin, stdout and stderr do not overwrite; -1 on
+/// failure.
 fn above_stdio(fd: i32) -> i32 {
     match fd {
         // SAFETY: plain integers.
@@ -311,7 +311,7 @@ fn above_stdio(fd: i32) -> i32 {
     }
 }
 
-/// Closes this descriptor and all above it.
+/// Closes this descriptor and all higher ones.
 fn close_from(first: i32) {
     #[cfg(target_os = "linux")]
     // SAFETY: a system call with plain integers. Linux 5.9; a sandbox may refuse it.
@@ -326,8 +326,8 @@ fn close_from(first: i32) {
     }
 }
 
-/// The files that may be the program: a name without a slash is looked for in the folders of `path`, but not in
-/// relative ones, which would mean another program in each working directory.
+/// The candidate paths of the program. A name without a slash is looked up in the folders of `path`, but not in
+/// relative ones, which would depend on the working directory.
 fn candidates(program: &OsStr, path: Option<&OsString>) -> io::Result<Vec<CString>> {
     if program.is_empty() {
         return Ok(Vec::new());
@@ -342,7 +342,7 @@ fn candidates(program: &OsStr, path: Option<&OsString>) -> io::Result<Vec<CStrin
         .collect()
 }
 
-/// The number of the last system call's error.
+/// The error number of the last system call.
 fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
@@ -364,7 +364,7 @@ mod tests {
 
     /// Far more than anything here takes.
     const LIMIT: Duration = Duration::from_secs(30);
-    /// Which signal tells the holder of a lease; the crate `libc` does not have it.
+    /// Which signal is sent to the holder of a lease; the crate `libc` does not define it.
     const F_SETSIG: i32 = 10;
 
     fn prepared(program: &Path, stdin: PipeReader) -> (Prepared, Progress) {
@@ -374,7 +374,7 @@ mod tests {
         Prepared::child(&Command::new(program), &mark, stdio).unwrap()
     }
 
-    /// Several wait in the spawner's queue, and each has descriptors of this process.
+    /// Several children wait in the spawner's queue, and each has descriptors in this process.
     #[test]
     fn a_child_that_hangs_before_it_runs_its_program_has_nothing_open_of_another() {
         let path = std::env::temp_dir().join(format!("gosling-held-{}", std::process::id()));
@@ -387,7 +387,7 @@ mod tests {
         unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) };
         // SAFETY: plain integers.
         while unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK) } != 0 {
-            // What was forked while the file was written has it open until exec.
+            // Processes that were forked while the file was written have it open until exec.
             assert!(begin.elapsed() < LIMIT);
             std::thread::yield_now();
         }
