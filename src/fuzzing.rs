@@ -1,10 +1,10 @@
-//! The way in for the fuzzer in `tests/fuzz`: the parsers that outsiders reach, and what holds of them
-//! whatever the bytes are.
+//! The fuzz targets for `tests/fuzz`: the parsers of input from outside, and the properties that hold for all
+//! input.
 //!
-//! A target is a function of bytes that panics when a property does not hold. The targets are in files
-//! named `fuzzing.rs` next to the parsers that they check, most of which are private. `tests/fuzz/run`
-//! builds the crate with `--cfg fuzzing` and searches for inputs that break a target; `cargo test`
-//! compiles the targets too and plays the seeds. No other build contains them.
+//! A target is a function of bytes that panics when a property does not hold. The targets are in files named
+//! `fuzzing.rs` next to the parsers that they check, most of which are private. `tests/fuzz/run` builds the
+//! crate with `--cfg fuzzing` and searches for inputs that break a target; `cargo test` also compiles the
+//! targets and runs them on the seeds. Other builds do not contain them.
 
 #[cfg(feature = "developer")]
 use crate::builtin;
@@ -12,16 +12,16 @@ use crate::builtin;
 use crate::recipe;
 use crate::{conversation, http, json, mcp, outbound, provider, store, text};
 
-/// One parser, or a few that read the same bytes.
+/// One parser, or several that read the same bytes.
 pub struct Target {
-    /// That of the folder with its seeds.
+    /// Its name, which is also that of the folder with its seeds.
     pub name: &'static str,
-    /// Panics when a property does not hold of these bytes.
+    /// Panics when a property does not hold for these bytes.
     pub check: fn(&[u8]),
-    /// How many bytes of memory one byte of input may take, the check's own included.
+    /// The memory in bytes that the target may use for each byte of input.
     #[cfg_attr(not(fuzzing), expect(dead_code, reason = "only the fuzzer counts"))]
     pub memory: usize,
-    /// How many bytes any input may take beside that, however short it is.
+    /// The memory in bytes that the target may use in addition, for any input.
     #[cfg_attr(not(fuzzing), expect(dead_code, reason = "only the fuzzer counts"))]
     pub base_memory: usize,
 }
@@ -54,7 +54,7 @@ pub const TARGETS: &[Target] = &[
     target("patch", builtin::developer::fuzzing::patch, 300),
     #[cfg(feature = "developer")]
     Target {
-        // A command of any length may fill what there is for words and values.
+        // A command of any length may use the whole budget for words and values.
         base_memory: 8 << 20,
         ..target("shell_words", builtin::developer::fuzzing::shell_words, 300)
     },
@@ -78,22 +78,22 @@ const fn target(name: &'static str, check: fn(&[u8]), memory: usize) -> Target {
     }
 }
 
-/// Separates the parts of an input for targets that take several: ASCII's record separator.
+/// Separates the parts of an input for targets that take several: the ASCII record separator.
 const SEPARATOR: u8 = 0x1e;
 
-/// The parts of an input; those that it does not have are empty.
+/// The parts of an input; missing ones are empty.
 pub(crate) fn parts<const N: usize>(input: &[u8]) -> [&[u8]; N] {
     let mut parts = input.splitn(N, |byte| *byte == SEPARATOR);
     [(); N].map(|()| parts.next().unwrap_or_default())
 }
 
-/// The same as text: what is not UTF-8 becomes U+FFFD.
+/// As [`parts`], as text; bytes that are not UTF-8 become U+FFFD.
 pub(crate) fn texts<const N: usize>(input: &[u8]) -> [String; N] {
     parts(input).map(|part| String::from_utf8_lossy(part).into_owned())
 }
 
-/// The input in pieces, cut in three ways: not at all, once, and into pieces of 1 to 8 bytes. Where it is
-/// cut follows from the bytes, so that an input always means the same.
+/// The input split in three ways: not at all, once, and into pieces of 1 to 8 bytes. The splits depend on the
+/// bytes only, so that an input is reproducible.
 pub(crate) fn cuts(input: &[u8]) -> [Vec<&[u8]>; 3] {
     let mut state = (input.iter()).fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -109,7 +109,7 @@ pub(crate) fn cuts(input: &[u8]) -> [Vec<&[u8]>; 3] {
     [vec![input], vec![first, second], small]
 }
 
-/// How deep a value is nested.
+/// The nesting depth of a value.
 pub(crate) fn depth_of(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
@@ -118,7 +118,7 @@ pub(crate) fn depth_of(value: &serde_json::Value) -> usize {
     }
 }
 
-/// Secrets, and characters that no person sees, do not come through.
+/// Redaction removes secrets, and characters that are invisible to a person.
 fn redaction(input: &[u8]) {
     let [text, secrets] = texts(input);
     let secrets: Vec<String> = secrets.lines().take(8).map(str::to_owned).collect();
@@ -144,7 +144,7 @@ mod tests {
     fn seeds_hold_the_properties_of_their_targets() {
         let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz");
         if !fuzz.exists() {
-            // A package of the crate has no fuzzer.
+            // The packaged crate does not contain the fuzzer.
             return;
         }
         for target in TARGETS {

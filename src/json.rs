@@ -1,4 +1,4 @@
-//! JSON as typed values. There is one way in, so that each type's reading is compiled once.
+//! JSON as typed values. All JSON is read here, so that the code that reads a type is compiled once.
 
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, MapAccess, SeqAccess,
@@ -9,29 +9,28 @@ use serde_json::{Map, Value};
 use std::cell::Cell;
 use std::fmt;
 
-/// How many bytes the values of a text may take, whatever its length, and how many more for each byte of
-/// it. Without a limit the worst texts take ninety times their length. Numbers of some digits, strings and
-/// objects of the usual size stay below it, however many there are.
+/// The memory limit of the values of a text in bytes, and its increase for each byte of text. Without a limit
+/// the worst texts take ninety times their length. Texts with ordinary numbers, strings and objects stay below
+/// it, whatever their length.
 const MEMORY: usize = 16 << 20;
 const MEMORY_PER_BYTE: usize = 32;
-/// What is reckoned for a value, apart from the text of strings: its place in an array or an object, which
-/// may have room for twice as many values as it holds.
+/// The memory counted for a value, without the text of strings: its place in an array or object, which may have
+/// capacity for twice its length.
 pub(crate) const VALUE: usize = 2 * size_of::<Value>();
-/// What is reckoned for an array beyond its values, since it begins with room for four, and for an object.
+/// The memory counted for an array besides its values, since its initial capacity is four, and for an object.
 pub(crate) const ARRAY: usize = 2 * size_of::<Value>();
 pub(crate) const OBJECT: usize = 5 * size_of::<Value>();
 
 const TOO_MUCH: &str = "the values take too much memory for the length of the text";
 
-/// How many bytes the values of a text of this length may take.
+/// The memory limit in bytes for a text of this length.
 pub(crate) fn most_memory(length: usize) -> usize {
     MEMORY + MEMORY_PER_BYTE * length
 }
 
-/// As `serde_json::from_slice`, except that what is a struct has to be an object: serde takes an
-/// array too, which nobody sends, and half of the code for a struct is for that. And the memory of the values
-/// that are built, unlike those that are skipped or stay text, is reckoned, and limited in proportion to
-/// the text.
+/// As `serde_json::from_slice`, with two differences. A struct must be an object: serde also accepts an array,
+/// which no peer sends and which doubles the code for a struct. And the memory of the values that are built is
+/// counted, and limited in proportion to the text; values that are skipped or stay text do not count.
 pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Result<T> {
     read(json, most_memory(json.len()))
 }
@@ -44,7 +43,7 @@ fn read<'de, T: Deserialize<'de>>(json: &'de [u8], memory: usize) -> serde_json:
     Ok(read)
 }
 
-/// Whether the text is refused because its values take too much memory.
+/// Whether the error says that the values take too much memory.
 pub fn is_too_much(error: &serde_json::Error) -> bool {
     error.is_data() && error.to_string().starts_with(TOO_MUCH)
 }
@@ -54,8 +53,8 @@ pub fn from_str<'de, T: Deserialize<'de>>(json: &'de str) -> serde_json::Result<
     from_slice(json.as_bytes())
 }
 
-/// Reads what was taken apart already, by way of its text, so that no other reading of `T` is needed; its
-/// memory is not limited again. An error does not say where in that text it is.
+/// Reads from parsed JSON by serializing it first, so that the code that reads `T` is not compiled again. Has
+/// no memory limit. Errors have no line and column.
 pub fn from_value<T: DeserializeOwned>(json: &Value) -> serde_json::Result<T> {
     from_text_of(json.to_string())
 }
@@ -75,18 +74,17 @@ fn without_place(error: serde_json::Error) -> serde_json::Error {
     serde_json::Error::custom(text.strip_suffix(&place).unwrap_or(&text))
 }
 
-/// As `serde_json::to_value`, by way of the text that `value` is written as elsewhere. What is here is not
-/// limited.
+/// As `serde_json::to_value`, by way of the serialized text. Has no memory limit.
 pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
     read(&serde_json::to_vec(value)?, usize::MAX)
 }
 
-/// Whether JSON text is nested more than `levels` deep. serde bounds the depth of what it builds, but not
-/// of what it skips or passes on as text, and a later reader of that may break, or take time that grows
-/// with the square of the depth. So this comes first wherever JSON arrives from outside.
+/// Whether JSON text is nested more than `levels` deep. serde limits the depth of the values that it builds,
+/// but not of those that it skips or passes on as text, and a later reader of that text may fail, or take time
+/// quadratic in the depth. So all JSON from outside is checked first.
 ///
-/// Text with no more than `levels` opening brackets, which is nearly all, costs a count of them, eight
-/// bytes at a time; only other text is followed byte by byte.
+/// Text with at most `levels` opening brackets, which is nearly all, only costs counting them, eight bytes at a
+/// time. Other text is scanned byte by byte.
 pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
     if opening_brackets(json) <= levels {
         return false;
@@ -108,19 +106,19 @@ pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
     false
 }
 
-/// How many bytes are `[` or `{`, which differ in one bit.
+/// The number of bytes that are `[` or `{`, which differ in one bit.
 fn opening_brackets(json: &[u8]) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
     const LOW: u64 = 0x7f * EACH;
 
     let (words, rest) = json.as_chunks();
-    // Each byte of a sum counts for itself, so a sum is of no more words than a byte can count.
+    // Sums bytes in parallel; 255 words at most, so that no byte overflows.
     let counts = words.chunks(255).map(|words| {
         let sum: u64 = words
             .iter()
             .map(|word| {
                 let unlike = (u64::from_ne_bytes(*word) | (0x20 * EACH)) ^ (u64::from(b'{') * EACH);
-                // The highest bit of each byte that is zero.
+                // Sets the highest bit of each byte that is zero.
                 let zeros = !(((unlike & LOW) + LOW) | unlike | LOW);
                 zeros >> 7
             })
@@ -134,12 +132,12 @@ fn opening_brackets(json: &[u8]) -> usize {
     counts.sum::<usize>() + rest.count()
 }
 
-/// What is passed on as it is, apart from structs, which are asked for as maps, and from the memory that is
-/// left for values; and so is whatever is inside.
+/// A wrapper that passes everything on, except that it requests maps instead of structs and counts the memory
+/// of values. It also wraps everything nested.
 struct Objects<'l, T>(T, &'l Cell<usize>);
 
 impl<T> Objects<'_, T> {
-    /// Something that takes about so many bytes is about to be built.
+    /// Counts memory that is about to be allocated. Fails if it exceeds the limit.
     fn take<E: serde::de::Error>(&self, bytes: usize) -> Result<(), E> {
         let left = self.1.get().checked_sub(bytes);
         let left = left.ok_or_else(|| E::custom(TOO_MUCH))?;
@@ -388,11 +386,11 @@ mod tests {
         assert!(is_too_much(&error), "{error}");
         let objects = list("{\"\":0},", 200_000);
         assert!(from_str::<Value>(&objects).is_err());
-        // What is skipped or stays text is not built.
+        // Values that are skipped or stay text are not built.
         let text = format!(r#"{{"raw":{dense},"unknown":{dense}}}"#);
         assert_eq!(from_str::<Held>(&text).unwrap().raw.get(), dense);
         assert!(from_str::<serde::de::IgnoredAny>(&dense).is_ok());
-        // What programs send, however much of it.
+        // Typical texts of any length.
         for unit in [
             "1.25,",
             "\"word\",",
@@ -401,11 +399,11 @@ mod tests {
         ] {
             assert!(from_str::<Value>(&list(unit, 300_000)).is_ok(), "{unit}");
         }
-        // What is in memory as values is not limited again.
+        // Parsed values have no memory limit.
         let built = Value::Array(vec![json!([[]]); 200_000]);
         assert_eq!(to_value(&built).unwrap(), built);
         assert_eq!(from_value::<Value>(&built).unwrap(), built);
-        // What is dense, but little.
+        // Short dense texts are accepted.
         assert!(from_str::<Value>(&list(r#"{"x":1},"#, 20_000)).is_ok());
     }
 

@@ -1,13 +1,12 @@
-//! How much memory the parsers that outsiders reach take for what they read, at the worst.
+//! Measures the memory that parsers of input from outside take, for the worst inputs.
 //!
-//! Each test beside a parser asks [`at_most`] about the texts that are worst for it. The table in the
-//! documentation of the crate is what they print: `cargo test --lib memory_ratio --
-//! --nocapture --include-ignored`.
+//! Each test is next to its parser and passes the worst texts to [`at_most`]. The table in the crate's
+//! documentation is the output of `cargo test --lib memory_ratio -- --nocapture --include-ignored`.
 
 use crate::sys::counting_allocator::peak_bytes;
 
-/// Reads each text with `read` and fails if that takes more than `ratio` times the bytes of the text, which
-/// are not counted themselves.
+/// Reads each text with `read` and fails if that takes more than `ratio` times the bytes of the text, which are
+/// not counted.
 pub(crate) fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl Fn(&[u8]) -> R) {
     let measured = texts.iter().map(|text| {
         let held = peak_bytes(|| read(text));
@@ -28,7 +27,7 @@ pub(crate) fn at_most<R>(ratio: usize, what: &str, texts: &[Vec<u8>], read: impl
     );
 }
 
-/// `unit` again and again between `begin` and `end`, `size` bytes in all or a little less.
+/// `unit` repeated between `begin` and `end`, up to `size` bytes in all.
 pub(crate) fn filled(size: usize, begin: &str, unit: &str, end: &str) -> Vec<u8> {
     let count = (size - begin.len() - end.len()) / unit.len();
     [begin, &unit.repeat(count), end].concat().into_bytes()
@@ -46,7 +45,7 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
-    /// JSON of `size` bytes that takes most when it is held as values, if it may be.
+    /// JSON texts of `size` bytes whose values take the most memory.
     fn values(size: usize, begin: &str, end: &str) -> Vec<Vec<u8>> {
         let units = [
             "0,",
@@ -58,7 +57,7 @@ mod tests {
             "[[0]],",
             "{\"\":[0]},",
         ];
-        // As many values as are taken, and text for the rest.
+        // As many values as the limit allows, and blanks for the rest.
         let text = |unit: &str| {
             let most = json::most_memory(size);
             let count = |found: &[char]| unit.matches(found).count();

@@ -1,10 +1,10 @@
-//! Input for the property tests: anything, with a bias for what has a meaning somewhere.
+//! Random input for property tests, biased towards meaningful values.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::{ArbTest, arbtest};
 use serde_json::{Map, Number, Value};
 
-/// What text may hold that matters to somebody.
+/// Pieces of text that some code treats specially.
 const PARTS: [&str; 40] = [
     "a",
     "key",
@@ -48,14 +48,14 @@ const PARTS: [&str; 40] = [
     "\"",
 ];
 
-/// Tries a property for a moment, or for `ARBTEST_BUDGET_MS`.
+/// Checks a property for a short time, or for `ARBTEST_BUDGET_MS`.
 pub(crate) fn check<P: FnMut(&mut Unstructured<'_>) -> Result<()>>(property: P) -> ArbTest<P> {
     let budget = std::env::var("ARBTEST_BUDGET_MS").ok();
     let budget = budget.and_then(|budget| budget.parse().ok());
     (arbtest(property).size_max(4096)).budget_ms(budget.unwrap_or(150))
 }
 
-/// Up to `most` of something.
+/// A vector of up to `most` values.
 pub(crate) fn vec_of<T>(
     u: &mut Unstructured<'_>,
     most: usize,
@@ -64,7 +64,7 @@ pub(crate) fn vec_of<T>(
     (0..u.int_in_range(0..=most)?).map(|_| one(u)).collect()
 }
 
-/// One of `parts`, or now and then any character.
+/// One of `parts`, or sometimes any character.
 pub(crate) fn one_of(u: &mut Unstructured<'_>, parts: &[&str]) -> Result<String> {
     if u.ratio(1, 8)? {
         u.arbitrary::<char>().map(String::from)
@@ -78,7 +78,7 @@ pub(crate) fn any_text(u: &mut Unstructured<'_>) -> Result<String> {
     vec_of(u, 20, |u| one_of(u, &PARTS)).map(|parts| parts.concat())
 }
 
-/// `bytes` in pieces of any size, empty ones included.
+/// Splits `bytes` into pieces of any size, also empty ones.
 pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec<&'b [u8]>> {
     let mut cuts = vec_of(u, 12, |u| u.int_in_range(0..=bytes.len()))?;
     cuts.extend([0, bytes.len()]);
@@ -86,7 +86,7 @@ pub(crate) fn split<'b>(u: &mut Unstructured<'_>, bytes: &'b [u8]) -> Result<Vec
     Ok(cuts.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect())
 }
 
-/// Any JSON value; names and texts are often among `words`.
+/// Any JSON value; names and strings are often among `words`.
 pub(crate) fn any_json(u: &mut Unstructured<'_>, words: &[&str], depth: u32) -> Result<Value> {
     let word = |u: &mut Unstructured<'_>| {
         if u.ratio(1, 6)? {

@@ -1,4 +1,4 @@
-//! Text from outside, made fit to be shown.
+//! Makes text from outside safe to show, and removes secrets from it.
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
@@ -7,8 +7,8 @@ mod redact;
 pub use redact::{Cut, redact, redact_excerpt};
 use std::borrow::Cow;
 
-/// Fit for a log or an error: at most `limit` characters of the text, on one line, with control
-/// characters, terminal escapes and everything else that cannot be seen written out.
+/// Text for a log or an error: at most `limit` characters, on one line, with control characters, terminal
+/// escapes and other invisible characters escaped.
 pub fn printable(text: &str, limit: usize) -> String {
     let mut out = String::new();
     for (n, c) in text.chars().enumerate() {
@@ -25,8 +25,8 @@ pub fn printable(text: &str, limit: usize) -> String {
     out
 }
 
-/// Fit for a person who decides about the line: all of it, with everything written out that cannot be seen
-/// or that looks like a blank without being one. Tabs stay.
+/// A line for a user who decides on it: complete, with invisible characters, and characters that look like a
+/// blank, escaped. Tabs stay.
 pub fn escape_invisible(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     for c in line.chars() {
@@ -39,22 +39,21 @@ pub fn escape_invisible(line: &str) -> String {
     out
 }
 
-/// Letters and marks that nothing is drawn for.
+/// Letters and marks without a glyph.
 fn is_filler(c: char) -> bool {
     matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}')
 }
 
-/// Fit for a terminal: the text on the lines that it has, without what [`printable`] would write out.
-/// Escapes lose their beginning, and with it their power.
+/// Text for a terminal: keeps its lines and drops the characters that [`printable`] escapes, so that escape
+/// sequences have no effect.
 pub fn strip_invisible(text: &str) -> String {
     let harmless = |c: &char| matches!(c, '\n' | '\t') || !is_invisible(*c);
     text.chars().filter(harmless).collect()
 }
 
-/// Control characters, and those that change how the text around them looks: directions, joiners,
-/// tags.
+/// Control characters, and characters that change how the text around them is shown: directions, joiners, tags.
 fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
@@ -62,13 +61,13 @@ fn is_invisible(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Fit for a model: the text without characters that no person sees and a model may nevertheless read
-/// as words, or that show a person the words in another order.
+/// Text for a model: without characters that are invisible to a person but that a model may read as words, or
+/// that show a person the words in another order.
 ///
-/// Those are tags and the further variation selectors (U+E0000–U+E0FFF), the controls of direction
-/// (U+202A–U+202E, U+2066–U+2069), and invisible operators and annotations (U+2060–U+2064,
-/// U+206A–U+206F, U+FFF9–U+FFFB). What writing needs stays: joiners, marks of direction, the zero-width
-/// space. Flags of parts of countries are emoji made of tags: of these only the black flag is left.
+/// Removed are tags and the supplementary variation selectors (U+E0000–U+E0FFF), direction controls
+/// (U+202A–U+202E, U+2066–U+2069), and invisible operators and annotations (U+2060–U+2064, U+206A–U+206F,
+/// U+FFF9–U+FFFB). Characters that writing systems need stay: joiners, direction marks, the zero-width space.
+/// Flags of subdivisions are emoji made of tags: only their black flag stays.
 pub fn for_model(text: &str) -> Cow<'_, str> {
     if text.contains(may_hide_words) {
         Cow::Owned(text.chars().filter(|c| !may_hide_words(*c)).collect())
@@ -77,15 +76,15 @@ pub fn for_model(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As [`for_model`], for a JSON text, in which such characters may also be written as `\u…`. The rest
-/// stays to the letter; a text that is no JSON is not harmed.
+/// As [`for_model`], for JSON text, in which such characters may also be escaped as `\u…`. Everything else
+/// stays byte for byte, also in invalid JSON.
 pub fn json_for_model(json: &str) -> Cow<'_, str> {
     if !json.contains("\\u") {
         return for_model(json);
     }
     let mut out = String::with_capacity(json.len());
-    // Where the halves of pairs are that stand alone at the end. The other half of one may follow it
-    // once what stands between is gone.
+    // The offsets of unpaired surrogates at the end of `out`. Removing characters may bring the other half of a
+    // pair next to one.
     let mut halves: Vec<usize> = Vec::new();
     let mut rest = json;
     while let Some(at) = rest.find('\\') {
@@ -123,16 +122,16 @@ pub fn json_for_model(json: &str) -> Cow<'_, str> {
 /// The length of `\uXXXX`, in bytes.
 const UNIT: usize = 6;
 
-/// What an escape stands for.
+/// The meaning of an escape.
 enum Escaped {
     Char(char),
-    /// Half of a pair, with anything but the other half behind it.
+    /// A surrogate that is not followed by its other half.
     Half(u16),
-    /// Something else than a code point.
+    /// Anything else.
     Other,
 }
 
-/// What the escape at the beginning of `json` stands for, and its length in bytes.
+/// The meaning of the escape at the start of `json`, and its length in bytes.
 fn escape(json: &str) -> (Escaped, usize) {
     let Some(first) = unit(json) else {
         let second = json.chars().nth(1).map_or(0, char::len_utf8);
@@ -147,7 +146,7 @@ fn escape(json: &str) -> (Escaped, usize) {
     }
 }
 
-/// The number in the `\uXXXX` at the beginning.
+/// The number in the `\uXXXX` at the start.
 fn unit(json: &str) -> Option<u16> {
     let digits = json.strip_prefix("\\u")?.get(..4)?;
     let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -160,7 +159,7 @@ fn pair(first: u16, second: u16) -> Option<char> {
 }
 
 fn may_hide_words(c: char) -> bool {
-    // Most text has none of these, and what is below them is told at once.
+    // Most text contains no such character; one comparison excludes all below.
     c >= '\u{202a}'
         && matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
@@ -223,7 +222,7 @@ mod tests {
             (r#"{"a":"x\udb40\udc41y"}"#, r#"{"a":"xy"}"#),
             ("{\"a\":\"x\u{e0041}\\u202Ey\"}", r#"{"a":"xy"}"#),
             ("\"\u{e0041}\\n\"", r#""\n""#),
-            // What stands between two halves of a pair must not have kept them apart.
+            // Removing the character between two halves of a pair must not create the pair.
             (r#""a\udb40\u202e\udc41b""#, r#""ab""#),
             ("\"\\udb40\\udb40\u{202e}\\udc41\\u202e\\udc42\"", r#""""#),
         ] {

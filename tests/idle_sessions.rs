@@ -1,4 +1,4 @@
-//! A session that nobody uses gives its servers back, and the next request brings them back.
+//! The MCP servers of an idle session end, and the next request restarts them.
 #![cfg(target_os = "linux")]
 
 #[allow(dead_code)] // Each test file uses its own part.
@@ -48,14 +48,14 @@ fn its_servers_end_and_come_back_when_they_are_needed() {
     let session = server.session([scripted("one", &one), scripted("two", &two)]);
     session.echoes("one");
     at_rest(&server);
-    // To look is no use of the session.
+    // Reading the status does not count as use of the session.
     for extension in status(&session) {
         assert_eq!(extension["state"], "idle", "{extension}");
         assert_eq!(extension["pid"], Value::Null);
     }
     assert_eq!(children(&server), 0);
     session.echoes("one");
-    // The other one is not even asked for.
+    // The other server is not contacted.
     until("both of them", || {
         ((one.starts().len(), two.starts().len()) == (2, 2)).then_some(())
     });
@@ -78,7 +78,7 @@ fn its_servers_end_and_come_back_when_they_are_needed() {
 
 #[test]
 fn it_may_be_often() {
-    // More often than a server that is lost is started again.
+    // More often than a lost server is restarted.
     let record = Record::new();
     let server = soon_idle().start();
     let session = server.session([scripted("one", &record)]);
@@ -100,7 +100,7 @@ fn what_is_under_way_is_not_ended() {
     let answer = session.call("one__slow", json!({})).is(200);
     assert_eq!(answer.content(), "done");
     assert_eq!(record.starts().len(), 1);
-    // Nor is it at once after that.
+    // Nor immediately after that.
     session.echoes("one");
     assert_eq!(record.starts().len(), 1);
     at_rest(&server);
@@ -209,7 +209,7 @@ fn stop_and_the_end_of_the_server_find_nothing_left() {
     session.echoes("one");
     at_rest(&server);
     session.stop();
-    // The housekeeper stays.
+    // The housekeeper thread stays.
     until("the threads to end", || {
         let now = server.census();
         (now.threads <= rest.threads + 1 && now.descendants == 0).then_some(())

@@ -1,5 +1,5 @@
-//! Faults on purpose: what the system lacks or does to a server for a while. Each test shows what works
-//! meanwhile, and that all of it works afterwards.
+//! Fault injection: missing resources and temporary failures. Each test shows what works during the fault, and
+//! that everything works after it.
 #![cfg(feature = "developer")]
 #![cfg(target_os = "linux")]
 
@@ -33,7 +33,7 @@ fn session(server: &Live) -> Session<'_> {
     ])
 }
 
-/// All that a server is for: an MCP server of a session that was there, a new one, a shell, a turn, the
+/// Uses everything that a server does: an MCP server of an existing session, a new one, a shell, a turn, the
 /// configuration.
 #[track_caller]
 fn all_works(server: &Live, before: &Session<'_>) {
@@ -77,7 +77,7 @@ fn limit_as(user: Option<u32>, pid: u32, name: &str, most: &str) {
     assert!(done.expect("prlimit runs").success());
 }
 
-/// A connection that stays open: what it asks needs neither a descriptor nor a thread more.
+/// A connection that stays open, so that requests need no new descriptor or thread.
 struct Kept(BufReader<TcpStream>);
 
 impl Kept {
@@ -128,7 +128,7 @@ impl Kept {
         );
     }
 
-    /// Another MCP server is refused; gives the reason.
+    /// Adds another MCP server, which must fail; returns the error.
     #[track_caller]
     fn refuses_extension(&mut self, session: &Session<'_>) -> String {
         let config = Extension::scripted("more", &Script::new()).0;
@@ -149,14 +149,14 @@ fn no_descriptors() {
     let reason = kept.refuses_extension(&session);
     assert!(reason.contains("Too many open files"), "{reason}");
     kept.echoes(&session);
-    // New clients wait, or are turned away, until there are some.
+    // New clients wait or are refused until there are descriptors.
     let _waiting = send(server.address(), "GET", "/status", None, None);
     server.logs("connection not taken");
     limit(server.pid(), "nofile", "1000");
     all_works(&server, &session);
 }
 
-/// Whether this process may become a user that has no more rights than others, and that one may run gosling.
+/// Whether this process may change to an unprivileged user, and that user may run gosling.
 fn as_another_user(root: &Path) -> Option<u32> {
     const USER: u32 = 54_321;
     let owner = format!("{USER}:{USER}");
@@ -178,7 +178,7 @@ fn as_another_user(root: &Path) -> Option<u32> {
 
 #[test]
 fn no_threads() {
-    // The limit is on the processes and threads of a user, and root has none.
+    // The limit counts the processes and threads of a user; root has no limit.
     let setup = server();
     let user = match as_another_user(setup.root()) {
         Some(user) => user,
@@ -191,14 +191,14 @@ fn no_threads() {
     kept.echoes(&session);
     let reason = kept.refuses_extension(&session);
     assert!(reason.contains("temporarily unavailable"), "{reason}");
-    // A new client is told.
+    // A new client gets an error.
     server.get("/status").is(503);
     kept.echoes(&session);
     limit_as(Some(user), server.pid(), "nproc", "10000");
     all_works(&server, &session);
 }
 
-/// Files cannot grow, which is as a full disk is to who writes.
+/// Files cannot grow, which looks like a full disk to the writer.
 #[test]
 fn a_disk_that_is_full() {
     let server = server().start();
@@ -226,7 +226,7 @@ fn a_disk_that_is_full() {
     all_works(&server, &server.known(&id));
 }
 
-/// Sets the time of every file below a folder, apart from those that are renamed meanwhile.
+/// Sets the time of every file below a folder, except those that are renamed at the same time.
 fn touch(folder: &Path, time: SystemTime) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         match entry.file_type().unwrap() {
@@ -246,8 +246,8 @@ fn stamp(file: &Path, time: SystemTime) {
         .unwrap();
 }
 
-/// A test cannot set the wall clock, but what a clock leaves behind that was wrong: files of the future and of
-/// long ago, and sessions that were begun then.
+/// A test cannot set the wall clock, but it can create what a wrong clock leaves behind: files from the future
+/// and the distant past, and sessions that were created then.
 #[test]
 fn a_clock_that_jumps() {
     let years = |n: u64| Duration::from_secs(n * 365 * 86_400);
@@ -258,7 +258,7 @@ fn a_clock_that_jumps() {
         let session = server.known(&id);
         session.say("hello").says("hello again").finishes();
         let before = session.transcript();
-        // While it runs, also on the file that it has in mind.
+        // While it runs, also on the file that it has cached.
         touch(server.root(), time);
         assert_eq!(session.transcript(), before);
         let config = server.root().join("config/config.yaml");
@@ -274,13 +274,13 @@ fn a_clock_that_jumps() {
         assert_eq!(seen.body, json!(before.len().to_string()));
         all_works(&server, &session);
         fs::write(&config, text).unwrap();
-        // When it begins.
+        // When it starts.
         assert!(server.terminate().success());
         touch(server.root(), time);
         server = server.again();
         all_works(&server, &server.known(&id));
     }
-    // A session of the year 2099 is one as others are, and new ones still have names of their own.
+    // A session of the year 2099 works like others, and new ones still get unique ids.
     let made = server.root().join("data/sessions");
     assert!(made.is_dir(), "sessions are elsewhere");
     assert!(server.terminate().success());
@@ -311,7 +311,7 @@ fn a_server_that_is_stopped_and_continued() {
     let server = server().start();
     let session = session(&server);
     server.signal("STOP");
-    // The system takes connections for it.
+    // The system accepts connections for it.
     let body = json!({"name": "one__echo", "arguments": {"message": "late"}});
     let call = session.begin_call("one__echo", body["arguments"].clone());
     thread::sleep(Duration::from_millis(300));
@@ -332,7 +332,7 @@ fn an_mcp_server_that_is_stopped_and_continued() {
     signal(process.pid, "STOP");
     let late = stopped.call("stopped__echo", json!({"message": "hi"}));
     assert_ne!(late.status, 200, "{}", late.text);
-    // Others do not notice.
+    // Other sessions are not affected.
     all_works(&server, &session);
     signal(process.pid, "CONT");
     until("it answers again", || {
@@ -340,7 +340,7 @@ fn an_mcp_server_that_is_stopped_and_continued() {
         (call.status == 200 && call.content() == "hi").then_some(())
     });
     assert!(process.is_alive(), "the same one");
-    // One that stays stopped goes with its session.
+    // A server that stays stopped ends with its session.
     signal(process.pid, "STOP");
     stopped.stop();
     assert!(!process.is_alive());
@@ -380,20 +380,20 @@ fn every_signal_ignored() {
     let status = status.is(200).content().to_owned();
     let ignored = status.trim().rsplit('\t').next().unwrap();
     let ignored = u64::from_str_radix(ignored, 16).expect("a mask");
-    // Those from 32 on are the C library's own.
+    // Signals from 32 on are reserved by the C library.
     assert_eq!(ignored & 0x7fff_ffff, 0, "{status}");
     all_works(&server, &session);
-    // How a child ended is known, and one that ends is started again.
+    // The exit status of a child is known, and a server that exits is restarted.
     let leaves = server.session([Extension::scripted("leaves", &script)]);
     let left = leaves.call("leaves__leave", json!({}));
     left.is(500).says("exit status: 7");
     leaves.echoes("leaves");
-    // A broken interpreter harms none.
+    // A missing interpreter affects only its own extension.
     let path = server.work().join("broken");
     support::script(&path, "#!/does/not/exist\n");
     server.refuses(Extension::stdio("broken", path.to_str().unwrap(), &[]));
     all_works(&server, &session);
-    // A server hears SIGTERM whatever it was told.
+    // A server receives SIGTERM, whatever it inherited.
     let all = server.descendants();
     assert!(server.terminate().success());
     until("all are gone", || {

@@ -1,4 +1,4 @@
-//! Records reach stderr and the log file if they can, and hold up nothing if they cannot.
+//! Records reach stderr and the log file if those can be written, and block nothing if they cannot.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -19,7 +19,7 @@ use support::scripted::{Action, Script};
 use support::server::{Extension, Server, gosling};
 use support::{PATIENCE, TempDir, temp_dir, until};
 
-/// A `gosling agent` whose stderr a test has in its hands. Killed when dropped.
+/// A `gosling agent` whose stderr the test controls. Killed when dropped.
 struct Agent {
     process: Child,
     address: SocketAddr,
@@ -30,7 +30,7 @@ impl Agent {
     fn start(stderr: impl Into<Stdio>) -> Agent {
         let root = temp_dir();
         fs::create_dir(root.path().join("work")).unwrap();
-        // It cannot say which port it has.
+        // It cannot report its port.
         let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let address = free.local_addr().unwrap();
         drop(free);
@@ -82,7 +82,7 @@ impl Agent {
         Answer::read(format!("POST {path}"), stream)
     }
 
-    /// SIGTERM ends it as it should.
+    /// SIGTERM ends it normally.
     fn ends(mut self) {
         signal(self.process.id(), "TERM");
         let status = until("it ends", || self.process.try_wait().unwrap());
@@ -104,7 +104,7 @@ impl Drop for Agent {
     }
 }
 
-/// Fills a pipe to the last byte, without making it non-blocking for others.
+/// Fills a pipe completely, without making it non-blocking for other processes.
 fn fill(pipe: &PipeWriter) {
     let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
     let mut options = OpenOptions::new();

@@ -1,6 +1,6 @@
-//! Nothing that a server has started outlives it, whichever way it ends.
+//! No process that a server has started outlives it, however the server ends.
 #![cfg(target_os = "linux")]
-// Some tests, and what only they use, need features that the build may leave out.
+// Some tests, and what only they use, need optional features.
 #![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 mod support;
@@ -16,12 +16,10 @@ use support::server::{
 };
 use support::until;
 
-/// What neither its group nor its parents nor its environment gives away: behind `$2`, by which a
-/// test finds it.
+/// A daemon that its group, its parents and its environment do not reveal; the test finds it by `$2`.
 const DAEMON: &str = "env -i setsid sh -c '(sleep 300; :) &' \"$2\" &";
 
-/// Ignores signals and the end of its stdin, has a child of its own, one that left its group and
-/// a daemon.
+/// Ignores signals and the end of its stdin, and starts a child, one that leaves its group, and a daemon.
 fn stubborn(server: &Live, name: &str) -> Extension {
     let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
     let command = format!(
@@ -32,12 +30,12 @@ fn stubborn(server: &Live, name: &str) -> Extension {
     Extension::stdio(name, "sh", &args)
 }
 
-/// What the daemons of a server are found by.
+/// The argument by which a test finds the daemons of a server.
 fn daemon(server: &Live) -> String {
     format!("daemon of {}", server.root().display())
 }
 
-/// All processes of a server, once there are so many `sleep`s, daemons among them, and so many in all.
+/// Waits for this many `sleep`s, daemons included, and processes in all; returns all processes of a server.
 #[track_caller]
 fn processes(server: &Live, sleeps: usize, wanted: usize) -> Vec<Proc> {
     let deadline = Instant::now() + support::PATIENCE;
@@ -62,10 +60,10 @@ fn processes(server: &Live, sleeps: usize, wanted: usize) -> Vec<Proc> {
     }
 }
 
-/// What a stubborn one comes to: the shell, its two children, the MCP server, the daemon and its child.
+/// The processes of one stubborn server: the shell, its two children, the MCP server, the daemon and its child.
 const STUBBORN: usize = 6;
 
-/// A session with two of them, and all processes of the server, the guardian among them.
+/// A session with two stubborn servers, and all processes of the server, the guardian included.
 fn stubborn_session(server: &Live) -> (Session<'_>, Vec<Proc>) {
     let session = server.session([stubborn(server, "one"), stubborn(server, "two")]);
     session.echoes("one");
@@ -116,12 +114,12 @@ fn removing_an_extension_leaves_nothing_of_it() {
     session.echoes("two");
 }
 
-/// The server takes its signals one at a time, for which it holds them back; that is not for others.
+/// The server blocks its ending signals to wait for them; its children must not inherit that.
 #[test]
 fn a_server_hears_every_signal() {
     let server = Server::new().start();
     let _session = server.session([Extension::scripted("one", &Script::new())]);
-    // The guardian has its name once it has come to run.
+    // The guardian sets its name after it has started.
     let child = until("the guardian and one child run", || {
         let mut all = server.descendants();
         all.retain(|process| process.name() != GUARDIAN);
@@ -153,7 +151,7 @@ fn ends_well(signal: &str) {
     soon_gone(begin, &all);
 }
 
-/// Four seconds are promised, five for the whole server; the rest is for a busy machine.
+/// The documented limit is four seconds, five for the whole server; the rest is tolerance for a busy machine.
 #[track_caller]
 fn soon_gone(begin: Instant, processes: &[Proc]) {
     all_gone(processes);
@@ -214,7 +212,7 @@ fn a_guardian_that_was_killed_is_replaced() {
     session.echoes("one");
     let first = until("a guardian", || guardian(&server));
     signal(first.pid, "KILL");
-    // With no other child in between.
+    // Without another child in between.
     let another = || guardian(&server).filter(|now| *now != first);
     until("another guardian", another);
     let all = processes(&server, 3, STUBBORN + 1);
@@ -222,7 +220,7 @@ fn a_guardian_that_was_killed_is_replaced() {
     all_gone(&all);
 }
 
-/// What runs in the background of a command that is long over, for the session's other commands.
+/// The session's other commands still see the background process of a command that ended long ago.
 #[cfg(feature = "developer")]
 #[test]
 fn background_jobs_go_with_a_server_that_was_killed() {
@@ -247,13 +245,13 @@ fn background_jobs_go_with_a_server_that_was_killed() {
     }
 }
 
-/// A command that is ended is searched for by its own mark alone, since others of its family go on.
+/// The search for a command uses its own mark only, since others of its family go on.
 #[cfg(feature = "developer")]
 #[test]
 fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
     let server = Server::new().start();
     let session = server.session([Extension::builtin("developer")]);
-    // Also asks the login shell, which is left alone.
+    // Also runs the login shell, which stays.
     session
         .call("developer__shell", json!({"command": "true"}))
         .is(200);
@@ -276,7 +274,7 @@ fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
     running(&nap, 0);
 }
 
-/// Where none can be had, it is tried again without anything else going on.
+/// If the guardian cannot start, the server retries, although nothing else happens.
 #[cfg(feature = "developer")]
 #[test]
 fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
@@ -334,7 +332,7 @@ fn a_guardian_that_was_stopped_holds_up_nobody() {
     let stopped = until("a guardian", || guardian(&server));
     signal(stopped.pid, "STOP");
     session.stop();
-    // It is let go, and cannot hear that.
+    // The server dismisses it, but it does not read that.
     all_gone(&[stopped]);
     let (_, all) = stubborn_session(&server);
     server.kill();
@@ -401,7 +399,7 @@ fn ten_sessions_leave_nothing_after_sigkill() {
     soon_gone(begin, &all);
 }
 
-/// A server with two hundred children of its own, half of them as well hidden as daemons are.
+/// A server with two hundred children, half of them as hard to find as daemons.
 fn prolific() -> Extension {
     let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
     let command = "for n in $(seq 100); do sleep 300 & env -i setsid sleep 300 & done; \
@@ -430,7 +428,7 @@ fn two_hundred_servers_at_once_go_with_gosling() {
     for how in ["TERM", "KILL"] {
         let server = Server::new().start();
         let sleeping = |n| Extension::shell(&format!("s{n}"), "exec sleep 300");
-        // So many start side by side, and they never finish that.
+        // So many start in parallel, and never finish starting.
         for _ in 0..20 {
             server.begin_session((0..10).map(sleeping));
         }
@@ -464,7 +462,7 @@ fn stopped_processes_end_too() {
 fn a_server_that_closes_its_output_is_ended_and_started_again() {
     let mcp = scripted_mcp();
     let script = as_argument(&Script::new().tool("close", [Action::text("bye")]));
-    // Only `sed` has the output, until it has passed that on.
+    // Only `sed` holds the output, until it has passed it on.
     let command = "exec 3<&0; { \"$0\" \"$1\" <&3 | sed -u /bye/q; } & exec >&- 3<&-; \
                    trap '' TERM HUP INT; while :; do sleep 1; done";
     let server = Server::new().start();
@@ -486,7 +484,7 @@ fn a_server_that_closes_its_output_is_ended_and_started_again() {
 
 #[test]
 fn what_starts_itself_again_and_again_is_caught() {
-    // Each generation lives for a moment: in no group, under no parent, with no mark in its environment.
+    // Each generation exists for a moment: in no group, under no parent, with no mark in its environment.
     let hopper = "echo $1 >> \"$2\"; [ $1 -gt 0 ] && env -i sh -c \"$0\" \"$0\" $(($1-1)) \"$2\" &";
     let command = "env -i setsid sh -c \"$2\" \"$2\" 100000 \"$3\" & exec \"$0\" \"$1\"";
     let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
@@ -515,7 +513,7 @@ fn what_starts_itself_again_and_again_is_caught() {
 
 #[test]
 fn a_server_inside_a_server_goes_with_all_it_has() {
-    // It waits for a server that never answers and has a daemon of its own.
+    // Waits for a server that never responds and has started a daemon.
     let inner = format!("{DAEMON} exec sleep 300");
     let command = "\"$2\" call --server \"sh $3 . '$4'\" >/dev/null 2>&1 & exec \"$0\" \"$1\"";
     let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
@@ -570,7 +568,7 @@ fn an_extension_that_is_removed_before_its_turn_never_starts() {
     let record = Record::new();
     let script = Script::new().recorded(&record.path());
     let server = Server::new().start();
-    // As many as are started at the same time, and one more.
+    // As many as start at the same time, and one more.
     let names: Vec<_> = (0..16).map(|n| format!("slow{n}")).collect();
     let slow = names
         .iter()
@@ -587,7 +585,7 @@ fn an_extension_that_is_removed_before_its_turn_never_starts() {
     }
     assert_eq!(session.resume().len(), 17);
     assert!(record.starts().is_empty());
-    // It may be added again.
+    // It can be added again.
     session.add(last).is(200);
     session.echoes("last");
 }

@@ -1,6 +1,6 @@
-//! A program that does not start, or does not come to it, holds up nothing else.
+//! A program that does not start, or blocks before it runs, does not block anything else.
 #![cfg(target_os = "linux")]
-// Some tests, and what only they use, need features that the build may leave out.
+// Some tests, and what only they use, need optional features.
 #![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 mod support;
@@ -18,7 +18,7 @@ use support::process::{nap, running};
 use support::scripted::Script;
 use support::server::{Extension, Live, Server};
 
-/// A script whose interpreter does not exist: it is found and executable, and exec fails.
+/// A script whose interpreter does not exist: it is found and executable, but exec fails.
 fn without_interpreter(server: &Live) -> Extension {
     let path = server.work().join("broken");
     support::script(&path, "#!/does/not/exist\n");
@@ -48,11 +48,11 @@ fn a_server_that_was_started_with_sigchld_ignored_survives_a_failed_exec() {
     server.never_logs("internal error");
 }
 
-/// Which signal tells the holder of a lease; the crate `libc` does not have it.
+/// Which signal is sent to the holder of a lease; the crate `libc` does not define it.
 const F_SETSIG: i32 = 10;
 
-/// Keeps every other process from opening a file, to run it for example, as one on a mount that hangs would
-/// be: for three quarters of a minute, or until it is dropped.
+/// Blocks every other process that opens the file, for example to run it, like a file on a mount that hangs:
+/// for 45 seconds, or until it is dropped.
 struct Lease(File);
 
 impl Lease {
@@ -64,19 +64,19 @@ impl Lease {
             libc::fcntl(fd, F_SETSIG, libc::SIGURG) == 0
                 && libc::fcntl(fd, libc::F_SETLEASE, libc::F_WRLCK) == 0
         };
-        // What was forked while the file was written has it open until exec.
+        // Processes that were forked while the file was written have it open until exec.
         support::until("a lease", || lease().then_some(()));
         Lease(file)
     }
 
-    /// Whether a process waits for the lease to end.
+    /// Whether a process waits for the end of the lease.
     fn is_waited_for(&self) -> bool {
         // SAFETY: plain integers. A lease that is being broken shows what it is to become.
         unsafe { libc::fcntl(self.0.as_raw_fd(), libc::F_GETLEASE) != libc::F_WRLCK }
     }
 }
 
-/// A program that never gets to run while the lease on it is held.
+/// A program that does not run while the lease on it is held.
 fn program(server: &Live, name: &str) -> (PathBuf, Lease) {
     let path = server.work().join(name);
     std::fs::copy(support::server::scripted_mcp(), &path).unwrap();
@@ -115,7 +115,7 @@ fn a_program_that_does_not_come_to_run_holds_up_no_other() {
     session.echoes("one");
     let shell = session.call("developer__shell", json!({"command": "echo hi"}));
     assert_eq!(shell.is(200).content(), "hi\n");
-    // One of them comes to run after all, one is removed meanwhile, and one session is stopped.
+    // One of them runs later, one is removed before it runs, and one session is stopped.
     let mut held = held.into_iter();
     drop(held.next());
     waiting[0].echoes("held");
@@ -124,12 +124,12 @@ fn a_program_that_does_not_come_to_run_holds_up_no_other() {
         session.stop();
     }
     server.returns_to(rest);
-    // Else the lease has ended by itself.
+    // Otherwise the lease has expired.
     assert!(begin.elapsed() < Duration::from_secs(40));
     drop(held);
 }
 
-/// The extensions of a session start side by side: what the server has open for one is open in the processes
+/// The extensions of a session start in parallel: the server's descriptors for one are open in the processes
 /// that become the others.
 #[test]
 fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_time() {
@@ -151,7 +151,7 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
             .all(|(_, lease)| lease.is_waited_for())
             .then_some(())
     });
-    // A call of one that is not active yet would wait for the held ones, too.
+    // A call of an extension that is not active yet would also wait for the blocked ones.
     let path = format!("/agent/extensions?session_id={}", session.id);
     support::until("all others are active", || {
         let status = server.get(&path).is(200);
@@ -164,10 +164,10 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
     for n in 0..held.len() {
         session.echoes(&format!("first{n}"));
         session.echoes(&format!("second{n}"));
-        // It hears the end of its input, which another process may have open.
+        // It sees the end of its input, although another process may have the pipe open.
         session.remove(&format!("first{n}")).is(200);
     }
-    // Else a lease has ended by itself.
+    // Otherwise a lease has expired.
     assert!(begin.elapsed() < Duration::from_secs(40));
     drop(held);
     session.echoes("held0");
@@ -175,7 +175,7 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
     server.returns_to(rest);
 }
 
-/// Whatever the limit: the program does not run once its caller was told that it does not.
+/// Whatever the limit: the program does not run after its caller was told that it does not.
 #[test]
 fn a_program_that_did_not_start_in_time_does_not_run_later() {
     let mut late = 0;
@@ -212,12 +212,12 @@ fn a_program_is_looked_up_in_the_path_that_it_is_given() {
     let kind = |name: &str| spawn(name).err().unwrap().kind();
     assert_eq!(kind("program"), std::io::ErrorKind::NotFound);
     assert_eq!(kind(""), std::io::ErrorKind::NotFound);
-    // One that may not be run is passed over, but is the reason if there is no other.
+    // A file that is not executable is skipped, but is the reason if there is no other.
     std::fs::write(first.join("program"), "exit 1").unwrap();
     assert_eq!(kind("program"), std::io::ErrorKind::PermissionDenied);
     std::fs::create_dir(first.join("folder")).unwrap();
     assert_eq!(kind("folder"), std::io::ErrorKind::PermissionDenied);
-    // One without the name of its interpreter is run as shells do.
+    // A script without an interpreter line is run as shells run it.
     support::script(&second.join("program"), "echo $0");
     let (process, mut pipes) = spawn("program").unwrap();
     let mut text = String::new();
@@ -239,13 +239,13 @@ fn a_program_that_does_not_come_to_run_has_a_deadline() {
     server.session([extension]).echoes("held");
 }
 
-/// A server and a folder on a file system that does not answer; none, with the reason printed, where that cannot
-/// be arranged. The folder is the first one in the server's `PATH`.
+/// A server and a folder on a file system that does not respond; `None`, with the reason printed, where that
+/// cannot be set up. The folder is the first one in the server's `PATH`.
 fn with_hung_folder() -> Option<(Live, PathBuf)> {
     let server = Server::new();
     let folder = server.root().join("hung");
     std::fs::create_dir(&folder).unwrap();
-    // What is behind it answers no request, not even the first.
+    // The process behind the mount answers no request.
     let mount = format!(
         "exec 9<>/dev/fuse && \
          mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 hung {folder:?}"
@@ -280,7 +280,7 @@ fn a_program_on_a_file_system_that_hangs_has_a_deadline() {
     server.returns_to(rest);
 }
 
-/// The working directory may be on the mount that hangs, too; a folder that is gone is the plain case.
+/// The working directory may be on the mount that hangs, too; a deleted folder is the simple case.
 #[test]
 fn a_working_directory_that_is_gone_is_named() {
     let server = Server::new().start();
@@ -317,7 +317,7 @@ fn a_server_leads_a_session_of_its_own() {
     assert_eq!([group, session, terminal], [&pid, &pid, "0"]);
 }
 
-/// What a launcher has left open in gosling is no business of what gosling starts.
+/// Descriptors that a parent process left open in gosling are not open in gosling's children.
 #[test]
 fn a_server_inherits_no_descriptor_but_its_pipes() {
     let line = "exec 9< /dev/null && exec \"$0\" \"$@\"";

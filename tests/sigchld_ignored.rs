@@ -1,5 +1,5 @@
-//! A program that embeds the library and ignores SIGCHLD: the system reaps its children, whose ids may then
-//! come to mean other processes and groups. In a file of its own, because all tests of one share a process.
+//! A program that embeds the library and ignores SIGCHLD: the system reaps its children, whose ids may then be
+//! reused for other processes and groups. A file of its own, because all tests of one file share a process.
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -20,8 +20,8 @@ fn shell(script: &str) -> Process {
 fn a_group_is_not_signalled_once_its_leader_may_have_been_reaped() {
     // SAFETY: it is a valid disposition, and no other test runs in this process.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    // Both are in the group of a leader that has ended. Nothing but that group tells that the first was
-    // started by it: so would be a stranger that has been given the group's id since.
+    // Both are in the group of a leader that has ended. Only that group shows that the first was started by it;
+    // an unrelated process with a reused group id would look the same.
     let (stranger, own) = (nap(), nap());
     let quiet = "> /dev/null 2>&1 < /dev/null &";
     let process = shell(&format!(
@@ -43,11 +43,11 @@ fn a_group_is_not_signalled_once_its_leader_may_have_been_reaped() {
     signal(left[0].pid, "KILL");
     assert_eq!(process.status(), None, "how it ended is not known");
 
-    // While the leader runs, the id is its own.
+    // While the leader runs, its id is not reused.
     let process = shell("trap '' TERM; sleep 300 & wait; sleep 300");
     process.end(Grace::SHORT);
     assert!(process.wait_exit(PATIENCE));
-    // A program that does not start does no harm.
+    // A program that does not start has no effect.
     let error = Process::spawn(Command::new("/does/not/exist"), None, &Cancel::new());
     assert_eq!(error.err().unwrap().kind(), std::io::ErrorKind::NotFound);
     assert!(shell("exit 0").wait_exit(PATIENCE));

@@ -1,4 +1,4 @@
-//! The store against broken files, full disks, other processes and hostile ids.
+//! The store with broken files, full disks, other processes and hostile ids.
 
 #[path = "store/config.rs"]
 mod config;
@@ -56,7 +56,7 @@ fn heard(sessions: &Sessions, id: &str) -> Vec<String> {
     texts(&sessions.conversation(id).unwrap().unwrap())
 }
 
-/// What goes out of `value`, to compare what has no equality of its own.
+/// The serialized form of `value`, to compare types without equality.
 fn json(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap()
 }
@@ -82,7 +82,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// This test program once more, as another process that plays `role` in `folder`.
+/// Runs this test program again, as another process that plays `role` in `folder`.
 fn another_process(name: &str, folder: &Path) -> Child {
     role(name, folder).spawn().unwrap()
 }
@@ -146,7 +146,7 @@ fn plays_the_role_it_is_given() {
             let mut journal = sessions.journal(&id).unwrap();
             for n in 0.. {
                 journal.append(vec![said(&n.to_string())]).unwrap();
-                // Told only now, so whoever reads it may rely on the message.
+                // Reported only now, so the reader may rely on the message.
                 println!("said {n}");
             }
         }
@@ -183,7 +183,7 @@ fn files_and_folders_are_private() {
     }
 }
 
-/// A limit on the size of files gives the same error in the same place as a disk that is full.
+/// A limit on the size of files causes the same error in the same place as a full disk.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_everything_as_it_is() {

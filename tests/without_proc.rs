@@ -1,4 +1,4 @@
-//! Where there is no `/proc`, marks cannot be looked for, and process groups are all there is.
+//! Without `/proc`, marks cannot be searched for, and only process groups are ended.
 #![cfg(feature = "developer")]
 #![cfg(target_os = "linux")]
 
@@ -10,7 +10,7 @@ use support::process::{nap, running};
 use support::server::{Extension, Live, Server};
 use support::until;
 
-/// The children of a process, also those that have ended and wait to be reaped.
+/// The children of a process, also zombies.
 fn children(of: u32) -> Vec<String> {
     let threads = std::fs::read_dir(format!("/proc/{of}/task"))
         .unwrap()
@@ -23,7 +23,7 @@ fn children(of: u32) -> Vec<String> {
         .collect()
 }
 
-/// A server that sees no `/proc`; none, with the reason printed, where that cannot be arranged.
+/// A server that sees no `/proc`; `None`, with the reason printed, where that cannot be set up.
 fn without_proc() -> Option<Live> {
     let hide = "mount -t tmpfs none /proc";
     let hidden = Command::new("unshare")
@@ -57,7 +57,7 @@ fn without_proc_background_jobs_go_with_their_session() {
     for nap in [deaf, asked] {
         running(&nap, 0);
     }
-    // Those that have ended are reaped by now, or soon.
+    // Exited children are reaped by now, or soon.
     until("it has no children", || {
         children(server.pid()).is_empty().then_some(())
     });

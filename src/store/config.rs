@@ -13,19 +13,19 @@ const EXTENSIONS: &str = "extensions";
 
 /// The settings of one `config.yaml`, shared by threads and with other processes.
 ///
-/// Values are read anew whenever the file changes. A rewrite keeps the order and every key that it
-/// does not concern, whatever YAML is in it; it loses comments and layout. Before the first one the
-/// file is copied to `config.yaml.bak`, and up to three older copies with other content are kept as
-/// `config.yaml.bak.1` to `.bak.3`. A file that does not parse is never written to.
+/// The file is read again whenever it changes. A rewrite keeps the order of the keys and everything that it
+/// does not change, in any YAML; it loses comments and layout. Before the first rewrite, the file is copied to
+/// `config.yaml.bak`, and up to three older copies with other content are kept as `config.yaml.bak.1` to
+/// `.bak.3`. A file that does not parse is never written to.
 ///
-/// Clones share the file and what is known of it.
+/// Clones share the file and its cache.
 #[derive(Clone)]
 pub struct Config {
     file: Arc<YamlFile>,
     env: Arc<Env>,
 }
 
-/// The entries under `extensions:`, and what was wrong with those left out.
+/// The entries under `extensions:`, and what is wrong with the entries that were left out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extensions {
     /// Key and configuration, `enabled` included, in the order of the file.
@@ -48,12 +48,12 @@ impl Config {
         }
     }
 
-    /// Where the file is, or would be.
+    /// The path of the file, which may not exist.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// The value of `key`: of the variable of that name, else of that name in upper case, else of
+    /// The value of `key`: of the environment variable of that name, else of that name in upper case, else of
     /// the file.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Config {
         Ok(self.file.load()?.get(key).map(yaml::to_json))
     }
 
-    /// Everything in the file, without the environment.
+    /// All settings in the file, without the environment.
     ///
     /// # Errors
     /// As [`Config::get`].
@@ -73,11 +73,11 @@ impl Config {
         Ok(yaml::to_json_object(&*self.file.load()?))
     }
 
-    /// Sets `key`, in its place if it is there and else at the end.
+    /// Sets `key`: in its place if it exists, else at the end.
     ///
     /// # Errors
-    /// As [`Config::edit`]; [`Error::Unwritable`] for a key without a name, and for `extensions` that
-    /// would be no mapping, because every extension would be lost.
+    /// As [`Config::edit`]; [`Error::Unwritable`] for an empty key, and for an `extensions` that is not a
+    /// mapping, because every extension would be lost.
     pub fn upsert(&self, key: &str, value: &Value) -> Result<()> {
         let refused = |reason: &str| Error::Unwritable {
             path: self.path().to_owned(),
@@ -96,7 +96,7 @@ impl Config {
         })
     }
 
-    /// Removes `key`; tells whether it was there.
+    /// Removes `key`; returns whether it existed.
     ///
     /// # Errors
     /// As [`Config::edit`].
@@ -104,20 +104,20 @@ impl Config {
         self.edit(|root| Ok(root.shift_remove(key).is_some()))
     }
 
-    /// Changes the file as `change` says, under the lock between processes.
+    /// Changes the file with `change`, under the lock between processes.
     ///
-    /// Nothing is written when `change` fails or changes nothing; it may be called again if the
-    /// file changes meanwhile.
+    /// Writes nothing when `change` fails or changes nothing. `change` runs again if the file changes in the
+    /// meantime.
     ///
     /// # Errors
-    /// [`Error::Broken`] when the file does not parse, [`Error::Unwritable`] when the new content
-    /// would not, [`Error::Locked`] and [`Error::Changing`] when others are in the way,
-    /// [`Error::Io`], and what `change` says. The file then is as it was.
+    /// [`Error::Broken`] when the file does not parse, [`Error::Unwritable`] when the new content would not,
+    /// [`Error::Locked`] and [`Error::Changing`] when other processes hold the lock or change the file,
+    /// [`Error::Io`], and the errors of `change`. The file is unchanged then.
     pub fn edit<R>(&self, change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
         self.file.edit(change)
     }
 
-    /// Copies the file to `config.yaml.bak` and tells where that is; `None` if there is no file.
+    /// Copies the file to `config.yaml.bak` and returns that path; `None` if there is no file.
     ///
     /// # Errors
     /// As [`Config::edit`]; a file that does not parse is not copied.
@@ -152,7 +152,7 @@ impl Config {
         Ok(found)
     }
 
-    /// Sets the entry `key` under `extensions:`; tells whether there was one.
+    /// Sets the entry `key` under `extensions:`; returns whether it existed.
     ///
     /// # Errors
     /// As [`Config::edit`]; [`Error::Broken`] also when `extensions` holds something else.
@@ -170,7 +170,7 @@ impl Config {
         })
     }
 
-    /// Removes the entry `key` under `extensions:`; tells whether it was there.
+    /// Removes the entry `key` under `extensions:`; returns whether it existed.
     ///
     /// # Errors
     /// As [`Config::set_extension`].

@@ -1,71 +1,71 @@
-//! What can go wrong with files, worded for the person who has to act.
+//! The errors of the store, worded for the user.
 
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The outcome of an operation of the store.
+/// The result of an operation of the store.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why the store could not do what it was asked.
+/// Why an operation of the store failed.
 #[derive(Debug)]
 pub enum Error {
-    /// A file that does not parse. It stays as it is, and writes to it are refused.
+    /// A file that does not parse. It is left as it is, and writes to it are refused.
     Broken {
         /// The file.
         path: PathBuf,
-        /// The line of the mistake, from 1; 0 if it concerns the whole file.
+        /// The line of the error, from 1; 0 if it concerns the whole file.
         line: usize,
-        /// The column of the mistake, from 1; 0 if it concerns the whole line or file.
+        /// The column of the error, from 1; 0 if it concerns the whole line or file.
         column: usize,
-        /// What is wrong, without any secret.
+        /// What is wrong. Contains no secret.
         reason: String,
     },
-    /// The new content could not be read back as what was meant, so it was not written.
+    /// The new content would not parse to the intended values, so it was not written.
     Unwritable {
         /// The file that was left as it is.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// Another process did not give the lock back in time.
+    /// Another process did not release the lock in time.
     Locked {
         /// The lock file.
         path: PathBuf,
-        /// How long was waited.
+        /// How long the store waited.
         waited: Duration,
     },
     /// A turn of the session is under way.
     TurnInProgress {
-        /// In which process; `None` if it is this one.
+        /// Which process runs it; `None` if it is this one.
         holder: Option<String>,
     },
-    /// Someone else, an editor for example, kept changing the file while it was being rewritten.
+    /// Another program, for example an editor, kept changing the file while it was being rewritten.
     Changing {
         /// The file.
         path: PathBuf,
     },
     /// No session has this id.
     SessionNotFound {
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
     },
-    /// Neither the environment nor the system says where the user's files belong.
+    /// Neither the environment nor the system gives a home directory.
     NoHome,
-    /// The operating system refused.
+    /// The operating system returned an error.
     Io {
-        /// What was tried, as in "cannot *write*".
+        /// The action that failed, as in "cannot *write*".
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         source: io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: remembers what was tried and where.
+    /// For `map_err`: adds the action and the path.
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
@@ -74,7 +74,7 @@ impl Error {
         }
     }
 
-    /// A file that is wrong as a whole.
+    /// An error that concerns the whole file.
     pub(super) fn broken(path: &Path, reason: impl Into<String>) -> Self {
         Self::Broken {
             path: path.to_owned(),

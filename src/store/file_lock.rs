@@ -19,21 +19,21 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock that the file `path` stands for, waiting at most `wait`.
+    /// Takes the lock of the lock file `path`, waiting at most `wait`.
     ///
-    /// The file is made if absent, and it stays: a lock file that is removed can be locked twice.
+    /// Creates the file if it does not exist, and never removes it: a removed lock file can be locked twice.
     ///
     /// # Errors
-    /// [`Error::Locked`] when the time is up, [`Error::Io`] when the file cannot be made or the
-    /// file system has no locks.
+    /// [`Error::Locked`] when the wait is over, [`Error::Io`] when the file cannot be created or the file
+    /// system has no locks.
     pub fn acquire(path: &Path, wait: Duration) -> Result<Self> {
         let file = open_lock(path)?;
         take(&file, path, wait)?;
         Ok(Self { file })
     }
 
-    /// Makes `text` the content of the lock's file, for those who find it locked. It is not written again
-    /// if it is there, and never cut to nothing before: that would make the next sync of the disk slower.
+    /// Writes `text` into the lock file, for processes that find it locked. Does not write if the text is
+    /// already there, and does not truncate first: both would make the next sync slower.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -51,14 +51,14 @@ impl FileLock {
 }
 
 impl Drop for FileLock {
-    /// A process that is being started may have a copy of the descriptor for a moment, and the system would
-    /// keep the lock for it.
+    /// A process that is being started may hold a copy of the descriptor for a moment, so closing it would not
+    /// release the lock.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// The file of a [`FileLock`], kept open for those who take it often.
+/// The file of a [`FileLock`], kept open for a lock that is taken often.
 #[derive(Debug)]
 pub struct LockFile {
     file: Arc<File>,
@@ -76,7 +76,7 @@ impl Drop for LockFileGuard {
 }
 
 impl LockFile {
-    /// Opens the lock file `path`, and makes it if absent.
+    /// Opens the lock file `path`; creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -87,7 +87,7 @@ impl LockFile {
         })
     }
 
-    /// As [`FileLock::acquire`]. Whoever holds it already through the same `LockFile` holds it twice.
+    /// As [`FileLock::acquire`]. Within one `LockFile` the lock is not exclusive.
     ///
     /// # Errors
     /// As [`FileLock::acquire`].
@@ -96,7 +96,7 @@ impl LockFile {
         Ok(LockFileGuard(Arc::clone(&self.file)))
     }
 
-    /// Whether the file is still what its path names.
+    /// Whether the path still refers to the open file.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -130,7 +130,7 @@ fn take(file: &File, path: &Path, wait: Duration) -> Result<()> {
     })
 }
 
-/// Makes an attempt to take a lock, and while another one has it, more of them, until `wait` is over.
+/// Calls `attempt` until it succeeds, fails for another reason than a held lock, or `wait` is over.
 pub(super) fn retry_while_held<T>(
     wait: Duration,
     mut attempt: impl FnMut() -> Result<T>,

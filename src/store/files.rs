@@ -1,4 +1,4 @@
-//! Files written so that a crash, a full disk or another process never leaves half of one.
+//! File operations: atomic and durable writes, bounded reads.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use super::{Error, Result};
 use crate::sys::fs::{Stamp, private, private_dir, sync_dir};
 
-/// The chain of symbolic links that is followed before it counts as a loop.
+/// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
 
-/// Makes the folder `path`, and those above it that are missing, for the owner alone.
+/// Creates the folder `path` and its missing parents, with mode 0700.
 ///
 /// # Errors
-/// [`Error::Io`] when that is not allowed or a file is in the way.
+/// [`Error::Io`] when that is not permitted or a file is in the way.
 pub fn ensure_dir(path: &Path) -> Result<()> {
     private_dir()
         .recursive(true)
@@ -21,7 +21,7 @@ pub fn ensure_dir(path: &Path) -> Result<()> {
         .map_err(Error::io("make the folder", path))
 }
 
-/// The state of the file `path`, or `None` if there is no such file.
+/// The state of the file `path`, or `None` if it does not exist.
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be reached.
@@ -33,11 +33,11 @@ pub fn stamp(path: &Path) -> Result<Option<Stamp>> {
     }
 }
 
-/// Opens the file `path` for reading, or gives `None` if there is no such file.
+/// Opens the file `path` for reading; `None` if it does not exist.
 ///
 /// # Errors
-/// [`Error::Broken`] when it is no regular file (opening a pipe would wait for its writer),
-/// [`Error::Io`] when it cannot be opened.
+/// [`Error::Broken`] when it is not a regular file (opening a pipe would block), [`Error::Io`] when it cannot
+/// be opened.
 pub fn open(path: &Path) -> Result<Option<File>> {
     let opened = match fs::metadata(path) {
         Ok(metadata) if !metadata.is_file() => {
@@ -53,7 +53,7 @@ pub fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The content of `file`, and its state just before it was read. `path` is for messages.
+/// Reads `file` and returns its content and its state just before the read. `path` is for error messages.
 ///
 /// # Errors
 /// [`Error::Broken`] when it is larger than `limit` bytes, [`Error::Io`] when it cannot be read.
@@ -78,10 +78,10 @@ pub fn read(file: &mut File, path: &Path, limit: u64) -> Result<(Vec<u8>, Stamp)
     Ok((content, stamp))
 }
 
-/// Follows symbolic links, also to a file that does not exist yet, as dotfile managers make them.
+/// Follows symbolic links, also to a file that does not exist yet, as dotfile managers create them.
 ///
 /// # Errors
-/// [`Error::Io`] when a link cannot be read or the links go round in a circle.
+/// [`Error::Io`] when a link cannot be read or the links form a cycle.
 pub fn follow_links(path: &Path) -> Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -99,26 +99,25 @@ pub fn follow_links(path: &Path) -> Result<PathBuf> {
     Err(Error::io("follow the link", &path)(circle))
 }
 
-/// Replaces the file `path` by one with `content` and mode 0600, durably, or leaves it untouched.
+/// Replaces the content of the file `path` atomically and durably, with mode 0600.
 ///
 /// # Errors
-/// [`Error::Io`]; the file has its old content then, unless all that failed was to make the new
-/// one's name durable.
+/// [`Error::Io`]. The file keeps its old content then, unless only the sync of its folder failed.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, || Ok(()))?;
     sync_names(parent(path))
 }
 
-/// Replaces the file `path` by one with `content` and mode 0600, unless `check`, the last look
-/// before the new content takes effect, refuses.
+/// Replaces the content of the file `path` atomically, with mode 0600, if `check`, which runs just before the
+/// new content takes effect, succeeds.
 ///
-/// The content is on the disk before the name points to it; that the name does may still be lost
-/// in a power cut until [`sync_names`]. The caller holds the lock for `path`, or is the only one
-/// who knows it: the temporary file beside it has a fixed name, so that a crash leaves at most one.
+/// The content is durable before the rename, but the rename may be lost in a power failure until
+/// [`sync_names`]. The caller must hold the lock for `path` or be its only user: the temporary file has a fixed
+/// name, so that a crash leaves at most one.
 ///
 /// # Errors
-/// [`Error::Io`], or what `check` says; the file has its old content then, and the temporary file
-/// is gone.
+/// [`Error::Io`], or the error of `check`. The file keeps its old content then, and the temporary file is
+/// removed.
 pub fn replace(path: &Path, content: &[u8], check: impl FnOnce() -> Result<()>) -> Result<()> {
     let temp = beside(path, ".", ".tmp");
     let result = write_new(&temp, content)
@@ -130,7 +129,7 @@ pub fn replace(path: &Path, content: &[u8], check: impl FnOnce() -> Result<()>) 
     result
 }
 
-/// Makes durable which names there are in the folder `dir`, and what they point to.
+/// Makes the entries of the folder `dir` durable.
 ///
 /// # Errors
 /// [`Error::Io`].
@@ -152,7 +151,7 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
     file.sync_data().map_err(Error::io("write", path))
 }
 
-/// The path of a companion of `path` in the same folder: its name with something around it.
+/// The path of a companion file of `path`: `before` and `after` around its name.
 pub fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(before);
     name.push(path.file_name().unwrap_or_default());
@@ -160,7 +159,7 @@ pub fn beside(path: &Path, before: &str, after: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The folder that `path` is in.
+/// The folder that contains `path`.
 pub fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

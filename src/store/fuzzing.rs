@@ -1,16 +1,16 @@
-//! What a fuzzer checks of YAML: configuration, secrets, recipes.
+//! Fuzz target of YAML: configuration, secrets, recipes.
 
 use super::yaml;
 use crate::extension::ExtensionConfig;
 use crate::recipe::Recipe;
 use serde_json::{Map, Value};
 
-/// What is read can be written and read again, and so can whatever a client sends as JSON.
+/// Every parsed mapping, and every JSON value, survives writing and parsing.
 pub(crate) fn yaml(input: &[u8]) {
     let Ok(mapping) = yaml::parse(input) else {
         return;
     };
-    // Some values have no faithful form, which is said instead of writing another.
+    // `render` refuses values that YAML cannot represent faithfully.
     if let Ok(text) = yaml::render(&mapping) {
         let again = yaml::parse(text.as_bytes());
         assert!(again.is_ok_and(|again| again == mapping), "{text:?}");
@@ -30,7 +30,7 @@ pub(crate) fn yaml(input: &[u8]) {
     used(object);
 }
 
-/// What is beyond 64 bits is a float in JSON.
+/// Removes numbers beyond 64 bits, which are floats in JSON.
 fn without_wide_numbers(value: Value) -> Value {
     match value {
         Value::Number(number) if number.is_f64() => Value::Null,
@@ -42,7 +42,7 @@ fn without_wide_numbers(value: Value) -> Value {
     }
 }
 
-/// The object as what it may be: a recipe, or an extension.
+/// Uses the object as a recipe and as an extension's configuration.
 fn used(object: Map<String, Value>) {
     if let Ok(config) = ExtensionConfig::from_value(Value::Object(object.clone())) {
         let value = serde_json::to_value(&config).expect("a configuration can be written");

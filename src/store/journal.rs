@@ -1,12 +1,12 @@
-//! `messages.jsonl`: what was said in a session, one JSON object a line, appended and never rewritten.
+//! `messages.jsonl`: the messages of a session, one JSON object per line, append-only.
 //!
-//! A line counts when it ends in a newline, or when it is the last one and is whole. What a crash
-//! left of a line is ignored, and cut off before the next one is appended.
+//! A line is valid if it ends in a newline, or if it is the last one and complete. A line that a crash cut off
+//! is ignored, and removed before the next append.
 //!
-//! A line is a message, or an order about the messages before it, which has an `op` instead of a
-//! role: `clear` takes them out of the conversation, `hide` keeps them from the model. An order
-//! carries in `messages` what comes in their place, so that it holds in full or not at all. Lines
-//! that this version does not understand stay in the file and are passed over.
+//! A line is a message, or an operation on the messages before it, which has an `op` instead of a role: `clear`
+//! removes them from the conversation, `hide` hides them from the model. An operation carries its replacement
+//! messages in `messages`, so that both take effect or neither. Lines that this version does not understand
+//! stay in the file and are skipped.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -22,51 +22,51 @@ use crate::conversation::Message;
 use crate::mcp::jsonrpc::RawJson;
 use crate::sys::fs::{Stamp, private};
 
-/// The messages of one session at work, in memory and on the disk.
+/// The open message log of one session.
 ///
-/// What it costs to append does not depend on what there is already. Several journals, also of other
-/// processes, may be open on one session: each takes in what the others wrote before it writes.
+/// The cost of an append does not depend on the length of the log. Several journals, also in other processes,
+/// may be open on one session: each reads the new lines of the others before it writes.
 pub struct Journal {
     id: String,
     path: PathBuf,
     lock: file_lock::LockFile,
-    /// Absent until there is a first message.
+    /// `None` until the first message.
     file: Option<File>,
     messages: Vec<Arc<Message>>,
     place: Option<Place>,
     unsynced: bool,
-    /// The file is new, and so may be the folder that it is in.
+    /// The file is new, and its folder may be new, too.
     unsynced_names: bool,
 }
 
-/// An order about the messages before it.
+/// An operation on the messages before it.
 #[derive(Serialize)]
-struct Order<'a> {
+struct Operation<'a> {
     op: &'static str,
     #[serde(skip_serializing_if = "<[Message]>::is_empty")]
     messages: &'a [Message],
 }
 
-/// An order as it is read: of any version, with messages of any version.
+/// An operation as read: from any version, with messages from any version.
 #[derive(Deserialize)]
-struct AnyOrder {
+struct AnyOperation {
     op: String,
     #[serde(default)]
     messages: Vec<RawJson>,
 }
 
-/// What a line means.
+/// The meaning of a line.
 enum Line {
     Message(Box<Message>),
     Clear(Vec<Message>),
     Hide(Vec<Message>),
-    /// JSON that this version makes nothing of, or no line at all.
+    /// JSON that this version does not understand, or an empty line.
     Nothing,
 }
 
 impl Journal {
-    /// The journal of the session `id` in the folder `dir`, with the lock file that its writers
-    /// share. Costs one reading of the file.
+    /// Opens the journal of the session `id` in the folder `dir`. All writers share the lock file. Reads the
+    /// whole file.
     pub(super) fn open(id: &str, dir: &Path, messages: &str, lock: &Path) -> Result<Self> {
         let mut journal = Journal {
             id: id.to_owned(),
@@ -82,22 +82,22 @@ impl Journal {
         Ok(journal)
     }
 
-    /// The session that it belongs to.
+    /// The id of its session.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The conversation, oldest message first; what is hidden from the model says so.
+    /// The conversation, oldest message first, including messages that are hidden from the model.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
 
-    /// Appends `messages`. They outlive the process when this returns, and a power cut after
+    /// Appends `messages`. They survive the process when this returns, and a power failure after
     /// [`Journal::sync`].
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Locked`], [`Error::Io`],
-    /// for example when the disk is full; none is appended then.
+    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Locked`], [`Error::Io`], for example
+    /// when the disk is full. Nothing is appended then.
     pub fn append(&mut self, messages: Vec<Message>) -> Result<()> {
         let mut lines = Vec::new();
         for message in &messages {
@@ -108,28 +108,28 @@ impl Journal {
         Ok(())
     }
 
-    /// Keeps all messages so far from the model, and appends `messages`: both, or nothing.
+    /// Hides all messages so far from the model and appends `messages`, atomically.
     ///
     /// # Errors
     /// As [`Journal::append`].
     pub fn hide_all_then(&mut self, messages: Vec<Message>) -> Result<()> {
-        self.order("hide", &messages)?;
+        self.write_operation("hide", &messages)?;
         hide(&mut self.messages);
         self.messages.extend(messages.into_iter().map(Arc::new));
         Ok(())
     }
 
-    /// Makes `messages` the whole conversation. What was said before stays in the file alone.
+    /// Replaces the conversation by `messages`. The old messages stay in the file only.
     ///
     /// # Errors
     /// As [`Journal::append`].
     pub fn replace(&mut self, messages: Vec<Message>) -> Result<()> {
-        self.order("clear", &messages)?;
+        self.write_operation("clear", &messages)?;
         self.messages = messages.into_iter().map(Arc::new).collect();
         Ok(())
     }
 
-    /// Makes durable what was written through this journal; costs nothing if nothing was.
+    /// Makes everything durable that this journal wrote. Free if it wrote nothing.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -156,11 +156,11 @@ impl Journal {
         Ok(())
     }
 
-    /// Takes in what others wrote; tells whether they did. Costs one `stat` if not.
+    /// Reads what other journals wrote; returns whether there was anything. Costs one `stat` if not.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Broken`] when a line other
-    /// than a torn last one is not JSON, [`Error::Locked`], [`Error::Io`].
+    /// [`Error::SessionNotFound`] when the session was deleted, [`Error::Broken`] when a line other than an
+    /// incomplete last one is not JSON, [`Error::Locked`], [`Error::Io`].
     pub fn refresh(&mut self) -> Result<bool> {
         if self.is_current()? {
             return Ok(false);
@@ -169,9 +169,9 @@ impl Journal {
         self.catch_up()
     }
 
-    fn order(&mut self, op: &'static str, messages: &[Message]) -> Result<()> {
+    fn write_operation(&mut self, op: &'static str, messages: &[Message]) -> Result<()> {
         let mut line = Vec::new();
-        self.render(&Order { op, messages }, &mut line)?;
+        self.render(&Operation { op, messages }, &mut line)?;
         self.write(&line)
     }
 
@@ -179,8 +179,8 @@ impl Journal {
         let start = lines.len();
         serde_json::to_writer(&mut *lines, value)
             .map_err(|error| Error::io("write", &self.path)(error.into()))?;
-        // JSON that was passed through as it came may be laid out in lines. In a string there is no
-        // bare newline, so this changes no value.
+        // JSON that is passed through may contain line breaks. JSON strings contain no raw newline, so no value
+        // changes.
         for byte in &mut lines[start..] {
             if *byte == b'\n' {
                 *byte = b' ';
@@ -225,7 +225,7 @@ impl Journal {
         }
     }
 
-    /// Whether the file is as this journal left it.
+    /// Whether the file is in the state in which this journal left it.
     fn is_current(&self) -> Result<bool> {
         let Some(place) = self.place else {
             return Ok(false);
@@ -233,12 +233,12 @@ impl Journal {
         Ok(files::stamp(&self.path)? == Some(place.stamp))
     }
 
-    /// Reads on, or anew if the file was replaced. The lock is held.
+    /// Reads the new lines, or the whole file if it was replaced. The lock must be held.
     fn catch_up(&mut self) -> Result<bool> {
         if self.is_current()? {
             return Ok(false);
         }
-        // Another session may have the same path after this one was deleted, but not the same lock.
+        // After this session was deleted, another one may use the same path, but not the same lock file.
         if !self.lock.is_in_place()? {
             return Err(not_found(&self.id));
         }
@@ -250,7 +250,7 @@ impl Journal {
         };
         let io_error = |error| Error::io("read", &self.path)(error);
         truncate_torn_line(&mut file).map_err(Error::io("mend", &self.path))?;
-        // Before it is read: whoever writes without the lock is noticed next time.
+        // Taken before the read, so that a writer without the lock is detected next time.
         let stamp = file.metadata().and_then(|it| Stamp::of(&it));
         let stamp = stamp.map_err(io_error)?;
         let start = match known {
@@ -284,7 +284,7 @@ impl Journal {
     }
 }
 
-/// Without what was said.
+/// Omits the messages.
 impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Journal")
@@ -294,19 +294,18 @@ impl fmt::Debug for Journal {
     }
 }
 
-/// How far a file was read, and how it looked then, so that only what was appended since needs to
-/// be read.
+/// How far a file was read, and its state then, so that only later lines need to be read.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     stamp: Stamp,
     end: u64,
-    /// What precedes `end`, to recognize a file that was replaced rather than appended to.
+    /// The bytes before `end`, which detect a file that was replaced instead of appended to.
     preceding: [u8; PRECEDING_BYTES],
 }
 
 const PRECEDING_BYTES: usize = 64;
-/// The longest line. The largest that comes about is a conversation in one order, whose size the
-/// largest request bounds; a longer one is no journal, and reading it would take all memory.
+/// Maximum length of a line. The longest line is an operation with a whole conversation, which the maximum
+/// request size bounds. A longer one is not from this program, and reading it would exhaust memory.
 const MAX_LINE: usize = 256 << 20;
 
 impl Place {
@@ -330,7 +329,7 @@ impl Place {
     }
 }
 
-/// The messages in the file `path`, hidden ones included; none if it is absent.
+/// Reads the messages in the file `path`, including hidden ones; empty if it does not exist.
 pub fn read(path: &Path) -> Result<Vec<Message>> {
     let Some(mut file) = files::open(path)? else {
         return Ok(Vec::new());
@@ -354,16 +353,16 @@ pub fn read(path: &Path) -> Result<Vec<Message>> {
     Ok(messages.into_iter().map(Arc::unwrap_or_clone).collect())
 }
 
-/// A step through a conversation.
+/// An event while reading a conversation.
 pub enum Step<'a> {
-    /// What came before is no longer part of it.
+    /// The messages before are no longer part of the conversation.
     Cleared,
     /// The next message.
     Message(&'a Message),
 }
 
-/// Goes through the messages in the file `path`, one in memory at a time, as long as `each` says
-/// so. Lines that are no JSON are passed over.
+/// Reads the file `path` and passes its messages to `each`, one at a time, until that returns false. Skips
+/// lines that are not JSON.
 pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     let Some(mut file) = files::open(path)? else {
         return Ok(());
@@ -382,11 +381,11 @@ pub fn walk(path: &Path, mut each: impl FnMut(Step<'_>) -> bool) -> Result<()> {
     Ok(())
 }
 
-/// How many messages a file held when it was last looked at.
+/// The number of messages in a file, and the state of the file then.
 #[derive(Clone, Copy, Debug)]
 pub struct Count {
     place: Place,
-    /// Messages in all, a whole line without a newline at the end included.
+    /// Number of messages, including a complete last line without a newline.
     pub messages: usize,
     in_lines: usize,
 }
@@ -398,7 +397,7 @@ impl Count {
     }
 }
 
-/// Counts the messages in the file `path`, going on from `known`; `None` if it is absent.
+/// Counts the messages in the file `path`, continuing from `known`; `None` if it does not exist.
 pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
     let stamp = files::stamp(path)?;
     if let (Some(known), Some(stamp)) = (known, stamp)
@@ -433,9 +432,9 @@ pub fn count(path: &Path, known: Option<Count>) -> Result<Option<Count>> {
     count().map(Some).map_err(Error::io("read", path))
 }
 
-/// How many messages there are after `line`, which a newline ended, when there were `before`.
+/// The number of messages after `line`, which ends in a newline, if there were `before`.
 fn count_own_line(line: &[u8], before: usize) -> usize {
-    // What this program writes is told by its beginning and its end, without reading all of it.
+    // Recognizes lines of this program by their start and end, without parsing them.
     let ends = [
         b"\"agentVisible\":true}}".as_slice(),
         b"\"agentVisible\":false}}",
@@ -446,7 +445,7 @@ fn count_own_line(line: &[u8], before: usize) -> usize {
     }
 }
 
-/// As [`count_own_line`], also for a line that may be torn.
+/// As [`count_own_line`], also for a line that may be incomplete.
 fn count_line(line: &[u8], before: usize) -> usize {
     match read_line(line) {
         Ok(Line::Message(_)) => before + 1,
@@ -480,7 +479,7 @@ fn hide(messages: &mut [Arc<Message>]) {
     }
 }
 
-/// What `line` means; an error if it is not JSON.
+/// Parses a line. Fails if it is not JSON.
 fn read_line(line: &[u8]) -> serde_json::Result<Line> {
     if line.trim_ascii().is_empty() {
         return Ok(Line::Nothing);
@@ -489,32 +488,32 @@ fn read_line(line: &[u8]) -> serde_json::Result<Line> {
         Ok(message) => return Ok(Line::Message(Box::new(message))),
         Err(refused) => refused,
     };
-    let Ok(order) = crate::json::from_slice::<AnyOrder>(line) else {
+    let Ok(operation) = crate::json::from_slice::<AnyOperation>(line) else {
         crate::json::from_slice::<IgnoredAny>(line)?;
-        log::warn!("a line that is no message was passed over reason={refused}");
+        log::warn!("skipped a line that is not a message reason={refused}");
         return Ok(Line::Nothing);
     };
-    let messages = order
+    let messages = operation
         .messages
         .iter()
         .filter_map(|message| {
             crate::json::from_str(message.get())
-                .inspect_err(|e| log::warn!("what is no message was passed over reason={e}"))
+                .inspect_err(|e| log::warn!("skipped an entry that is not a message reason={e}"))
                 .ok()
         })
         .collect();
-    match order.op.as_str() {
+    match operation.op.as_str() {
         "clear" => Ok(Line::Clear(messages)),
         "hide" => Ok(Line::Hide(messages)),
         unknown => {
-            log::warn!("an unknown order was passed over op={unknown:?}");
+            log::warn!("skipped an unknown operation op={unknown:?}");
             Ok(Line::Nothing)
         }
     }
 }
 
-/// Gives each whole line of `file` from `start` on, and where it begins, to `each`, as long as that
-/// says so; tells where the lines end and what comes after.
+/// Passes each complete line of `file` from `start` on, with its offset, to `each`, until that returns false.
+/// Returns where the lines end, and the rest after them.
 fn scan(
     file: &mut File,
     start: u64,
@@ -543,7 +542,7 @@ fn too_long() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// Makes `file` end with a whole line.
+/// Removes an incomplete last line, or adds the missing newline to a complete one.
 fn truncate_torn_line(file: &mut File) -> io::Result<()> {
     let len = file.metadata()?.len();
     if len == 0 {
@@ -574,7 +573,7 @@ fn open(path: &Path, create: bool) -> Result<Option<File>> {
     }
 }
 
-/// The bytes of `file` before `end`; fewer than there is room for only at its beginning.
+/// The bytes of `file` before `end`; zero-filled near the start of the file.
 fn read_preceding(file: &mut File, end: u64) -> io::Result<[u8; PRECEDING_BYTES]> {
     let start = end.saturating_sub(PRECEDING_BYTES as u64);
     let mut bytes = [0; PRECEDING_BYTES];
@@ -601,7 +600,7 @@ fn not_found(id: &str) -> Error {
     Error::SessionNotFound { id: id.to_owned() }
 }
 
-/// A file that cannot be made because its folder is missing: the session is.
+/// A missing folder means that the session does not exist.
 pub(super) fn gone(id: &str, error: Error) -> Error {
     match error {
         Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => not_found(id),

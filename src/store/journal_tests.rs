@@ -37,7 +37,7 @@ fn said(text: &str) -> Message {
     Message::text(Role::User, text).with_id(text)
 }
 
-/// Each message's text, in brackets if the model does not see it.
+/// The texts of the messages; in brackets if hidden from the model.
 fn texts<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<String> {
     let text = |message: &Message| {
         if message.metadata.agent_visible {
@@ -85,7 +85,7 @@ fn what_is_said_comes_back() {
     assert!(!journal.refresh().unwrap());
 }
 
-/// The file cut at every byte: what was written before is there, and it goes on from there.
+/// Cuts the file at every byte: earlier messages are there, and appending continues.
 #[test]
 fn a_crash_at_any_byte_loses_only_what_was_being_written() {
     let folder = Folder::new();
@@ -112,7 +112,7 @@ fn a_crash_at_any_byte_loses_only_what_was_being_written() {
     keep(&journal);
     let written = fs::read(folder.file()).unwrap();
     for cut in 0..=written.len() {
-        // A line whose newline alone is missing is whole.
+        // A line that lacks only its newline is complete.
         let whole = |&&(end, _): &&(u64, Vec<String>)| end <= cut as u64 + u64::from(end > 0);
         let (_, expected) = states.iter().rfind(whole).unwrap();
         fs::write(folder.file(), &written[..cut]).unwrap();

@@ -1,8 +1,7 @@
-//! Files: where they are, how they are written, and what is in them.
+//! The store: paths, configuration, secrets, permissions and sessions, in files.
 //!
-//! Everything is for the owner alone (files 0600, folders 0700), replaced atomically and changed
-//! under a lock that other processes respect. A file that cannot be understood is never
-//! overwritten.
+//! Files have mode 0600, folders 0700. Writes are atomic and under a lock that other processes respect. A file
+//! that cannot be parsed is never overwritten.
 
 mod config;
 mod error;
@@ -37,12 +36,12 @@ pub use yaml_file::{parse_yaml_object, read_object};
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;
 
-/// Looks up an environment variable; `None` if it is absent, is not Unicode, or is not for others to know.
+/// Looks up an environment variable; `None` if it is unset, not Unicode, or the server's key.
 pub type Env = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 fn process_env() -> Env {
-    // The key of the server is neither a setting nor a secret for extensions, also in a program that leaves
-    // it in its environment.
+    // The server's key is neither a setting nor a secret for extensions, even in a program that keeps it in its
+    // environment.
     Box::new(|name| {
         if name == SERVER_KEY {
             return None;
@@ -51,7 +50,7 @@ fn process_env() -> Env {
     })
 }
 
-/// The variable that overrides `key`: named like the key, else like the key in upper case.
+/// The value of the variable that overrides `key`: of that name, else of that name in upper case.
 fn env_override(env: &Env, key: &str) -> Option<String> {
     if key.is_empty() || key.contains(['=', '\0']) {
         return None;
@@ -59,8 +58,8 @@ fn env_override(env: &Env, key: &str) -> Option<String> {
     env(key).or_else(|| env(&key.to_uppercase()))
 }
 
-/// Reads a variable's text as Goose does: JSON, else `True` and the like, else a number with
-/// white space or a sign around it, else the text itself.
+/// Parses a variable's value as Goose does: as JSON, else as a boolean in any case, else as a number with
+/// surrounding white space or a sign, else as text.
 fn parse_env_value(text: &str) -> Value {
     if let Ok(value) = crate::json::from_str(text) {
         return value;

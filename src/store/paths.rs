@@ -1,25 +1,25 @@
-//! Where the user's files are: the places that Goose uses, so that both share them.
+//! The folders of configuration, data and state. They are those of Goose, so that both share files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 
-/// The three folders that everything of ours lies under.
+/// The three folders that contain all files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
-    /// `config.yaml`, `secrets.yaml` and what else a person edits.
+    /// `config.yaml`, `secrets.yaml` and other files that a user edits.
     pub config: PathBuf,
     /// Sessions and other data.
     pub data: PathBuf,
-    /// Logs and what may be lost.
+    /// Logs and other files that may be deleted.
     pub state: PathBuf,
 }
 
-/// The conventions for folders; macOS has those of Linux.
+/// The folder conventions of an operating system; macOS has those of Linux.
 ///
-/// Goose asks `etcetera::choose_app_strategy`, which follows the XDG specification everywhere but
-/// on Windows, and its manual says the same: `~/.config/goose` on macOS as on Linux.
+/// Goose uses `etcetera::choose_app_strategy`, which follows the XDG specification everywhere except on
+/// Windows, and its manual agrees: `~/.config/goose` on macOS and on Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Os {
     /// Linux and the other Unixes.
@@ -31,7 +31,7 @@ pub enum Os {
 }
 
 impl Os {
-    /// The system this program was built for.
+    /// The system that this program was built for.
     pub fn current() -> Self {
         match std::env::consts::OS {
             "windows" => Self::Windows,
@@ -42,7 +42,7 @@ impl Os {
 }
 
 impl Paths {
-    /// The folders that the environment and the system name.
+    /// The folders for this process's environment and system.
     ///
     /// # Errors
     /// [`Error::NoHome`] when a home directory is needed and none is known.
@@ -71,11 +71,11 @@ impl Paths {
         }
     }
 
-    /// The folders that `os` and the variables of `env` call for; touches nothing.
+    /// The folders for `os` and the variables in `env`. Does no I/O.
     ///
-    /// `GOOSE_PATH_ROOT` comes first. Otherwise Windows has `%APPDATA%\Block\goose\{config,data}`,
-    /// with the state in `data`, and the rest `goose` under `$XDG_CONFIG_HOME`, `$XDG_DATA_HOME`
-    /// and `$XDG_STATE_HOME`. Empty variables, and relative ones of XDG, count as absent.
+    /// `GOOSE_PATH_ROOT` has precedence. Otherwise Windows uses `%APPDATA%\Block\goose\{config,data}`, with the
+    /// state in `data`, and other systems use `goose` under `$XDG_CONFIG_HOME`, `$XDG_DATA_HOME` and
+    /// `$XDG_STATE_HOME`. Empty variables, and relative XDG variables, are ignored.
     ///
     /// # Errors
     /// [`Error::NoHome`] when a home directory is needed and `env` has none.

@@ -1,4 +1,4 @@
-//! `permission.yaml`: which tools may run unasked, as Goose keeps it.
+//! `permission.yaml`: which tools may run without asking the user, in Goose's format.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,30 +9,30 @@ use yaml_serde::{Mapping, Value as Yaml};
 use super::yaml_file::YamlFile;
 use super::{Error, Paths, Result};
 
-/// The section with what a person has decided.
+/// The section with the user's decisions.
 const USER: &str = "user";
 
-/// What a person has decided about a tool.
+/// The user's decision about a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionLevel {
-    /// It runs.
+    /// The tool runs.
     AlwaysAllow,
-    /// It runs when the person agrees.
+    /// The tool runs if the user approves the call.
     AskBefore,
-    /// It does not run.
+    /// The tool does not run.
     NeverAllow,
 }
 
 impl PermissionLevel {
-    /// Strictest first: what is in several lists is in the first of them.
+    /// Strictest first: the first list that contains a tool counts.
     const ALL: [PermissionLevel; 3] = [
         PermissionLevel::NeverAllow,
         PermissionLevel::AskBefore,
         PermissionLevel::AlwaysAllow,
     ];
 
-    /// The name of its list in the file, which is its name in the API.
+    /// The name of its list in the file, and its name in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             PermissionLevel::AlwaysAllow => "always_allow",
@@ -44,7 +44,7 @@ impl PermissionLevel {
 
 /// One `permission.yaml`, shared by threads and with other processes.
 ///
-/// Read anew whenever it changes; a rewrite keeps every section and key that it does not concern.
+/// The file is read again whenever it changes; a rewrite keeps every section and key that it does not change.
 #[derive(Debug)]
 pub struct Permissions {
     file: YamlFile,
@@ -58,17 +58,17 @@ impl Permissions {
         }
     }
 
-    /// Where the file is, or would be.
+    /// The path of the file, which may not exist.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// What was decided about `tool`, named `extension__tool`; the strictest where it is in several
-    /// lists, `None` where it is in none.
+    /// The decision about `tool`, named `extension__tool`; the strictest if it is in several lists, `None` if
+    /// it is in none.
     ///
     /// # Errors
-    /// [`Error::Broken`] when the file does not parse or the section is not made of lists, which is
-    /// no leave to run anything, [`Error::Io`] when it cannot be read.
+    /// [`Error::Broken`] when the file does not parse or the section does not consist of lists; the caller must
+    /// not treat that as permission. [`Error::Io`] when the file cannot be read.
     pub fn level(&self, tool: &str) -> Result<Option<PermissionLevel>> {
         let root = self.file.load()?;
         let Some(section) = self.section(&root)? else {
@@ -82,7 +82,7 @@ impl Permissions {
         Ok(None)
     }
 
-    /// What was decided about every tool, with one look at the file; see [`Permissions::level`].
+    /// The decisions about all tools, from one read of the file; see [`Permissions::level`].
     ///
     /// # Errors
     /// As [`Permissions::level`].
@@ -101,7 +101,7 @@ impl Permissions {
         Ok(all)
     }
 
-    /// Decides about `tool`.
+    /// Stores the decision about `tool`.
     ///
     /// # Errors
     /// As [`Permissions::set_all`].
@@ -109,10 +109,10 @@ impl Permissions {
         self.set_all(&[(tool, level)])
     }
 
-    /// Decides about several tools with one rewrite.
+    /// Stores decisions about several tools with one rewrite.
     ///
     /// # Errors
-    /// As [`super::Config::edit`]; the file then is as it was.
+    /// As [`super::Config::edit`]; the file is unchanged then.
     pub fn set_all(&self, decisions: &[(&str, PermissionLevel)]) -> Result<()> {
         if decisions.is_empty() {
             return Ok(());
@@ -132,7 +132,7 @@ impl Permissions {
         })
     }
 
-    /// All three lists are written, empty ones too: Goose does not read a section without one.
+    /// Writes all three lists, also empty ones: Goose does not read a section that lacks one.
     fn decide(&self, section: &mut Mapping, tool: &str, wanted: PermissionLevel) -> Result<()> {
         for level in [
             PermissionLevel::AlwaysAllow,

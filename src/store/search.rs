@@ -1,4 +1,4 @@
-//! Which sessions speak of something.
+//! Full-text search in sessions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,24 +10,24 @@ use crate::conversation::Session;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock::Utc;
 
-/// A search that takes longer ends with what it has found.
+/// The time limit of a search. It then returns what it has found.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is searched for.
+/// A search query.
 #[derive(Debug)]
 pub struct Query {
     words: Vec<String>,
-    /// How many sessions are wanted.
+    /// Maximum number of results.
     pub limit: usize,
-    /// Only what changed at this moment or later.
+    /// Only sessions that changed at this time or later.
     pub after: Option<Utc>,
-    /// Only what changed at this moment or earlier.
+    /// Only sessions that changed at this time or earlier.
     pub before: Option<Utc>,
 }
 
 impl Query {
-    /// All words of `text`, in any case and order, in the name or the messages of one session;
-    /// `None` if there is no word.
+    /// Searches for all words of `text`, in any case and order, in the name and messages of one session; `None`
+    /// if there is no word.
     pub fn new(text: &str, limit: usize) -> Option<Self> {
         let words: Vec<_> = text.split_whitespace().map(str::to_lowercase).collect();
         (!words.is_empty()).then_some(Query {
@@ -50,12 +50,12 @@ impl Query {
 }
 
 impl Sessions {
-    /// The listed sessions in which every word of `query` is, the one that changed last first.
-    /// One message is in memory at a time.
+    /// The listed sessions that contain every word of `query`, the one changed last first. Holds one message in
+    /// memory at a time.
     ///
     /// # Errors
     /// [`super::Error::Io`] when the folder cannot be read. A session that cannot be read is logged and
-    /// left out.
+    /// skipped.
     pub fn search(&self, query: &Query, cancel: &Cancel) -> Result<Vec<Arc<StoredSession>>> {
         let start = Instant::now();
         let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! `secrets.yaml`: keys and tokens, never shown.
+//! `secrets.yaml`: keys and tokens, which are never shown.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,20 +15,20 @@ use super::{Env, Paths, Result, env_override, parse_env_value, process_env, yaml
 
 /// The secrets of one `secrets.yaml` (0600; a wider mode is repaired when it is read).
 ///
-/// It is shared like [`super::Config`], but never copied to a backup, and no message quotes it.
+/// It is shared like [`super::Config`], but has no backups, and no message quotes it.
 pub struct Secrets {
     file: YamlFile,
     env: Env,
-    /// Variables of the environment that extensions have asked for, in upper case.
+    /// Environment variables that extensions have requested as secrets, in upper case.
     asked: Mutex<HashSet<String>>,
 }
 
-/// A secret value. It shows itself only to who asks for it by name.
+/// A secret value, which `Debug` and `Display` do not show.
 #[derive(Clone, PartialEq)]
 pub struct Secret(Value);
 
 impl Secret {
-    /// Takes `value` into custody.
+    /// Wraps `value`.
     pub fn new(value: Value) -> Self {
         Self(value)
     }
@@ -38,12 +38,12 @@ impl Secret {
         &self.0
     }
 
-    /// The value as a variable or a header carries it: a string as it is, all else as JSON.
+    /// The value for a variable or a header: a string as it is, anything else as JSON.
     pub fn expose_text(&self) -> Cow<'_, str> {
         text(&self.0)
     }
 
-    /// The first characters, enough to recognize it; see [`mask`].
+    /// The first characters, enough to recognize the secret; see [`mask`].
     pub fn masked(&self) -> String {
         mask(&self.0)
     }
@@ -61,8 +61,8 @@ impl fmt::Display for Secret {
     }
 }
 
-/// Hides a secret as Goose does: half of its characters, at most 8, then a `*` for each other.
-/// What is not a string is masked as JSON text.
+/// Masks a secret as Goose does: shows half of its characters, at most 8, and a `*` for each other one. A value
+/// that is not a string is masked as JSON text.
 pub fn mask(value: &Value) -> String {
     const MOST_SHOWN: usize = 8;
     let text = text(value);
@@ -96,13 +96,13 @@ impl Secrets {
         }
     }
 
-    /// Where the file is, or would be.
+    /// The path of the file, which may not exist.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// The secret `key`: of the variable of that name, else of that name in upper case, else of
-    /// the file.
+    /// The secret `key`: of the environment variable of that name, else of that name in upper case, else of the
+    /// file.
     ///
     /// # Errors
     /// [`super::Error::Broken`] when the file does not parse, [`super::Error::Io`] when it cannot
@@ -114,7 +114,7 @@ impl Secrets {
         Ok(self.file.load()?.get(key).map(yaml::to_json).map(Secret))
     }
 
-    /// The same for an extension that calls `key` secret, which is remembered.
+    /// As [`Secrets::get`], for an extension that declares `key` a secret, which is recorded.
     ///
     /// # Errors
     /// As [`Secrets::get`].
@@ -125,7 +125,7 @@ impl Secrets {
         self.get(key)
     }
 
-    /// Whether `key` is called secret here: it is in the file, or an extension has asked for it.
+    /// Whether `key` is a secret: it is in the file, or an extension has requested it.
     ///
     /// # Errors
     /// As [`Secrets::get`].
@@ -150,7 +150,7 @@ impl Secrets {
         })
     }
 
-    /// Removes `key`; tells whether it was there.
+    /// Removes `key`; returns whether it existed.
     ///
     /// # Errors
     /// As [`Secrets::set`].
@@ -159,7 +159,7 @@ impl Secrets {
     }
 }
 
-/// A secret that merely looks like a number must keep its digits: `007` is no `7`.
+/// A secret that looks like a number keeps its digits: `007` is not `7`.
 fn from_env(text: String) -> Value {
     match parse_env_value(&text) {
         Value::Number(number) if number.to_string() != text => Value::String(text),

@@ -1,10 +1,9 @@
-//! Sessions: a folder each, with `session.json` (replaced) and `messages.jsonl` (appended).
+//! Sessions: a folder each, with `session.json` (replaced) and `messages.jsonl` (append-only).
 //!
-//! Making one costs a single sync, that of the file's content, so that a session is never there by
-//! half. Its name is made durable with its first message: of what a power cut may take, a session
-//! that nobody said anything in is no loss, and syncing its folder and the folder of all sessions
-//! at once adds half to the time to make it (0.4 to 0.6 ms on ext4). Everything later is synced in
-//! full: whoever was told that it is stored finds it again.
+//! Creating a session costs one sync, that of the file's content, so that a session is complete or absent. Its
+//! folder entry becomes durable with the first message: a power failure may remove a session without messages,
+//! and two more syncs would add half to the time of creating one (0.4 to 0.6 ms on ext4). All later writes are
+//! fully durable before they are acknowledged.
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
@@ -30,18 +29,18 @@ const TURN: &str = ".turn";
 const TOOL_OUTPUTS: &str = "answers";
 const DELETED: &str = ".deleted-";
 
-/// Larger session files are not read; recipes and extensions are in them, messages are not.
+/// Larger session files are not read. They contain recipes and extensions, but no messages.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// Fields that are not stored: they follow from `messages.jsonl`.
+/// Fields that are not stored, because they follow from `messages.jsonl`.
 const DERIVED: [&str; 2] = ["conversation", "message_count"];
 
-/// The field of [`Session::counted_messages`], which is stored but not shown.
+/// The field of [`Session::counted_messages`], which is stored but not in API responses.
 const COUNTED: &str = "counted_messages";
 
 /// The sessions of one folder, shared by threads and with other processes.
 ///
-/// Ids that are not of the form `YYYYMMDD_N` are those of no session, whatever lies there.
+/// Only ids of the form `YYYYMMDD_N` are valid, whatever other folders exist.
 #[derive(Debug)]
 pub struct Sessions {
     root: PathBuf,
@@ -51,11 +50,11 @@ pub struct Sessions {
     names: Mutex<Option<Names>>,
 }
 
-/// The ids that there are, and the folder's state when they were read.
+/// The ids of all sessions, and the folder's state when they were read.
 type Names = (Stamp, Arc<[String]>);
 
-/// The id that was given last, and the folder's state then: while it is the same, nobody else has
-/// made a session and the next number is free.
+/// The id that was assigned last, and the folder's state then. While that is unchanged, no other process has
+/// created a session, and the next number is free.
 #[derive(Debug)]
 struct LastId {
     day: String,
@@ -63,38 +62,38 @@ struct LastId {
     root: Option<Stamp>,
 }
 
-/// What a new session starts with.
+/// The initial values of a new session.
 #[derive(Clone, Debug, Default)]
 pub struct NewSession {
-    /// The folder that tools and extensions work in.
+    /// The working directory of tools and extensions.
     pub working_dir: PathBuf,
-    /// What lists show; `New Chat` if nothing is given.
+    /// The name in lists; `New Chat` if `None`.
     pub name: Option<String>,
-    /// Who starts it.
+    /// What kind of session it is.
     pub session_type: SessionType,
     /// The configurations of its extensions.
     pub extensions: Vec<Value>,
-    /// What was not taken over of its recipe.
+    /// The parts of its recipe that were not imported.
     pub imported: ImportReport,
-    /// The recipe it starts from.
+    /// Its recipe.
     pub recipe: Option<Value>,
     /// The values for the recipe's parameters.
     pub user_recipe_values: Option<Map<String, Value>>,
-    /// The schedule that starts it.
+    /// The schedule that starts the session.
     pub schedule_id: Option<String>,
 }
 
-/// All sessions that can be read, and why others cannot.
+/// All readable sessions, and the errors of the others.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Without their messages, the one that changed last first.
+    /// Without their messages, the one changed last first.
     pub sessions: Vec<Arc<StoredSession>>,
     /// One error for each session that cannot be read.
     pub broken: Vec<Error>,
 }
 
 impl Sessions {
-    /// The sessions of `paths`. Nothing is read or made yet.
+    /// The sessions of `paths`. Does no I/O.
     pub fn new(paths: &Paths) -> Self {
         Self {
             root: paths.data.join("sessions"),
@@ -105,10 +104,10 @@ impl Sessions {
         }
     }
 
-    /// Tries whether sessions can be made: makes a file beside them, and removes it.
+    /// Checks that sessions can be created: creates a file beside them and removes it.
     ///
     /// # Errors
-    /// [`Error::Io`]. A full disk is none: it may have room again, and what is there can be read.
+    /// [`Error::Io`], except for a full disk, which may get room again while existing sessions can be read.
     pub fn check_writable(&self) -> Result<()> {
         let probe = self.root.join(format!(".probe-{}", std::process::id()));
         let made = files::ensure_dir(&self.root).and_then(|()| {
@@ -134,10 +133,10 @@ impl Sessions {
         }
     }
 
-    /// Makes a session, numbered after the highest of today that there is.
+    /// Creates a session, whose number follows the highest of today.
     ///
     /// # Errors
-    /// [`Error::Io`]; there is no new session then.
+    /// [`Error::Io`]. No session exists then.
     pub fn create(&self, new: NewSession) -> Result<Session> {
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
@@ -155,10 +154,10 @@ impl Sessions {
         self.add(session, Vec::new())
     }
 
-    /// Makes a session like `like`, with these messages and an id and times of its own.
+    /// Creates a session like `like`, with these messages and its own id and times.
     ///
     /// # Errors
-    /// [`Error::Io`]; there is no new session then.
+    /// [`Error::Io`]. No session exists then.
     pub fn add(&self, like: Session, messages: Vec<Message>) -> Result<Session> {
         let (id, dir) = self.claim_id()?;
         let now = clock::now_rfc3339();
@@ -171,7 +170,7 @@ impl Sessions {
             ..like
         };
         let path = dir.join(SESSION);
-        // The messages first: without the other file there is no session yet.
+        // Messages first: a folder without `session.json` is not a session.
         let written = write_messages(&session.id, &dir, messages)
             .and_then(|()| render(&path, Map::new(), &session))
             .and_then(|content| files::replace(&path, &content, || Ok(())));
@@ -182,7 +181,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The session `id` without its messages, or `None` if there is none.
+    /// The session `id` without its messages; `None` if it does not exist.
     ///
     /// # Errors
     /// [`Error::Broken`] when its file does not parse, [`Error::Io`] when it cannot be read.
@@ -192,7 +191,7 @@ impl Sessions {
             .map(|session| Session::clone(&session)))
     }
 
-    /// As [`Sessions::load`], from memory if the files have not changed.
+    /// As [`Sessions::load`], from the cache if the files have not changed.
     fn load_cached(&self, id: &str) -> Result<Option<Arc<StoredSession>>> {
         let Some(dir) = self.dir(id) else {
             return Ok(None);
@@ -238,10 +237,10 @@ impl Sessions {
         Ok(Some(session))
     }
 
-    /// The messages of the session `id`, or `None` if there is no such session.
+    /// The messages of the session `id`; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`Error::Broken`] when a line other than a torn last one is not JSON, [`Error::Io`].
+    /// [`Error::Broken`] when a line other than an incomplete last one is not JSON, [`Error::Io`].
     pub fn conversation(&self, id: &str) -> Result<Option<Vec<Message>>> {
         match self.dir(id).filter(|dir| dir.join(SESSION).exists()) {
             Some(dir) => journal::read(&dir.join(MESSAGES)).map(Some),
@@ -249,14 +248,14 @@ impl Sessions {
         }
     }
 
-    /// Changes the session `id` as `change` says and gives it back without its messages.
+    /// Applies `change` to the session `id` and returns it without its messages.
     ///
-    /// The id stays, `updated_at` becomes now, and the messages are not concerned. Fields of the
-    /// file that this version does not know stay too.
+    /// Keeps the id, sets `updated_at` to now, and ignores changes of the messages. Fields that this version
+    /// does not know stay in the file.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`], [`Error::Broken`], [`Error::Locked`], [`Error::Io`]; the session
-    /// is as it was then.
+    /// [`Error::SessionNotFound`], [`Error::Broken`], [`Error::Locked`], [`Error::Io`]. The session is
+    /// unchanged then.
     pub fn update(&self, id: &str, change: impl FnOnce(&mut Session)) -> Result<Session> {
         self.change(id, change, files::sync_names)
     }
@@ -284,23 +283,23 @@ impl Sessions {
         self.complete(id, session)
     }
 
-    /// The messages of the session `id`, for whoever works on them. Costs one reading of the file.
+    /// Opens the message log of the session `id`. Reads the whole file.
     ///
-    /// `updated_at` is left to [`Sessions::update`], which the tokens of a turn call for anyway.
+    /// Does not set `updated_at`: the turn calls [`Sessions::update`] for its token counts anyway.
     ///
     /// # Errors
-    /// [`Error::SessionNotFound`], [`Error::Broken`] when a line other than a torn last one is not
-    /// JSON, [`Error::Locked`], [`Error::Io`].
+    /// [`Error::SessionNotFound`], [`Error::Broken`] when a line other than an incomplete last one is not JSON,
+    /// [`Error::Locked`], [`Error::Io`].
     pub fn journal(&self, id: &str) -> Result<Journal> {
         let dir = self.require_dir(id)?;
         Journal::open(id, &dir, MESSAGES, &dir.join(LOCK))
     }
 
-    /// The end of a turn: makes the messages of `journal` durable and changes its session as
-    /// [`Sessions::update`] does, at the price of two syncs of content alone.
+    /// Ends a turn: makes the messages of `journal` durable and changes its session as [`Sessions::update`]
+    /// does, with two content syncs only.
     ///
-    /// A power cut right after it may bring the session back as it was before the change, whole, with
-    /// all of its messages.
+    /// After a power failure directly afterwards, the session may be in its state before the change, complete
+    /// and with all messages.
     ///
     /// # Errors
     /// As [`Sessions::update`].
@@ -315,17 +314,17 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Begins a turn of the session `id`: no other process, and nothing else in this one, begins one until
-    /// what is given back is dropped. Waits at most `wait` for the end of another.
+    /// Begins a turn of the session `id`. Until the returned lock is dropped, no other turn can begin, in this
+    /// process or another. Waits at most `wait` for the end of another turn.
     ///
     /// # Errors
-    /// [`Error::TurnInProgress`] when another one goes on, [`Error::SessionNotFound`], [`Error::Io`].
+    /// [`Error::TurnInProgress`] when another turn is running, [`Error::SessionNotFound`], [`Error::Io`].
     pub fn lock_turn(&self, id: &str, wait: Duration) -> Result<TurnLock> {
         let lock = TurnLock::acquire(self.require_dir(id)?.join(TURN), wait);
         lock.map_err(|error| journal::gone(id, error))
     }
 
-    /// Whether no turn of the session `id` is under way in another process.
+    /// Checks that no other process runs a turn of the session `id`.
     ///
     /// # Errors
     /// [`Error::TurnInProgress`] when one is.
@@ -337,8 +336,8 @@ impl Sessions {
         }
     }
 
-    /// Writes what a tool said, in full, to a new file in the folder of the session `id`, and tells
-    /// where it is. `label` is part of its name.
+    /// Writes the full output of a tool to a new file in the folder of the session `id` and returns its path.
+    /// `label` is part of the file's name.
     ///
     /// # Errors
     /// [`Error::SessionNotFound`], [`Error::Io`].
@@ -355,11 +354,11 @@ impl Sessions {
         Ok(path)
     }
 
-    /// Removes the session `id` with its messages; tells whether there was one.
+    /// Deletes the session `id` with its messages; returns whether it existed.
     ///
-    /// It is gone at once, or not at all: its folder is renamed before it is emptied, and what a
-    /// crash leaves of it is removed with the next session's making. A mark keeps its number from being
-    /// given again, until there is a higher one.
+    /// Atomic: the folder is renamed before its files are deleted, and the next creation of a session removes
+    /// what a crash left. A marker folder keeps its number from being assigned again, until a higher number
+    /// exists.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -370,8 +369,8 @@ impl Sessions {
         if !dir.exists() {
             return Ok(false);
         }
-        // First, so that whoever makes a folder of this name sees the mark: a client that still has the
-        // id must not meet another session there.
+        // First, so that a process that creates a folder of this name sees the marker: a client that still has
+        // the id must not reach another session.
         let mark = self.mark(id);
         match private_dir().create(&mark) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -399,16 +398,15 @@ impl Sessions {
         }
     }
 
-    /// What keeps the number of a deleted session from being given again.
+    /// The marker that keeps the number of a deleted session from being assigned again.
     fn mark(&self, id: &str) -> PathBuf {
         self.root.join(format!("{DELETED}{id}"))
     }
 
-    /// All sessions without their messages, the one that changed last first.
+    /// All sessions without their messages, the one changed last first.
     ///
     /// # Errors
-    /// [`Error::Io`] when the folder cannot be read. A session that cannot be read is in
-    /// [`Listing::broken`].
+    /// [`Error::Io`] when the folder cannot be read. Errors of single sessions are in [`Listing::broken`].
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
         let names = self.names()?;
@@ -426,7 +424,7 @@ impl Sessions {
                 Err(error) => listing.broken.push(error),
             }
         }
-        // Of those that changed at the same time, the newest stays first.
+        // Of sessions that changed at the same time, the newest stays first.
         listing
             .sessions
             .sort_by(|a, b| b.updated_at.cmp(&a.updated_at));
@@ -448,7 +446,7 @@ impl Sessions {
         lock.map_err(|error| journal::gone(id, error))
     }
 
-    /// Fills in what is not stored.
+    /// Sets the fields that are not stored.
     fn complete(&self, id: &str, session: Session) -> Result<Session> {
         Ok(completed(id, session, self.count(id)?))
     }
@@ -462,13 +460,13 @@ impl Sessions {
         Ok(count)
     }
 
-    /// The file with the messages of the session `id`.
+    /// The path of the messages of the session `id`.
     pub(super) fn messages_file(&self, id: &str) -> Option<PathBuf> {
         self.dir(id).map(|dir| dir.join(MESSAGES))
     }
 
-    /// Makes the folder of a new session: that the operating system makes a folder only once is
-    /// what keeps processes from giving out the same id.
+    /// Creates the folder of a new session. The operating system creates a folder only once, so two processes
+    /// never get the same id.
     fn claim_id(&self) -> Result<(String, PathBuf)> {
         loop {
             let day = clock::today();
@@ -476,7 +474,7 @@ impl Sessions {
             let id = format!("{day}_{number}");
             let dir = self.root.join(&id);
             match private_dir().create(&dir) {
-                // Another process had it meanwhile.
+                // Another process had assigned and deleted it in the meantime.
                 Ok(()) if self.mark(&id).exists() => {
                     let _ = fs::remove_dir(&dir);
                 }
@@ -518,7 +516,7 @@ impl Sessions {
         Ok(number)
     }
 
-    /// The highest number of `day` that was given; left-overs of deletions are removed on the way.
+    /// The highest number of `day` that was assigned. Also removes what interrupted deletions left.
     fn highest(&self, day: &str) -> Result<u32> {
         let mut highest = 0;
         let number_of = |id: &str| {
@@ -532,7 +530,7 @@ impl Sessions {
             let number = number_of(id).unwrap_or_default();
             highest = highest.max(number);
             if let Some(rest) = deleted {
-                // The mark of a number has nothing behind the id.
+                // A marker has only the id after the prefix.
                 let is_mark = rest == id;
                 left_overs.push((name, if is_mark { number } else { 0 }));
             }
@@ -545,7 +543,7 @@ impl Sessions {
         Ok(highest)
     }
 
-    /// The ids of all sessions, the newest first; from memory if the folder has not changed.
+    /// The ids of all sessions, newest first; from memory if the folder has not changed.
     fn names(&self) -> Result<Arc<[String]>> {
         let read_at = SystemTime::now();
         let stamp = files::stamp(&self.root)?;
@@ -586,7 +584,7 @@ fn write_messages(id: &str, dir: &Path, messages: Vec<Message>) -> Result<()> {
     journal.sync()
 }
 
-/// Fills in what is not stored.
+/// Sets the fields that are not stored.
 fn completed(id: &str, session: Session, count: Option<Count>) -> Session {
     Session {
         id: id.to_owned(),
@@ -596,7 +594,7 @@ fn completed(id: &str, session: Session, count: Option<Count>) -> Session {
     }
 }
 
-/// The day and the number of an id, or `None` for text that is no id and so names no folder.
+/// The day and the number of an id; `None` for any other text, which must not be used as a folder name.
 fn parse_id(id: &str) -> Option<(&str, u32)> {
     let (day, number) = id.split_once('_')?;
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -620,7 +618,7 @@ fn parse<T: serde::de::DeserializeOwned>(content: &[u8], path: &Path) -> Result<
     })
 }
 
-/// The text of `session` over what was `stored`, so that fields unknown to us stay.
+/// Serializes `session` over the `stored` fields, so that unknown fields stay.
 fn render(path: &Path, mut stored: Map<String, Value>, session: &Session) -> Result<Vec<u8>> {
     let unwritable = |error: serde_json::Error| Error::Unwritable {
         path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! Which process has a turn of a session under way. Only one has at a time: the system gives the lock
-//! back when the process ends, however it ends.
+//! The lock that makes sure that one process at a time runs a turn of a session. The system releases it when
+//! the process ends, however it ends.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use super::{Error, Result, file_lock};
 use crate::text::printable;
 
-/// The longest description of a process that is shown, in characters.
+/// Maximum length of the description of a process, in characters.
 const LONGEST: usize = 200;
 
-/// The locks that this process has. Locks are taken and released while it is locked, so that it is always
-/// clear whether a lock that cannot be taken belongs to another process.
+/// The locks that this process holds. Locks are taken and released while this is locked, so that a lock that
+/// cannot be taken is known to belong to another process.
 static OURS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// While it lives, no other process begins a turn of the session.
+/// While it exists, no other turn of the session can begin.
 #[derive(Debug)]
 pub struct TurnLock {
     path: PathBuf,
@@ -26,14 +26,14 @@ pub struct TurnLock {
 }
 
 impl TurnLock {
-    /// Takes the lock `path`, waiting at most `wait`, and says in its file who has it.
+    /// Takes the lock `path`, waiting at most `wait`, and writes a description of this process into the file.
     ///
     /// # Errors
-    /// [`Error::TurnInProgress`] when the time is up, [`Error::Io`].
+    /// [`Error::TurnInProgress`] when the wait is over, [`Error::Io`].
     pub(super) fn acquire(path: PathBuf, wait: Duration) -> Result<Self> {
         let lock =
             file_lock::retry_while_held(wait, || try_acquire(&mut lock_ours(), &path, true))?;
-        // The lock holds all the same.
+        // The lock is valid without the description.
         let _ = lock.describe(&format!("{}\n", this_process()));
         Ok(TurnLock {
             path,
@@ -50,10 +50,10 @@ impl Drop for TurnLock {
     }
 }
 
-/// Whether the lock `path` is free or this process has it.
+/// Checks that the lock `path` is free or held by this process.
 ///
 /// # Errors
-/// [`Error::TurnInProgress`] when another process has it.
+/// [`Error::TurnInProgress`] when another process holds it.
 pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
     match try_acquire(&mut lock_ours(), path, false) {
         Err(error @ Error::TurnInProgress { holder: Some(_) }) => Err(error),
@@ -61,7 +61,7 @@ pub(super) fn check_not_held_elsewhere(path: &Path) -> Result<()> {
     }
 }
 
-/// Takes the lock `path` if it is free, and enters it into `ours` if it is to be kept.
+/// Takes the lock `path` if it is free, and adds it to `ours` if `keep` is set.
 fn try_acquire(
     ours: &mut BTreeSet<PathBuf>,
     path: &Path,
@@ -86,13 +86,13 @@ fn lock_ours() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     OURS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The command and the id of this process, for people.
+/// A description of this process: its command and id.
 fn this_process() -> String {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
     let program = Path::new(&program).file_stem().unwrap_or_default();
     let mut command = program.to_string_lossy().into_owned();
-    // Anything else than a command's name may be somebody's secret.
+    // Anything other than a command's name may be a secret.
     let is_command = |word: &str| word.len() <= 20 && word.bytes().all(|b| b.is_ascii_lowercase());
     if let Some(word) = arguments.next().and_then(|word| word.into_string().ok())
         && is_command(&word)
@@ -102,7 +102,7 @@ fn this_process() -> String {
     format!("`{command}`, process {}", process::id())
 }
 
-/// The other process that has the lock `path`.
+/// The description of the process that holds the lock `path`.
 fn holder(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     printable(

@@ -1,9 +1,9 @@
-//! YAML text to a mapping and back, within bounds, without changing what is not touched.
+//! Converts YAML text to a mapping and back, with limits, and without changing what was not edited.
 //!
-//! `yaml_serde`'s own `Value` reader falls short in two ways. Its limit on aliases counts jumps,
-//! not what they copy, so that 100 KB of text may grow to gigabytes; and an integer beyond 64 bits
-//! makes the whole file unreadable. So values are built here, with a budget, and such integers are
-//! carried under a private tag and written as they were. (Beyond 128 bits they become floats.)
+//! The `Value` of `yaml_serde` has two limitations. Its limit on aliases counts references, not the copied
+//! values, so that 100 KB of text may expand to gigabytes; and an integer beyond 64 bits makes the whole file
+//! unreadable. So this module builds values itself, with a budget, and stores such integers under a private
+//! tag, from which they are written unchanged. (Beyond 128 bits they become floats.)
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,19 +17,19 @@ use serde_json::{Map, Number, Value as Json};
 use yaml_serde::value::{Tag, TaggedValue};
 use yaml_serde::{Mapping, Value};
 
-/// Values in one file, each use of an alias counted with all it stands for.
+/// Maximum number of values in one file, with every alias expanded.
 const MAX_VALUES: usize = 250_000;
 
-/// Bytes of text in one file, counted likewise.
+/// Maximum number of bytes of text in one file, with every alias expanded.
 const MAX_TEXT: usize = 64 << 20;
 
-/// Brackets open at once. The parser refuses 128, but only after its scanner has spent time in
-/// proportion to brackets times depth: 100 KB of `[` would take it seconds.
+/// Maximum number of open brackets. The parser refuses 128, but its scanner first takes time proportional to
+/// brackets times depth: seconds for 100 KB of `[`.
 const MAX_OPEN: usize = 1_000;
 
 const WIDE_INTEGER: &str = "!gosling-wide-integer";
 
-/// Why text is not a usable mapping, and where (from 1; 0 if unknown).
+/// Why text is not a valid mapping, and where (from 1; 0 if unknown).
 #[derive(Debug)]
 pub struct YamlError {
     pub line: usize,
@@ -37,13 +37,13 @@ pub struct YamlError {
     pub reason: String,
 }
 
-/// Reads a document whose root is a mapping; one without any content is an empty mapping.
+/// Parses a document whose root is a mapping. A document without content is an empty mapping.
 pub fn parse(text: &[u8]) -> Result<Mapping, YamlError> {
     let budget = Budget {
         values: Cell::new(MAX_VALUES),
         text: Cell::new(MAX_TEXT),
     };
-    // Windows editors put a byte order mark first, which the parser takes for a document.
+    // Windows editors add a byte order mark, which the parser would take for content.
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     refuse_depth(text)?;
     let document = yaml_serde::Deserializer::from_slice(text);
@@ -59,7 +59,7 @@ pub fn parse(text: &[u8]) -> Result<Mapping, YamlError> {
     }
 }
 
-/// Writes `mapping` as text that [`parse`] reads as the same mapping.
+/// Serializes `mapping` to text that [`parse`] reads as the same mapping.
 pub fn render(mapping: &Mapping) -> Result<String, String> {
     let text = yaml_serde::to_string(&MappingText(mapping)).map_err(|error| error.to_string())?;
     match parse(text.as_bytes()) {
@@ -69,7 +69,7 @@ pub fn render(mapping: &Mapping) -> Result<String, String> {
     }
 }
 
-/// Counts brackets whether they are YAML or text; no text for people leaves so many open.
+/// Counts brackets in and outside of strings; no ordinary text has so many open.
 fn refuse_depth(text: &[u8]) -> Result<(), YamlError> {
     let mut open = 0usize;
     for byte in text {
@@ -104,8 +104,8 @@ fn flaw(error: &yaml_serde::Error) -> YamlError {
     }
 }
 
-/// The JSON of a YAML value: what JSON has no form for becomes null (`.nan`), text (keys that are
-/// numbers or booleans), `{"!tag": value}` (tags), or is left out (keys that are collections).
+/// Converts a YAML value to JSON. Values without a JSON form become null (`.nan`), strings (keys that are
+/// numbers or booleans) or `{"!tag": value}` (tags), or are left out (keys that are collections).
 pub fn to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -122,7 +122,7 @@ pub fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The JSON object of a YAML mapping; see [`to_json`].
+/// Converts a YAML mapping to a JSON object; see [`to_json`].
 pub fn to_json_object(mapping: &Mapping) -> Map<String, Json> {
     mapping
         .iter()
@@ -145,7 +145,7 @@ fn to_json_number(number: &yaml_serde::Number) -> Option<Number> {
         .or_else(|| number.as_f64().and_then(Number::from_f64))
 }
 
-/// The YAML value of JSON; every JSON value has one.
+/// Converts JSON to YAML; every JSON value has a YAML form.
 pub fn from_json(value: &Json) -> Value {
     match value {
         Json::Null => Value::Null,
@@ -194,7 +194,7 @@ struct Budget {
     text: Cell<usize>,
 }
 
-/// Builds one value, paying for it from the budget of the document.
+/// Builds one value and charges it to the budget of the document.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     budget: &'a Budget,
@@ -312,7 +312,7 @@ impl<'de> DeserializeSeed<'de> for TagName {
     }
 }
 
-/// Serializes like the value itself, except that wide integers are numbers again.
+/// Serializes like the value itself, except that wide integers become numbers again.
 struct Text<'a>(&'a Value);
 
 struct MappingText<'a>(&'a Mapping);
@@ -347,7 +347,7 @@ impl Serialize for MappingText<'_> {
     }
 }
 
-/// A displayed text that begins with `!` is how a serializer of `yaml_serde` is told of a tag.
+/// A string with a leading `!` that is passed to `collect_str` tells a serializer of `yaml_serde` about a tag.
 impl Serialize for TagText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self.0)

@@ -1,4 +1,4 @@
-//! One YAML file that several threads, several processes and a person with an editor share.
+//! A YAML file that threads, processes and a user with an editor share.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -14,10 +14,10 @@ use crate::sys::lock;
 /// Larger files are not read.
 const MAX_SIZE: u64 = 10 << 20;
 
-/// How often a rewrite starts over because an editor saved in between.
+/// Maximum number of times that a rewrite starts over because another program saved the file.
 const ATTEMPTS: usize = 5;
 
-/// Older backups that are kept beside the newest, as `.bak.1` to `.bak.3`.
+/// Number of older backups besides the newest, `.bak.1` to `.bak.3`.
 const OLDER_BACKUPS: usize = 3;
 
 /// A YAML file with a mapping at its root.
@@ -26,8 +26,8 @@ pub struct YamlFile {
     path: PathBuf,
     secret: bool,
     cache: Mutex<Option<Cached>>,
-    /// What this process wrote last. Whatever else the file holds, somebody else put there, and it is
-    /// copied before it is rewritten.
+    /// The state of the file that this process wrote last. Any other content is backed up before it is
+    /// rewritten.
     written: Mutex<Option<Stamp>>,
 }
 
@@ -38,7 +38,7 @@ struct Cached {
     mapping: Arc<Mapping>,
 }
 
-/// What a file held at one moment.
+/// The content and state of a file.
 struct Snapshot {
     content: Vec<u8>,
     stamp: Stamp,
@@ -46,7 +46,7 @@ struct Snapshot {
 }
 
 impl YamlFile {
-    /// The file `path`, with a backup before this process rewrites what it has not written itself.
+    /// The file `path`. It is backed up before this process rewrites content that it did not write.
     pub fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -56,8 +56,8 @@ impl YamlFile {
         }
     }
 
-    /// The file `path` with secrets: its content never appears in messages, its mode is repaired,
-    /// and there are no backups, since a secret that was removed must not live on in one.
+    /// The file `path` with secrets: errors do not quote it, its mode is corrected, and it has no backups,
+    /// because a removed secret must not remain in one.
     pub fn secret(path: PathBuf) -> Self {
         Self {
             secret: true,
@@ -65,12 +65,12 @@ impl YamlFile {
         }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the file says now; an absent file says nothing. Costs one `stat` while it is unchanged.
+    /// The content of the file; empty if it does not exist. Costs one `stat` while the file is unchanged.
     pub fn load(&self) -> Result<Arc<Mapping>> {
         let Some(stamp) = files::stamp(&self.path)? else {
             return Ok(Arc::default());
@@ -94,10 +94,10 @@ impl YamlFile {
         Ok(mapping)
     }
 
-    /// Reads, changes and rewrites the file while no other process of ours can.
+    /// Reads, changes and rewrites the file under the lock between processes.
     ///
-    /// Nothing is written if `change` fails or changes nothing. If another program saves the file
-    /// meanwhile, `change` is applied again to what it saved.
+    /// Writes nothing if `change` fails or changes nothing. If another program saves the file in the meantime,
+    /// `change` runs again on its content.
     pub fn edit<R>(&self, mut change: impl FnMut(&mut Mapping) -> Result<R>) -> Result<R> {
         files::ensure_dir(files::parent(&self.path))?;
         let target = files::follow_links(&self.path)?;
@@ -124,8 +124,8 @@ impl YamlFile {
         })
     }
 
-    /// Copies the file to `.bak`, older copies moving up to `.bak.1` … `.bak.3`; tells where, or
-    /// `None` if there is no file yet. A copy equal to the newest is not made twice.
+    /// Copies the file to `.bak`, after moving older copies to `.bak.1` … `.bak.3`; returns the path, or `None`
+    /// if there is no file. Makes no copy equal to the newest.
     pub fn back_up(&self) -> Result<Option<PathBuf>> {
         let target = files::follow_links(&self.path)?;
         let lock_file = files::beside(&target, ".", ".lock");
@@ -193,7 +193,7 @@ impl YamlFile {
             return Ok(None);
         };
         if self.secret {
-            // A file of another user may be readable and still not ours to change.
+            // Fails for a readable file of another user, which is acceptable.
             let _ = make_private(&file);
         }
         let (content, stamp) = files::read(&mut file, &self.path, MAX_SIZE)?;
@@ -215,8 +215,8 @@ impl YamlFile {
     }
 }
 
-/// The object in the file `path`: JSON where the file's name ends with `.json`, else YAML. `None` if
-/// there is no such file.
+/// Reads the object in the file `path`: JSON if its name ends with `.json`, else YAML. `None` if it does not
+/// exist.
 ///
 /// # Errors
 /// [`Error::Broken`] when it does not parse or is larger than `limit` bytes, [`Error::Io`] when it
@@ -243,10 +243,10 @@ pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>>
     Ok(Some(yaml::to_json_object(&mapping)))
 }
 
-/// The object that a YAML text is.
+/// Parses a YAML text to a JSON object.
 ///
 /// # Errors
-/// Where and why it is none.
+/// Where and why the text is invalid.
 pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, String> {
     let mapping = yaml::parse(text.as_bytes()).map_err(|flaw| match flaw.line {
         0 => flaw.reason,

@@ -1,15 +1,15 @@
-//! What a fuzzer checks of text from outside.
+//! Fuzz targets of text from outside.
 
 use super::*;
 use serde_json::Value;
 
-/// Said anew here, so that the lists there are compared with something.
+/// Written independently, to check the list in the code.
 fn hides_words(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'
         | '\u{e0000}'..='\u{e01ef}')
 }
 
-/// No part of a secret is left, and nothing else is lost.
+/// No part of a secret is left, and nothing else is removed.
 pub(crate) fn redacted(text: &str, secrets: &[String]) {
     const MARK: &str = "[secret]";
     let secrets: Vec<String> = (secrets.iter())
@@ -25,7 +25,7 @@ pub(crate) fn redacted(text: &str, secrets: &[String]) {
             }
         }
     }
-    // The marks are looked for, so the text may hold none.
+    // The check searches for the marks, so the text must not contain any.
     if text.contains(MARK) {
         return;
     }
@@ -37,7 +37,7 @@ pub(crate) fn redacted(text: &str, secrets: &[String]) {
             kept.extend_from_slice(MARK.as_bytes());
         }
     }
-    // Two secrets side by side have a mark each, or one for both.
+    // Two adjacent secrets may have one mark or two.
     let squeezed = |text: &str| {
         let mut text = text.to_owned();
         while text.contains("[secret][secret]") {
@@ -53,7 +53,7 @@ pub(crate) fn redacted(text: &str, secrets: &[String]) {
     );
 }
 
-/// What is shown to a person can be seen, and what a model reads hides nothing.
+/// Text for a person contains no invisible characters, and text for a model no hidden words.
 pub(crate) fn visible(text: &str) {
     let shown = printable(text, 200);
     assert!(
@@ -69,7 +69,7 @@ pub(crate) fn visible(text: &str) {
     let read = for_model(text);
     assert!(!read.contains(hides_words), "{read:?}");
     assert_eq!(for_model(&read), read);
-    // What escapes stand for is another matter: only JSON has escapes, and that is checked where it is JSON.
+    // Only JSON has escapes; the check of JSON covers them.
     let read = json_for_model(text);
     assert!(
         read.len() <= text.len() && !read.contains(hides_words),
@@ -77,7 +77,7 @@ pub(crate) fn visible(text: &str) {
     );
 }
 
-/// No text in this value hides words.
+/// Checks that no text in this value hides words.
 pub(crate) fn nothing_hidden(value: &Value) {
     match value {
         Value::String(text) => assert!(!text.contains(hides_words), "{text:?}"),

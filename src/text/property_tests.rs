@@ -1,10 +1,10 @@
-//! What holds of any text.
+//! Properties of all texts.
 
 use super::*;
 use crate::property_testing::{any_text, check, one_of, vec_of};
 use arbtest::arbitrary::{Result, Unstructured};
 
-/// Said anew here, so that the lists there are held against something.
+/// Written independently, to check the list in the code.
 fn is_dangerous(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}'
@@ -66,7 +66,7 @@ fn a_model_gets_the_text_without_hidden_words_and_otherwise_unchanged() {
     });
 }
 
-/// What stands in the text of a JSON string.
+/// Parts of JSON strings.
 const IN_JSON: [&str; 22] = [
     "a",
     "\\\\",
@@ -92,7 +92,7 @@ const IN_JSON: [&str; 22] = [
     "udc41",
 ];
 
-/// The UTF-16 that the escapes of a JSON string stand for, lone halves of pairs included.
+/// The UTF-16 of a JSON string's escapes, including unpaired surrogates.
 fn units(json: &str) -> Vec<u16> {
     let (mut units, mut rest) = (Vec::new(), json);
     while let Some(c) = rest.chars().next() {
@@ -154,7 +154,7 @@ fn no_part_of_a_secret_is_left_and_nothing_else_is_lost() {
     }
     check(|u| {
         let secrets = vec_of(u, 4, |u| word(u, 4))?;
-        // What is put in their place must not hold one.
+        // The replacement text must not contain a secret.
         if secrets
             .iter()
             .any(|secret| !secret.is_empty() && "[secret]".contains(secret.as_str()))

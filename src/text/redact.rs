@@ -1,39 +1,39 @@
-//! Text without secrets.
+//! Redaction: removes secrets from text.
 
 use std::ops::Range;
 
-/// What takes a secret's place.
+/// The replacement of a secret.
 const REDACTED: &str = "[secret]";
-/// A piece of a secret is told from other text from this length on, in bytes.
+/// The minimum length in bytes at which a piece of a secret is recognized.
 const PIECE: usize = 3;
-/// The lines of a secret that has several are secrets too from this length on, in bytes.
+/// The minimum length in bytes at which a line of a multi-line secret counts as a secret.
 const LINE: usize = 8;
 
-/// The text without these secrets. Text that is cut must be cut after this, or be given to
-/// [`redact_excerpt`]: half a secret is not found. Where two overlap, neither leaves a part. A secret
-/// of several lines, such as a private key, is found in whole and line by line.
+/// Replaces these secrets in the text. Truncate text after this call, or use [`redact_excerpt`]: half a secret
+/// is not found. Of overlapping secrets no part is left. A secret with several lines, such as a private key, is
+/// found as a whole and line by line.
 pub fn redact(text: &str, secrets: &[String]) -> String {
     let found = whole(text, &patterns(secrets));
     replace(text, found)
 }
 
-/// Which ends of an excerpt the text around it was cut off at.
+/// At which ends an excerpt was cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct Cut {
-    /// There was more before it.
+    /// Text before it is missing.
     pub before: bool,
-    /// There is more behind it, or may be.
+    /// Text after it is missing, or may be.
     pub behind: bool,
 }
 
-/// The same for an excerpt of a longer text, in UTF-8 as far as it is text: also without the pieces of
-/// secrets that are left where it was cut.
+/// As [`redact`], for an excerpt of a longer text. Also replaces pieces of secrets at the cut ends. Bytes that
+/// are not UTF-8 become U+FFFD.
 pub fn redact_excerpt(excerpt: &[u8], cut: Cut, secrets: &[String]) -> String {
     let text = String::from_utf8_lossy(without_split_characters(excerpt, cut));
     let patterns = patterns(secrets);
     let mut found = whole(&text, &patterns);
     for pattern in patterns {
-        // The longest pieces first.
+        // The longest piece first.
         let lengths = || (PIECE..pattern.len()).rev();
         let head = |n: &usize| pattern.get(..*n).is_some_and(|head| text.ends_with(head));
         let tail = |n: &usize| {
@@ -53,7 +53,7 @@ pub fn redact_excerpt(excerpt: &[u8], cut: Cut, secrets: &[String]) -> String {
     replace(&text, found)
 }
 
-/// Without the bytes at a cut that belong to a character on the other side of it.
+/// Removes bytes of characters that a cut has split.
 fn without_split_characters(excerpt: &[u8], cut: Cut) -> &[u8] {
     let is_inner = |byte: &&u8| **byte & 0xc0 == 0x80;
     let mut bytes = excerpt;
@@ -64,7 +64,7 @@ fn without_split_characters(excerpt: &[u8], cut: Cut) -> &[u8] {
     if cut.behind {
         let inner = bytes.iter().rev().take(3).take_while(is_inner).count();
         let last = bytes.len().saturating_sub(inner + 1);
-        // What is not UTF-8 anyway stays.
+        // Bytes that are invalid anyway stay.
         if std::str::from_utf8(&bytes[last..]).is_err_and(|error| error.error_len().is_none()) {
             bytes = &bytes[..last];
         }
@@ -72,13 +72,13 @@ fn without_split_characters(excerpt: &[u8], cut: Cut) -> &[u8] {
     bytes
 }
 
-/// What to look for.
+/// The texts to search for.
 fn patterns(secrets: &[String]) -> Vec<&str> {
     let mut patterns = Vec::with_capacity(secrets.len());
     for secret in secrets {
         let trimmed = secret.trim();
         if trimmed.is_empty() {
-            // White space is everywhere.
+            // White space alone is not a secret.
             continue;
         }
         patterns.push(trimmed);
@@ -101,7 +101,7 @@ fn whole(text: &str, patterns: &[&str]) -> Vec<Range<usize>> {
         while let Some(at) = text[from..].find(pattern) {
             let begin = from + at;
             found.push(begin..begin + pattern.len());
-            // It may overlap itself.
+            // Occurrences may overlap.
             from = begin + step;
         }
     }
@@ -184,7 +184,7 @@ mod tests {
             (b"r2 hu", "r2 hu"),
             (b"unter2", "[secret]"),
             ("üssel schlü".as_bytes(), "[secret] [secret]"),
-            // The cuts go through a character.
+            // The cuts split a character.
             (b"\xbcssel schl\xc3", "[secret] [secret]"),
             (b"unter", "[secret]"),
             (b"", ""),

@@ -1,4 +1,4 @@
-//! A server with a small router, and a client that speaks bytes.
+//! A server with a small router, and a client that sends and receives bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use gosling::http::{Access, AccessControl, Error, Limits, Request, Response, Router, Server};
 
 pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
-/// Longer than anything here takes, shorter than anyone likes to wait for a test that fails.
+/// The timeout of all waits: longer than any of them should take.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What `/typed` takes.
+/// The body of `/typed`.
 #[derive(serde::Deserialize)]
 struct Typed {
     x: u8,
@@ -21,11 +21,11 @@ struct Typed {
 
 pub struct Edge {
     pub server: Server,
-    /// How many handlers have been entered at `/wait`.
+    /// Number of handlers that have entered `/wait`.
     pub waiting: Arc<AtomicUsize>,
-    /// Dropped or sent to, lets `/wait` answer.
+    /// Sending to it or dropping it lets `/wait` respond.
     pub gate: Option<mpsc::Sender<()>>,
-    /// Told when `/hang` sees its client leave.
+    /// Receives a message when `/hang` detects that its client has left.
     pub left: mpsc::Receiver<()>,
 }
 
@@ -83,8 +83,8 @@ pub fn edge_with(limits: Limits) -> Edge {
         .get("/refuse", Access::Keyed, |_| {
             Err(Error::new(418, "short\nand \"stout\""))
         })
-        // A panic that says nothing: where backtraces are wanted, the symbols of so large a program may take
-        // longer to read than anybody waits.
+        // A panic without a message and backtrace: with backtraces on, reading the symbols may take longer than
+        // the test waits.
         .get("/panic", Access::Keyed, |_| {
             std::panic::resume_unwind(Box::new("on purpose"))
         })
@@ -125,7 +125,7 @@ impl Edge {
         client
     }
 
-    /// Waits until `count` handlers wait at `/wait`.
+    /// Waits until `count` handlers have entered `/wait`.
     pub fn until_waiting(&self, count: usize) {
         let deadline = Instant::now() + PATIENCE;
         while self.waiting.load(Ordering::SeqCst) < count {
@@ -154,7 +154,7 @@ impl Client {
         }
     }
 
-    /// What the server refuses it may stop reading, so that a failure to send is no failure.
+    /// The server may stop reading a request that it refuses, so a failed send is not an error.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.stream.get_mut().write_all(bytes.as_ref());
     }
@@ -190,7 +190,7 @@ impl Client {
         Some(reply)
     }
 
-    /// Whether the server closes the connection and says nothing more.
+    /// Whether the server closes the connection without sending anything more.
     pub fn is_closed(&mut self) -> bool {
         let mut rest = Vec::new();
         let _ = self.stream.read_to_end(&mut rest);

@@ -1,4 +1,4 @@
-//! Sizes, deadlines, the cap on connections, and how the server stops.
+//! Sizes, deadlines, the limit on connections, and stopping the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -34,7 +34,7 @@ fn thirty_gigabytes_are_refused_unread_and_take_no_memory() {
         let mut client = edge.says(echo(&fields, ""));
         assert_eq!(client.reply().status, 413);
     }
-    // A client that sends on regardless reads the answer all the same.
+    // A client that keeps sending still gets the response.
     let mut client = edge.says(echo(
         "Content-Length: 30000000000\r\n",
         &"x".repeat(300_000),
@@ -44,7 +44,7 @@ fn thirty_gigabytes_are_refused_unread_and_take_no_memory() {
     edge.is_alive();
 }
 
-/// The most memory that this process has used, in bytes; 0 where the system does not say.
+/// The peak memory of this process in bytes; 0 where the system does not report it.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -81,7 +81,7 @@ fn a_slow_head_or_body_is_given_up_however_steadily_it_drips() {
         drip.join().unwrap();
         assert!(client.is_closed());
     }
-    // The deadlines begin with a request: a connection may rest longer than they are.
+    // The deadlines start with a request: a connection may be idle for longer.
     let mut client = edge.connect();
     thread::sleep(2 * short);
     client.send(get("/empty"));
@@ -124,7 +124,7 @@ fn at_the_cap_the_connection_idle_longest_makes_room() {
     oldest.reply();
     let mut older = edge.says(get("/empty"));
     older.reply();
-    // Served again, the oldest is the youngest.
+    // The oldest connection has now been idle for the shortest time.
     thread::sleep(Duration::from_millis(20));
     oldest.send(get("/empty"));
     oldest.reply();
@@ -137,7 +137,7 @@ fn at_the_cap_the_connection_idle_longest_makes_room() {
     oldest.send(get("/empty"));
     assert_eq!(oldest.reply().status, 200);
 
-    // With every connection busy, nobody is closed and the new client is asked to come again.
+    // With every connection busy, none is closed, and the new client gets 503.
     oldest.send(get("/wait"));
     new.send(get("/wait"));
     edge.until_waiting(3);
@@ -165,7 +165,7 @@ fn a_route_without_a_key_takes_no_body() {
         ("/status", "Transfer-Encoding: chunked"),
         ("/page", "Content-Length: 1\r\nExpect: 100-continue"),
     ] {
-        // None of the body is sent: what is refused is refused before that.
+        // The body is not sent: the server refuses the request before it reads the body.
         let mut client = edge.says(format!(
             "GET {path} HTTP/1.1\r\nHost: localhost\r\n{field}\r\n\r\n"
         ));
@@ -188,7 +188,7 @@ fn connections_without_a_key_never_keep_out_those_with_one() {
     });
     let mut keyed = edge.says(get("/empty"));
     assert_eq!(keyed.reply().status, 200);
-    // Idle, in the middle of a head, refused with much to discard, and deaf to its answers.
+    // Idle, in the middle of a head, refused with much to discard, and not reading its responses.
     let hoard = |edge: &Edge| {
         let deaf = "GET /status HTTP/1.1\r\nHost: a\r\n\r\n".repeat(20_000);
         let unread = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 999999\r\n\r\n";
@@ -202,7 +202,7 @@ fn connections_without_a_key_never_keep_out_those_with_one() {
     };
     for _ in 0..5 {
         let _hoard = hoard(&edge);
-        // Those that come, and the one that rests between its requests.
+        // The new connections, and the one that is idle between its requests.
         let mut new = edge.says(get("/empty"));
         assert_eq!(new.reply().status, 200);
         keyed.send(get("/empty"));
@@ -218,7 +218,7 @@ fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
     });
     let mut keyed = edge.says(get("/empty"));
     keyed.reply();
-    // It was served meanwhile, but has been without a key for longest.
+    // It was served in the meantime, but has been without a key for longest.
     let mut first = edge.connect();
     let mut second = edge.says("GET /sta");
     let mut third = edge.says("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -244,7 +244,7 @@ fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
         slot_timeout: PATIENCE,
         ..limits()
     });
-    // More than there is room for, all of which connect before they send.
+    // More connections than the limit, all opened before any sends a request.
     let mut clients: Vec<Client> = (0..5).map(|_| edge.connect()).collect();
     thread::sleep(Duration::from_millis(100));
     for client in &mut clients {
@@ -279,7 +279,7 @@ fn at_the_cap_a_new_connection_waits_for_a_slot() {
     }
 }
 
-/// Connections that are reset in the middle of a request, as a scanner or a broken client leaves them.
+/// Connections that are reset in the middle of a request, as by a port scanner.
 #[cfg(unix)]
 #[test]
 fn a_burst_of_resets_provokes_no_refusal() {
@@ -370,7 +370,7 @@ fn stop_does_not_wait_longer_than_it_was_told() {
     drop(edge.gate.take());
 }
 
-/// The server of the next test, in a process that may have few descriptors.
+/// The server of the next test, in a process with few descriptors.
 #[test]
 #[ignore = "only for out_of_descriptors_the_server_goes_on_accepting"]
 fn serve_until_stdin_ends() {
@@ -383,7 +383,7 @@ fn serve_until_stdin_ends() {
     println!("\nstopped");
 }
 
-/// What the server logs, for the parent to read.
+/// Writes the server's log to stderr for the parent process.
 struct ToStderr;
 
 impl log::Log for ToStderr {
@@ -428,7 +428,7 @@ fn out_of_descriptors_the_server_goes_on_accepting() {
         .unwrap();
 
     let hoard: Vec<Client> = (0..100).map(|_| Client::to(address)).collect();
-    // Idle connections make room for those who ask, even now.
+    // Idle connections are still evicted for new clients.
     let mut client = Client::to(address);
     client.send("GET /status HTTP/1.1\r\nHost: a\r\n\r\n");
     assert_eq!(client.reply().status, 200);

@@ -1,4 +1,4 @@
-//! The HTTP edge through raw sockets: what it serves, what it refuses, and that nobody can wear it out.
+//! The HTTP server through raw sockets: what it serves and refuses, and that clients cannot exhaust it.
 
 mod harness;
 mod limits;

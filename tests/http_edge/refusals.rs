@@ -1,4 +1,4 @@
-//! What is refused, and that the connection ends where the next request cannot be trusted.
+//! Refused requests, and closing the connection where the next request cannot be trusted.
 
 use std::net::Shutdown;
 
@@ -78,7 +78,7 @@ fn hostile_requests_are_refused_and_the_connection_closed() {
             "{what}"
         );
         assert!(client.is_closed(), "{what}");
-        // The same a byte at a time, as far as the server lets us.
+        // The same byte by byte, as far as the server reads.
         if request.len() < 400 {
             let mut client = edge.connect();
             for byte in request.as_bytes() {
@@ -194,7 +194,7 @@ fn a_host_that_is_not_ours_is_refused_before_the_key_is_looked_at() {
     }
     assert_eq!(ask("GET /empty", "a b"), 400);
     assert_eq!(ask("GET /empty", ""), 400);
-    // The target's own host is the one that counts.
+    // The host of the target takes precedence.
     assert_eq!(ask("GET http://localhost/empty", "evil.com"), 200);
     assert_eq!(ask("GET http://evil.com/empty", "localhost"), 403);
 }

@@ -1,4 +1,4 @@
-//! What is served: framing, connections that go on, HEAD, interim answers, failing handlers.
+//! Served requests: framing, persistent connections, HEAD, interim responses, failing handlers.
 
 use std::io::Write;
 use std::net::Shutdown;
@@ -70,7 +70,7 @@ fn a_connection_serves_request_after_request() {
         assert_eq!(reply.header("connection"), None);
         assert!(reply.header("date").is_some());
     }
-    // ErrorFormat of requests without a body leave the connection as it is.
+    // Errors of requests without a body leave the connection open.
     for (path, status) in [
         ("/nope", 404),
         ("/echo", 405),
@@ -153,7 +153,7 @@ fn depth_in_a_field_that_no_handler_reads_is_refused_at_once() {
         let message = reply.message();
         assert!(message.contains("127 levels"), "{:.200}", message);
     }
-    // What is not deep is read as ever, brackets in text and fields that are not known included.
+    // Bodies that are not too deep are accepted, also with brackets in strings and in unknown fields.
     let body = format!(
         r#"{{"x":1,"y":[{}[]],"z":"{}"}}"#,
         "[],".repeat(999),
@@ -198,7 +198,7 @@ fn head_answers_as_get_without_a_body() {
         };
         assert_eq!(by_get.status, by_head.status);
         assert_eq!(without_date(&by_get).len(), without_date(&by_head).len());
-        // The message of a refusal names the method, and so may differ in length.
+        // The error message contains the method, so its length may differ.
         if by_get.status == 200 {
             assert_eq!(without_date(&by_get), without_date(&by_head));
         }
@@ -262,7 +262,7 @@ fn a_client_that_waits_is_told_to_continue() {
         assert_eq!((interim.status, interim.headers.len()), (100, 0));
         client.send(body);
         assert_eq!(client.reply().text(), "abc");
-        // Who does not wait is not told.
+        // A client that does not wait for 100 does not get one.
         client.send(echo(fields, body));
         assert_eq!(client.reply().text(), "abc");
     }
@@ -300,7 +300,7 @@ fn a_handler_learns_that_its_client_left() {
     assert!(edge.left.try_recv().is_err());
     drop(client);
     edge.left.recv_timeout(PATIENCE).expect("to be told");
-    // Bytes that wait to be read are no sign of leaving.
+    // Unread input does not mean that the client has left.
     let mut client = edge.says(get("/hang"));
     thread::sleep(Duration::from_millis(50));
     client.send("GET /");

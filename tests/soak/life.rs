@@ -1,4 +1,4 @@
-//! The life of one session: random steps, and what must be true after each.
+//! The steps of one session: random actions, and the checks after each.
 
 use super::random::Random;
 use super::remote::{Line, Remote};
@@ -16,25 +16,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many turns a session has before another takes its place; its history would grow for ever.
+/// Number of turns of a session before it is replaced; otherwise its history would grow without end.
 const TURNS: usize = 20;
-/// A server is started again three times a minute. The rest is for a busy machine.
+/// The server is restarted three times a minute. The rest is tolerance for a busy machine.
 const WINDOW: Duration = Duration::from_secs(90);
-/// How many steps a failure tells.
+/// Number of recent steps that a failure prints.
 const TOLD: usize = 25;
 
-/// What the session's servers are there for.
+/// The role of each of the session's servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// Nothing happens to it, so no call of it may fail.
+    /// Never disturbed, so none of its calls may fail.
     Steady,
     /// The same over HTTP.
     Near,
-    /// Talks all the time, by the thousand when it is called.
+    /// Sends notifications all the time, thousands during a call.
     Noisy,
-    /// Is killed.
+    /// Killed at random.
     Mortal,
-    /// Is reached over a line that is cut, and forgets its sessions.
+    /// Reached over a connection that is cut, and forgets its sessions.
     Far,
 }
 
@@ -57,7 +57,7 @@ impl Role {
         }
     }
 
-    /// Its calls never fail.
+    /// Whether its calls never fail.
     fn is_sound(self) -> bool {
         !matches!(self, Role::Mortal | Role::Far)
     }
@@ -124,7 +124,7 @@ const STEPS: [(u64, Step); 25] = [
     (1, Step::Renew),
 ];
 
-/// What the model does: it calls whom the user names.
+/// The model's script: it calls the tools that the user names.
 pub fn model() -> Value {
     let call =
         |role: Role| json!({"name": role.tool("echo"), "arguments": {"message": "{{last_user}}"}});
@@ -145,14 +145,14 @@ pub fn model() -> Value {
     json!({"turns": turns, "repeat": true, "name": "Soak", "summary": "They talked."})
 }
 
-/// What all sessions have done.
+/// Counters of all sessions.
 #[derive(Default)]
 pub struct Tally {
     pub steps: AtomicU64,
     pub calls: AtomicU64,
     pub turns: AtomicU64,
     pub killed: AtomicU64,
-    /// Calls that failed, and were allowed to, by why.
+    /// Number of permitted failures of calls, by reason.
     pub lost: AtomicU64,
     pub dying: AtomicU64,
     pub forgetting: AtomicU64,
@@ -172,12 +172,12 @@ pub struct Life<'a> {
     line: Line,
     random: Random,
     session: Session<'a>,
-    /// Which servers it has.
+    /// The extensions that the session has.
     active: Vec<Role>,
-    /// When servers were killed, and when sessions were forgotten, of late.
+    /// The recent times at which servers were killed and sessions were forgotten.
     kills: VecDeque<Instant>,
     forgets: VecDeque<Instant>,
-    /// The last failure said that something happened to its server too often.
+    /// The last failure said that the server was lost too often.
     given_up: bool,
     turns: usize,
     added: u64,
@@ -216,7 +216,7 @@ impl<'a> Life<'a> {
         life
     }
 
-    /// Goes on until it is told to stop.
+    /// Runs until it is told to stop.
     pub fn live(&mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::SeqCst) {
             let step = self.random.weighted(&STEPS);
@@ -232,7 +232,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Ends the session and everything of it.
+    /// Ends the session and all its resources.
     pub fn end(&mut self) {
         self.session.stop();
         self.active.clear();
@@ -240,7 +240,7 @@ impl<'a> Life<'a> {
         self.server.delete(&path).is(200);
     }
 
-    /// Begins another one, in place of one that has ended.
+    /// Starts another session in place of one that has ended.
     pub fn begin(&mut self) {
         self.session = self.server.session([]);
         (self.turns, self.active) = (0, Vec::new());
@@ -260,7 +260,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// What finds the processes of a server among all others.
+    /// The argument by which the processes of a server are found.
     fn mark(&self, role: Role) -> String {
         format!("soak session {} {}", self.number, role.name())
     }
@@ -311,7 +311,7 @@ impl<'a> Life<'a> {
         format!("/mcp/{}/{}", self.number, role.name())
     }
 
-    /// Adds it, perhaps in place of the one that there is, from which it differs; then it works.
+    /// Adds the extension, perhaps replacing one that differs; then it works.
     fn add(&mut self, role: Role) {
         self.added += 1;
         self.session.add(self.extension(role)).is(200);
@@ -356,7 +356,7 @@ impl<'a> Life<'a> {
             Step::Remove => self.remove(role),
             Step::Replace => self.add(role),
             Step::Again => {
-                // The very same: nothing happens to the one that there is.
+                // Adds an identical extension: the existing one is not affected.
                 self.session.add(self.extension(role)).is(200);
                 self.echo(role);
             }
@@ -372,7 +372,7 @@ impl<'a> Life<'a> {
                 let results = self.session.restart();
                 self.all_came(&results);
             }
-            // Its servers end meanwhile.
+            // Its servers end in the meantime.
             Step::Idle => self.rest(3_000),
             Step::Freeze => {
                 signal(self.server.pid(), "STOP");
@@ -406,7 +406,7 @@ impl<'a> Life<'a> {
         format!("{} of session {}", self.said, self.number)
     }
 
-    /// Calls a tool; false if it failed and might.
+    /// Calls a tool; false if the call failed and may fail.
     fn call(&mut self, role: Role, tool: &str, arguments: Value, expected: &str) -> bool {
         let answer = self.session.call(&role.tool(tool), arguments);
         self.judge(role, &answer, expected)
@@ -422,7 +422,7 @@ impl<'a> Life<'a> {
         false
     }
 
-    /// The answer is an error, and one that there may be.
+    /// Checks that the error is a permitted one.
     fn may_fail(&mut self, role: Role, answer: &Answer) {
         let (asked, said) = (&answer.asked, answer.message().to_owned());
         assert_eq!(answer.status, 500, "{asked}: {said}");
@@ -437,7 +437,7 @@ impl<'a> Life<'a> {
             return;
         }
         assert!(!role.is_sound(), "nothing happened to it: {asked}: {said}");
-        // Attempts that were cut off, or for which nobody waited in the end, count as well.
+        // Attempts that were cut off or cancelled count as well.
         let too_often = |of: &mut VecDeque<Instant>| {
             of.retain(|then| then.elapsed() < WINDOW);
             assert!(of.len() > 1, "{} times is not too often: {said}", of.len());
@@ -454,7 +454,7 @@ impl<'a> Life<'a> {
             assert_eq!(role, Role::Far, "{asked}: {said}");
             count(&self.tally.late);
         } else if said.contains("refused") {
-            // A connection that had ended is begun anew just then.
+            // A closed connection is just being reopened.
             count(&self.tally.refused);
         } else if said.contains(", transport") {
             count(&self.tally.lost);
@@ -474,8 +474,8 @@ impl<'a> Life<'a> {
         assert!(self.echo(role), "{role:?} was just added");
     }
 
-    /// After something happened to it: soon it works, or it happened too often. Then it works when it
-    /// was added anew.
+    /// After a disturbance: the server works soon, or was disturbed too often; then it works after it is added
+    /// again.
     fn works_again(&mut self, role: Role) {
         self.given_up = false;
         for _ in 0..3 {
@@ -490,7 +490,7 @@ impl<'a> Life<'a> {
         self.add(role);
     }
 
-    /// Calls them side by side.
+    /// Calls all servers in parallel.
     fn call_all(&mut self, roles: &[Role]) {
         let calls: Vec<_> = (roles.iter())
             .map(|&role| {
@@ -506,7 +506,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// A slow call is under way while this happens.
+    /// Runs `work` during a slow call.
     fn during(&mut self, role: Role, happens: impl FnOnce(&mut Self)) {
         let stream = (self.session).begin_call(&role.tool("slow"), json!({"ms": 400}));
         self.rest(300);
@@ -516,7 +516,7 @@ impl<'a> Life<'a> {
         self.works_again(role);
     }
 
-    /// Waits for less than so many milliseconds.
+    /// Waits for up to this many milliseconds.
     fn rest(&mut self, ms: u64) {
         thread::sleep(Duration::from_millis(self.random.below(ms)));
     }
@@ -538,7 +538,7 @@ impl<'a> Life<'a> {
         self.works_again(Role::Mortal);
     }
 
-    /// SIGKILL to all processes of the server. There may be none, if it was killed too often.
+    /// Sends SIGKILL to all processes of the server. There may be none, if it was killed too often.
     fn kill_now(&mut self) {
         let mark = self.mark(Role::Mortal);
         for process in descendants(self.server.pid()) {
@@ -551,7 +551,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Nobody listens for a while. A call that begins meanwhile gets through afterwards.
+    /// The peer accepts no connections for a while. A call that begins then succeeds afterwards.
     fn refuse(&mut self) {
         self.line.refuse();
         let message = self.message();
@@ -564,7 +564,7 @@ impl<'a> Life<'a> {
         self.works_again(Role::Far);
     }
 
-    /// What is sent arrives nowhere for a while.
+    /// Everything sent is lost for a while.
     fn lose(&mut self) {
         self.line.lose();
         let message = self.message();
@@ -596,7 +596,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// Every listing is answered, and whatever nothing happened to is in it.
+    /// Every listing succeeds and contains all undisturbed tools.
     fn list(&mut self) {
         let tools = self.session.tools();
         let query = format!("?session_id={}", self.session.id);
@@ -616,7 +616,7 @@ impl<'a> Life<'a> {
 
     fn remove(&mut self, role: Role) {
         if self.random.below(3) == 0 {
-            // With a call under way, of which nothing is asked but that it ends.
+            // With a call under way, which only has to end.
             let stream = (self.session).begin_call(&role.tool("slow"), json!({"ms": 400}));
             self.rest(100);
             self.session.remove(role.name()).is(200);
@@ -628,8 +628,8 @@ impl<'a> Life<'a> {
         assert!(!self.echo(role), "{role:?} was removed");
     }
 
-    /// A client hangs up while an extension is added that perhaps never comes up. Whether it is there
-    /// then, nobody asks; it goes when the session does.
+    /// A client disconnects while it adds an extension that may never start. Whether it was added is not
+    /// checked; it ends with the session.
     fn leave_adding(&mut self) {
         let extension = match self.random.below(2) {
             0 => Extension::shell("brief", "sleep 300"),
@@ -645,7 +645,7 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// A turn that may be told that the session is not yet free.
+    /// A turn that may fail because the session is still busy.
     fn say(&mut self, text: &str) -> Turn {
         let session = &self.session;
         let turn = until("the session is free", || {

@@ -1,9 +1,9 @@
-//! Eight sessions for a long time: extensions come and go, servers are killed, lines are cut, clients
-//! hang up. Whatever nothing happened to goes on, and in the end nothing is left over.
+//! Eight sessions for a long time: extensions are added and removed, servers killed, connections cut, and
+//! clients disconnect. Undisturbed parts keep working, and in the end no resource is left over.
 //!
-//! `GOSLING_SOAK_SECS` says for how long (6), `GOSLING_SOAK_SEED` which choices are made. What is held is
-//! measured when all sessions are gone: after the first minute, or a third of the time, and at the end.
-//! Seen with `cargo test --release --test soak -- --nocapture`.
+//! `GOSLING_SOAK_SECS` is the duration (6), `GOSLING_SOAK_SEED` the seed. Resources are measured when all
+//! sessions have ended: after the first minute, or a third of the time, and at the end. Shown by `cargo test
+//! --release --test soak -- --nocapture`.
 #![cfg(target_os = "linux")]
 
 mod life;
@@ -23,10 +23,10 @@ use support::server::{Live, Server};
 use support::until;
 
 const SESSIONS: usize = 8;
-/// After how many seconds without a request a session's servers end, until the next one.
+/// The idle timeout in seconds after which a session's servers end, until the next request.
 const IDLE: &str = "1";
 
-/// A number from the environment.
+/// A number from an environment variable.
 fn setting(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
     Some(
@@ -35,13 +35,13 @@ fn setting(name: &str) -> Option<u64> {
     )
 }
 
-/// What the server holds when all sessions are gone.
+/// The resources of the server when all sessions have ended.
 struct Rest {
     census: Census,
     memory: usize,
 }
 
-/// Stops everybody when one has failed.
+/// Stops all threads when one has failed.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -85,7 +85,7 @@ impl Soak<'_> {
         );
     }
 
-    /// Lets all sessions live for so long, and ends them.
+    /// Runs all sessions for this long, and ends them.
     fn lives(&self, lives: &mut [Life<'_>], time: Duration) {
         let stop = AtomicBool::new(false);
         let end = Instant::now() + time;
@@ -110,7 +110,7 @@ impl Soak<'_> {
         });
     }
 
-    /// What is left when nothing goes on.
+    /// The resources when the server is idle.
     fn rest(&self) -> Rest {
         let mut last = self.server.census();
         let census = until("the server comes to rest", || {
@@ -118,7 +118,7 @@ impl Soak<'_> {
             let before = std::mem::replace(&mut last, self.server.census());
             (before == last && last.descendants == 0).then_some(last)
         });
-        // One whose first answer was cut off cannot be ended: nobody knows its name.
+        // A session whose first response was lost cannot be ended: its id is unknown.
         let (left, begun) = self.remote.sessions();
         assert!(left <= 2 + begun / 100, "{left} of {begun} are not ended");
         self.report("at rest");
@@ -165,7 +165,7 @@ fn nothing_is_left_over() {
         early.census, late.census
     );
     server.returns_to(rest_before);
-    // In a short time the allocator is still finding out what it needs.
+    // In a short run the allocator has not reached its steady state.
     let grown = match time.as_secs() {
         300.. => early.memory + early.memory / 10,
         _ => early.memory + early.memory / 2,

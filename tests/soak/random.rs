@@ -1,11 +1,11 @@
-//! Choices that look random and are the same for the same seed.
+//! Pseudo-random choices, reproducible by their seed.
 
 /// A generator for tests: xorshift64*.
 pub struct Random(u64);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        // Seeds that are near each other give sequences that are not; zero would stay zero.
+        // Makes sequences of similar seeds differ; the state must not be zero.
         let mixed = (seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         Random((mixed ^ (mixed >> 31)).max(1))
     }
@@ -26,7 +26,7 @@ impl Random {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// One of them, as often as its number says in proportion.
+    /// One of them, with a probability in proportion to its number.
     pub fn weighted<T: Copy>(&mut self, from: &[(u64, T)]) -> T {
         let mut at = self.below(from.iter().map(|(weight, _)| weight).sum());
         for (weight, item) in from {

@@ -1,5 +1,5 @@
-//! An MCP server over Streamable HTTP for a long time: it keeps nothing of what it has answered. And the
-//! line to it, which can be cut.
+//! An MCP server over Streamable HTTP that keeps nothing of earlier requests, and a proxy in front of it whose
+//! connections can be cut.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Answers under any path; its sessions belong to the path under which they were begun.
+/// Responds under any path; a session belongs to the path under which it began.
 pub struct Remote {
     pub address: SocketAddr,
     sessions: Arc<Sessions>,
@@ -32,20 +32,20 @@ impl Remote {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
-                // An error is a client that hung up.
+                // An error means that the client disconnected.
                 thread::spawn(move || drop(serve(&stream, &shared)));
             }
         });
         Remote { address, sessions }
     }
 
-    /// Knows none of the sessions under this path any more.
+    /// Forgets all sessions under this path.
     pub fn forgets(&self, path: &str) {
         let mut known = self.sessions.known.lock().unwrap();
         known.retain(|_, of| of != path);
     }
 
-    /// How many sessions clients have not ended, and how many they have begun.
+    /// The number of sessions that clients have not ended, and the number they have begun.
     pub fn sessions(&self) -> (u64, u64) {
         let left = self.sessions.known.lock().unwrap().len() as u64;
         (left, self.sessions.next.load(Ordering::SeqCst))
@@ -135,7 +135,7 @@ fn respond(mut stream: &TcpStream, request: &Request, sessions: &Sessions) -> io
     let arguments = &params["arguments"];
     let answer = json!({"jsonrpc": "2.0", "id": id, "result": result(&request.body)}).to_string();
     let tool = params["name"].as_str().unwrap_or_default();
-    // Some answers come as one body, some at the end of a stream.
+    // Some responses are one body, some the end of a stream.
     let plain = tool.is_empty() || tool == "echo" && id.as_u64().unwrap_or(0).is_multiple_of(2);
     if plain {
         let head = format!("200 OK\r\nContent-Type: application/json{head}");
@@ -194,7 +194,7 @@ fn result(body: &Value) -> Value {
     }
 }
 
-/// The stream on which the server speaks of itself, for a while.
+/// The stream for notifications of the server, open for a while.
 fn chatter(stream: &TcpStream) -> io::Result<()> {
     begin_events(stream)?;
     for n in 0..40 {
@@ -232,7 +232,7 @@ fn chunk(mut stream: &TcpStream, text: &str) -> io::Result<()> {
     stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }
 
-/// Forwards connections to an address, until it is told not to.
+/// Forwards connections to an address, until it is stopped.
 pub struct Line {
     pub address: SocketAddr,
     shared: Arc<Wire>,
@@ -241,9 +241,9 @@ pub struct Line {
 
 struct Wire {
     to: SocketAddr,
-    /// Connections are to be refused.
+    /// Connections are refused.
     down: AtomicBool,
-    /// Connections are taken, and nothing comes out at the other end.
+    /// Connections are accepted, and everything sent is lost.
     mute: AtomicBool,
     next: AtomicU64,
     ends: Mutex<HashMap<u64, [TcpStream; 2]>>,
@@ -251,7 +251,7 @@ struct Wire {
 
 impl Line {
     pub fn to(to: SocketAddr) -> Line {
-        // Below the ports that the system gives out by itself, so that while this one is down nothing
+        // Below the ports that the system assigns, so that no other process gets its port while it is down.
         // else gets its port.
         let from = 20_000 + u64::from(std::process::id()) % 8_000;
         let mut ports = (from..32_000).cycle().take(12_000).map(|port| port as u16);
@@ -303,12 +303,12 @@ impl Line {
         self.cut();
     }
 
-    /// Loses whatever is sent on it.
+    /// Loses everything that is sent.
     pub fn lose(&self) {
         self.shared.mute.store(true, Ordering::SeqCst);
     }
 
-    /// Works again. Connections that have lost something end.
+    /// Forwards again. Connections that have lost data end.
     pub fn mend(&mut self) {
         if self.shared.mute.swap(false, Ordering::SeqCst) {
             self.cut();

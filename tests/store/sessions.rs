@@ -320,7 +320,7 @@ fn a_deleted_session_is_gone_and_its_number_is_not_given_again() {
             .ends_with("_5")
     );
 
-    // Nor is it by another process, or by this one after a restart.
+    // Nor by another process, or by this one after a restart.
     let last = sessions.create(NewSession::default()).unwrap().id;
     assert!(last.ends_with("_6"), "{last}");
     sessions.delete(&last).unwrap();
@@ -355,7 +355,7 @@ fn what_is_remembered_of_a_session_is_never_old() {
         (loaded.message_count, loaded.name)
     };
     for n in 1..4 {
-        // Old enough to be remembered.
+        // Old enough to be cached.
         thread::sleep(Duration::from_millis(60));
         known();
         journal.append(vec![said("a")]).unwrap();
@@ -454,7 +454,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
     let dir = temp_dir();
     let (here, other) = (sessions_in(&dir), sessions_in(&dir));
     let listed = || -> Vec<_> {
-        // Longer than a file is too young to be remembered.
+        // Longer than a file is too new to be cached.
         std::thread::sleep(Duration::from_millis(80));
         let names = |store: &Sessions| -> Vec<_> {
             let listing = store.list().unwrap();
@@ -464,7 +464,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
                 .map(|it| (it.id.clone(), it.name.clone(), it.message_count))
                 .collect()
         };
-        // What is remembered says the same as what is read anew.
+        // The cached session equals the one that is read again.
         let first = names(&here);
         assert_eq!(first, names(&here));
         assert_eq!(first, names(&sessions_in(&dir)));
@@ -487,7 +487,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
     assert_eq!((found("elephant"), found("zebra")), (1, 0));
     say(&other, &b, &["a zebra"]);
     assert_eq!((found("zebra"), found("giraffe zebra")), (1, 1));
-    // As many messages as before, but others.
+    // The same number of messages, with other content.
     let mut journal = other.journal(&a).unwrap();
     journal.replace(vec![said("a walrus")]).unwrap();
     assert_eq!((found("elephant"), found("walrus")), (0, 1));
@@ -501,7 +501,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
     assert_eq!((left, found("zebra")), (vec![a], 0));
 }
 
-/// Figures for people, with `--nocapture`; only absurd ones fail.
+/// Measurements for people, with `--nocapture`; only absurd values fail.
 #[test]
 fn making_a_session_is_quick() {
     let dir = temp_dir();

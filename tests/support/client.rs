@@ -1,14 +1,14 @@
-//! One HTTP exchange at a time, and what a test says about the answer.
+//! One HTTP request at a time, and assertions about its response.
 
 use super::PATIENCE;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// The key of every server here.
+/// The key of every test server.
 pub const KEY: &str = "open sesame";
 
-/// Sends a request and leaves the answer to be read; dropping the stream is hanging up.
+/// Sends a request; the response is read from the stream. Dropping the stream disconnects.
 pub fn send(
     to: SocketAddr,
     method: &str,
@@ -32,15 +32,15 @@ pub fn send(
     stream
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
-    /// For messages of failing tests.
+    /// The request, for failure messages.
     pub asked: String,
     pub status: u16,
-    /// The head, as it came.
+    /// The head as received.
     pub head: String,
-    /// The body as JSON; `null` when it is empty or something else.
+    /// The body as JSON; `null` if it is not JSON.
     pub body: Value,
     /// The body as text.
     pub text: String,
@@ -72,7 +72,7 @@ impl Answer {
         self
     }
 
-    /// The body holds this text; an error's is JSON with a `message`.
+    /// Asserts that the body contains this text; an error must be JSON with a `message`.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         let said = match self.status {
@@ -102,16 +102,16 @@ impl Answer {
         self
     }
 
-    /// What an error says.
+    /// The message of an error.
     #[track_caller]
     pub fn message(&self) -> &str {
-        // Where MCP is spoken it is that of a JSON-RPC error.
+        // For MCP, it is that of a JSON-RPC error.
         let error = self.body.get("error").unwrap_or(&self.body);
         let message = error["message"].as_str();
         message.unwrap_or_else(|| panic!("{}: no message in {:?}", self.asked, self.text))
     }
 
-    /// The text of a tool's only content.
+    /// The text of a tool result with one content.
     #[track_caller]
     pub fn content(&self) -> &str {
         let text = self.body["content"][0]["text"].as_str();

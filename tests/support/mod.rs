@@ -1,5 +1,5 @@
-//! What several test files need: folders of their own, a real server with a client that asserts in
-//! sentences, and MCP servers that misbehave by a script.
+//! Shared by several test files: temporary folders, a real server with an asserting client, and MCP servers
+//! that misbehave by a script.
 #![allow(dead_code)] // Each test file uses its own part.
 
 pub mod client;
@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes on a busy machine; only a test that fails waits for it.
+/// The timeout of all waits. Only a failing test waits so long.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A folder of its own for one test, removed with everything in it when dropped.
+/// A folder of its own for one test, deleted when dropped.
 pub struct TempDir(PathBuf);
 
 impl TempDir {
@@ -37,7 +37,7 @@ pub fn temp_dir() -> TempDir {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("gosling-test-{}-{n}", std::process::id()));
         match std::fs::create_dir(&path) {
-            // An earlier process of this id was killed and left it.
+            // Left by a killed process with the same id.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => {
                 made.unwrap();
@@ -47,7 +47,7 @@ pub fn temp_dir() -> TempDir {
     }
 }
 
-/// Writes a script that can be run.
+/// Writes an executable script.
 pub fn script(path: &Path, text: &str) {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
@@ -55,7 +55,7 @@ pub fn script(path: &Path, text: &str) {
     fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Looks again and again until there is something to see.
+/// Polls until `look` returns a value.
 #[track_caller]
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! Looking at processes from outside, through `/proc`. Where there is none, there is nothing to see.
+//! Inspects processes through `/proc`. Without `/proc` there is no result.
 
 use super::until;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// One process, told from a later one with the same id by when it began.
+/// One process, distinguished by its start time from a later one with the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proc {
     pub pid: u32,
@@ -14,7 +14,7 @@ pub struct Proc {
 }
 
 struct Stat {
-    /// A leader that is a zombie already while others of its threads still hold the pipes is not dead.
+    /// A process whose first thread is a zombie is alive while other threads hold the pipes.
     dead: bool,
     parent: u32,
     born: u64,
@@ -62,8 +62,8 @@ pub fn children(of: u32) -> Vec<Proc> {
     families().remove(&of).unwrap_or_default()
 }
 
-/// All living processes with this word among their arguments, and their children: those that have
-/// left their parents are found so.
+/// All living processes with this word among their arguments, and their children, which may have left their
+/// parents.
 pub fn with_argument(word: &str) -> Vec<Proc> {
     let mut families = families();
     let named = |process: &Proc| {
@@ -78,15 +78,14 @@ pub fn with_argument(word: &str) -> Vec<Proc> {
     all
 }
 
-/// A number of seconds that no other `sleep` is given, for ever as far as a test is concerned: who has it as
-/// an argument is known by it.
+/// A unique and very long number of seconds for `sleep`, which identifies the process with that argument.
 pub fn nap() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1000);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("1{:07}{n}", std::process::id())
 }
 
-/// Waits until so many processes are there [`with_argument`].
+/// Waits until this many processes are found by [`with_argument`].
 #[track_caller]
 pub fn running(word: &str, count: usize) {
     until(&format!("{count} processes run"), || {
@@ -107,10 +106,10 @@ pub fn descendants(of: u32) -> Vec<Proc> {
     all
 }
 
-/// What a server calls the second process that cleans up after it.
+/// The process name of a server's guardian.
 pub const GUARDIAN: &str = "goslingguardian";
 
-/// What a server holds, apart from its guardian, which lingers, and the pipe to it.
+/// The resources of a server, without its guardian, which stays for a while, and the pipe to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub struct Census {
     pub threads: usize,
@@ -121,8 +120,7 @@ pub struct Census {
 pub fn census(of: u32) -> Census {
     let count = |what: &str| {
         let path = format!("/proc/{of}/{what}");
-        // A server shows its descriptors to root alone; Linux tells everybody how many there are, from
-        // 6.2 on.
+        // Only root can list the descriptors of a server; from Linux 6.2 on, everyone can read their number.
         let told = fs::metadata(&path).expect("the process lives").len();
         fs::read_dir(path).map_or(told as usize, |entries| entries.count())
     };

@@ -1,4 +1,4 @@
-//! A real `gosling agent` on a free port, in a folder of its own, and the sessions on it.
+//! A real `gosling agent` on a free port, in its own folder, and sessions on it.
 
 use super::client::{Answer, KEY, send};
 use super::process::{Census, GUARDIAN, Proc, census, descendants, memory, signal};
@@ -22,8 +22,8 @@ const GUARDIAN_WORKS: Duration = Duration::from_secs(5);
 /// The program under test.
 pub const GOSLING: &str = env!("CARGO_BIN_EXE_gosling");
 
-/// Our own program without anything of the user's Goose and models in its environment, and with ears for
-/// every signal, also where the tests run in the background.
+/// The program without variables of the user's Goose and models, and with default signal dispositions, also
+/// where the tests run in the background.
 pub fn gosling() -> Command {
     like_gosling(GOSLING)
 }
@@ -50,19 +50,19 @@ fn like_gosling(program: &str) -> Command {
     command
 }
 
-/// A server that is not started yet.
+/// The configuration of a server that is not started yet.
 #[derive(Clone)]
 pub struct Server {
     root: Arc<TempDir>,
     variables: Vec<(String, String)>,
     ignored: Vec<i32>,
-    /// It runs as this user.
+    /// The user that it runs as.
     user: Option<u32>,
-    /// It begins without this descriptor.
+    /// A descriptor that is closed at its start.
     closed: Option<i32>,
-    /// A program that becomes gosling, and its arguments before those.
+    /// A program that executes gosling, and its arguments before gosling's.
     through: Vec<String>,
-    /// It and its children may not read the memory of any process, even where the tests run as root.
+    /// Whether it and its children may not read other processes' memory, even where the tests run as root.
     without_ptrace: bool,
 }
 
@@ -87,7 +87,7 @@ impl Server {
         self.root.path()
     }
 
-    /// Sets one key of the configuration, besides those that it has.
+    /// Sets one key of the configuration, keeping the others.
     pub fn setting(self, key: &str, value: impl Into<Value>) -> Self {
         let path = self.root.path().join("config/config.yaml");
         let before = fs::read_to_string(&path).unwrap_or_default();
@@ -110,25 +110,25 @@ impl Server {
         self
     }
 
-    /// These signals are ignored when it begins, as a launcher may have it.
+    /// Ignores these signals at the start, as a parent process may arrange.
     pub fn ignoring(mut self, signals: &[i32]) -> Self {
         self.ignored.extend(signals);
         self
     }
 
-    /// It runs as this user, to whom its files belong already.
+    /// Runs it as this user, to whom its files already belong.
     pub fn user(mut self, user: u32) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// It begins without this descriptor, as `2>&-` has it.
+    /// Closes this descriptor at the start, as `2>&-` does.
     pub fn without_descriptor(mut self, fd: i32) -> Self {
         self.closed = Some(fd);
         self
     }
 
-    /// It is started by this program, which has its own arguments before gosling's command line and becomes
+    /// Starts it through this program, which gets its own arguments, then gosling's command line, and executes
     /// gosling.
     pub fn through(mut self, program: &str, arguments: &[&str]) -> Self {
         self.through = vec![program.to_owned()];
@@ -137,7 +137,7 @@ impl Server {
         self
     }
 
-    /// Takes the privilege to look into other processes from it and its children, as if a user ran it.
+    /// Removes the privilege to inspect other processes from it and its children, as for an ordinary user.
     #[cfg(target_os = "linux")]
     pub fn without_ptrace(mut self) -> Self {
         self.without_ptrace = true;
@@ -147,7 +147,7 @@ impl Server {
     /// Starts it and waits until it listens.
     pub fn start(self) -> Live {
         match self.closed {
-            // It cannot say where it listens.
+            // It cannot report its address.
             Some(_) => {
                 let free = TcpListener::bind(("127.0.0.1", 0)).unwrap();
                 let port = free.local_addr().unwrap().port();
@@ -163,7 +163,7 @@ impl Server {
         self.start_at(arguments, None)
     }
 
-    /// Waits until it listens on this port, or until it says where.
+    /// Waits until it listens on this port, or reports its address.
     fn start_at(self, arguments: &[&str], port: Option<u16>) -> Live {
         let mut command = match &self.through[..] {
             [] => gosling(),
@@ -191,7 +191,7 @@ impl Server {
         }
         #[cfg(target_os = "linux")]
         if self.without_ptrace {
-            // CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, each of which is enough.
+            // CAP_SYS_PTRACE, CAP_SYS_ADMIN and CAP_PERFMON, each of which is sufficient.
             const INSPECT: [libc::c_ulong; 3] = [19, 21, 38];
             // SAFETY: a system call with plain integers. Who may not do this has no such privilege.
             unsafe {
@@ -242,7 +242,7 @@ impl Server {
     }
 }
 
-/// A running server; it is killed, and all that it started, when dropped.
+/// A running server. Dropping it kills it and everything that it started.
 pub struct Live {
     setup: Option<Server>,
     process: Mutex<Child>,
@@ -255,7 +255,7 @@ impl Live {
         self.setup.as_ref().expect("until restart").root.path()
     }
 
-    /// Where sessions work unless a test says otherwise.
+    /// The default working directory of sessions.
     pub fn work(&self) -> PathBuf {
         self.root().join("work")
     }
@@ -268,7 +268,7 @@ impl Live {
         self.process.lock().unwrap().id()
     }
 
-    /// What it has written to stderr so far.
+    /// Its stderr so far.
     pub fn log(&self) -> String {
         String::from_utf8_lossy(&self.log.lock().unwrap()).into_owned()
     }
@@ -282,7 +282,7 @@ impl Live {
 
     #[track_caller]
     pub fn never_logs(&self, text: &str) {
-        // What is logged up to now is written by another thread, and read by one.
+        // One thread writes records and another reads them, so wait until the log stops growing.
         let mut log = self.log();
         loop {
             thread::sleep(Duration::from_millis(50));
@@ -309,14 +309,14 @@ impl Live {
         self.ask("DELETE", path, Some(KEY), None)
     }
 
-    /// One request, word by word.
+    /// Sends one request with these parts.
     #[track_caller]
     pub fn ask(&self, method: &str, path: &str, key: Option<&str>, body: Option<&str>) -> Answer {
         let asked = format!("{method} {path} {}", body.unwrap_or_default());
         Answer::read(asked, send(self.address, method, path, key, body))
     }
 
-    /// Sends a request and does not wait. Dropping the stream is hanging up.
+    /// Sends a request without waiting for the response. Dropping the stream disconnects.
     pub fn begin(&self, path: &str, body: Value) -> TcpStream {
         send(
             self.address,
@@ -327,7 +327,7 @@ impl Live {
         )
     }
 
-    /// Starts a session with these extensions and does not wait for them.
+    /// Starts a session with these extensions without waiting for them.
     #[track_caller]
     pub fn begin_session(&self, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
         let extensions: Vec<Value> = extensions.into_iter().map(|e| e.0).collect();
@@ -335,7 +335,7 @@ impl Live {
         self.start(json!({"working_dir": work, "extension_overrides": extensions}))
     }
 
-    /// Starts a session with this body and does not wait for its extensions.
+    /// Starts a session with this body without waiting for its extensions.
     #[track_caller]
     pub fn start(&self, body: Value) -> Session<'_> {
         let answer = self.post("/agent/start", body).is(200);
@@ -345,7 +345,7 @@ impl Live {
         }
     }
 
-    /// A session whose extensions are all active.
+    /// Starts a session and waits until all extensions are active.
     #[track_caller]
     pub fn session(&self, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
         let session = self.begin_session(extensions);
@@ -355,7 +355,7 @@ impl Live {
         session
     }
 
-    /// Why a session that has only this extension does not get it. The session is stopped.
+    /// Starts a session with this extension, which must fail; returns the error and stops the session.
     #[track_caller]
     pub fn refuses(&self, extension: Extension) -> String {
         let session = self.begin_session([extension]);
@@ -373,7 +373,7 @@ impl Live {
         census(self.pid())
     }
 
-    /// What the server holds when nothing is to be done: whatever it makes once and keeps is made.
+    /// The resources of an idle server, after everything that is created once has been created.
     pub fn at_rest(&self) -> Census {
         self.session([Extension::demo()]).stop();
         let mut last = self.census();
@@ -384,7 +384,7 @@ impl Live {
         })
     }
 
-    /// Waits until no more threads, descriptors and processes are left than there were.
+    /// Waits until no more threads, descriptors and processes are left than in `rest`.
     #[track_caller]
     pub fn returns_to(&self, rest: Census) {
         let deadline = Instant::now() + PATIENCE;
@@ -414,7 +414,7 @@ impl Live {
         signal(self.pid(), name);
     }
 
-    /// Waits until the process has ended by itself.
+    /// Waits until the process has exited by itself.
     #[track_caller]
     pub fn ended(&self) -> ExitStatus {
         until("the server ends", || {
@@ -422,44 +422,44 @@ impl Live {
         })
     }
 
-    /// SIGTERM, as a supervisor does.
+    /// Sends SIGTERM, as a supervisor does.
     #[track_caller]
     pub fn terminate(&self) -> ExitStatus {
         self.signal("TERM");
         self.ended()
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub fn kill(&self) {
         let mut process = self.process.lock().unwrap();
         let _ = process.kill();
         let _ = process.wait();
     }
 
-    /// Starts another one in the same folder once it was killed.
+    /// Kills it and starts another one in the same folder.
     pub fn restart_after_kill(mut self) -> Live {
         self.kill();
         self.setup.take().expect("until restart").start()
     }
 
-    /// Ends it and starts another one in the same folder.
+    /// Terminates it and starts another one in the same folder.
     pub fn restart(self) -> Live {
         assert!(self.terminate().success());
         self.again()
     }
 
-    /// Starts another one in the folder of this one, which has ended.
+    /// Starts another one in the folder of this one, which has exited.
     pub fn again(mut self) -> Live {
         self.setup.take().expect("until restart").start()
     }
 
-    /// Another server in the same folder, while this one runs.
+    /// Starts another server in the same folder, while this one runs.
     pub fn beside(&self) -> Live {
         let setup = self.setup.as_ref().expect("until restart");
         setup.clone().start()
     }
 
-    /// A session that there is already.
+    /// An existing session.
     pub fn known(&self, id: &str) -> Session<'_> {
         Session {
             server: self,
@@ -472,7 +472,7 @@ impl Drop for Live {
     fn drop(&mut self) {
         let left = self.descendants();
         self.kill();
-        // It knows better what there is to kill.
+        // The guardian knows best what to kill.
         let guardian = left.iter().find(|process| process.name() == GUARDIAN);
         let deadline = Instant::now() + GUARDIAN_WORKS;
         while guardian.is_some_and(Proc::is_alive) && Instant::now() < deadline {
@@ -491,7 +491,7 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Resumes it, which waits for the extensions, and gives what became of them.
+    /// Resumes it, which waits for the extensions; returns their results.
     #[track_caller]
     pub fn resume(&self) -> Vec<Value> {
         let body = json!({"session_id": self.id, "load_model_and_extensions": true});
@@ -513,13 +513,13 @@ impl Session<'_> {
         self.post("/agent/call_tool", body)
     }
 
-    /// Calls a tool and does not wait. Dropping the stream is hanging up.
+    /// Calls a tool without waiting for the result. Dropping the stream disconnects.
     pub fn begin_call(&self, tool: &str, arguments: Value) -> TcpStream {
         let body = json!({"session_id": self.id, "name": tool, "arguments": arguments});
         self.server.begin("/agent/call_tool", body)
     }
 
-    /// The session goes on: a scripted extension of this name still answers.
+    /// Checks that a scripted extension of this name still responds.
     #[track_caller]
     pub fn echoes(&self, extension: &str) {
         let answer = self.call(
@@ -556,13 +556,13 @@ impl Session<'_> {
         self.post("/agent/read_resource", body)
     }
 
-    /// Ends its agent.
+    /// Stops its agent.
     #[track_caller]
     pub fn stop(&self) {
         self.post("/agent/stop", json!({})).is(200).says_nothing();
     }
 
-    /// A request about this session.
+    /// Sends a request about this session.
     #[track_caller]
     pub fn post(&self, path: &str, mut body: Value) -> Answer {
         body["session_id"] = self.id.as_str().into();
@@ -570,7 +570,7 @@ impl Session<'_> {
     }
 }
 
-/// What a user configures.
+/// The configuration of an extension.
 #[derive(Clone)]
 pub struct Extension(pub Value);
 
@@ -581,12 +581,12 @@ impl Extension {
         }))
     }
 
-    /// A server that gosling ships, in its own process.
+    /// A builtin server, in gosling's process.
     pub fn builtin(name: &str) -> Self {
         Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
     }
 
-    /// One of them as a process.
+    /// A builtin server as a child process.
     pub fn demo() -> Self {
         Self::stdio("demo", GOSLING, &["mcp", "demo"])
     }
@@ -605,7 +605,7 @@ impl Extension {
         self
     }
 
-    /// A second for each request, where a test waits for the deadline.
+    /// Sets a request timeout of one second, for tests that wait for it.
     pub fn impatient(self) -> Self {
         self.with("timeout", 1)
     }
@@ -615,7 +615,7 @@ pub fn as_argument(script: &Script) -> String {
     serde_json::to_string(script).unwrap()
 }
 
-/// The scripted server's program.
+/// The path of the scripted MCP server.
 pub fn scripted_mcp() -> String {
     let name = format!("scripted-mcp{}", std::env::consts::EXE_SUFFIX);
     let folder = Path::new(GOSLING).parent().expect("a folder");
@@ -628,7 +628,7 @@ pub fn scripted_mcp() -> String {
     path.into_os_string().into_string().expect("a Unicode path")
 }
 
-/// What a scripted server has heard.
+/// The messages that a scripted server has received.
 pub struct Record {
     folder: TempDir,
 }
@@ -642,7 +642,7 @@ impl Record {
         self.folder.path().join("heard")
     }
 
-    /// Every message so far; the first of each process says how it was `started`.
+    /// Every message so far; the first of each process is `started` and describes its start.
     pub fn messages(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.path()).unwrap_or_default();
         let complete = text
@@ -668,7 +668,7 @@ impl Record {
         })
     }
 
-    /// Waits for the client's answer to a request of the server.
+    /// Waits for the client's response to a request of the server.
     #[track_caller]
     pub fn answer(&self, id: &str) -> Value {
         until(&format!("the client answers {id}"), || {
@@ -685,7 +685,7 @@ impl Record {
             .collect()
     }
 
-    /// The names of the methods, in the order in which they were heard.
+    /// The names of the methods received.
     pub fn methods(&self) -> HashSet<String> {
         let messages = self.messages();
         let methods = messages.iter().filter_map(|m| m["method"].as_str());

@@ -1,5 +1,5 @@
-//! Turns of a conversation, over a real server: what was said, called and asked, in the order in which
-//! it came. Every stream is checked to be one.
+//! Turns of a conversation on a real server: messages, calls and questions, in order. Every event stream is
+//! checked for validity.
 
 use super::PATIENCE;
 use super::client::{Answer, KEY};
@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::path::Path;
 
 impl Server {
-    /// A server whose model answers from this script, see `src/provider/scripted.rs`.
+    /// A server whose model responds from this script, see `src/provider/scripted.rs`.
     pub fn scripted(script: Value) -> Server {
         let server = Server::new();
         write_script(server.root(), &script);
@@ -27,7 +27,7 @@ fn write_script(root: &Path, script: &Value) {
 }
 
 impl Live {
-    /// From now on the model answers from this script.
+    /// Changes the model's script.
     pub fn plays(&self, script: Value) {
         write_script(self.root(), &script);
     }
@@ -40,7 +40,7 @@ impl Live {
     }
 }
 
-/// What a person says.
+/// A message of the user.
 pub fn user(text: &str) -> Value {
     json!({
         "id": null, "role": "user", "created": 1_700_000_000,
@@ -49,7 +49,7 @@ pub fn user(text: &str) -> Value {
     })
 }
 
-/// What the model said before.
+/// A message of the model.
 pub fn assistant(text: &str) -> Value {
     let mut message = user(text);
     message["role"] = "assistant".into();
@@ -57,13 +57,13 @@ pub fn assistant(text: &str) -> Value {
 }
 
 impl Session<'_> {
-    /// Says something and waits for the end of the turn.
+    /// Sends a message and waits for the end of the turn.
     #[track_caller]
     pub fn say(&self, text: &str) -> Turn {
         self.begin_turn(text).rest()
     }
 
-    /// Says something; the events come one by one. Dropping it is hanging up.
+    /// Sends a message and returns the stream of events. Dropping the stream disconnects.
     #[track_caller]
     pub fn begin_turn(&self, text: &str) -> Stream {
         self.reply(json!({"user_message": user(text)}))
@@ -77,7 +77,7 @@ impl Session<'_> {
         Stream::begin(stream, &body.to_string(), "1.1")
     }
 
-    /// Answers whether a tool may be called.
+    /// Allows or denies a tool call.
     #[track_caller]
     pub fn confirm(&self, id: &str, action: &str) {
         let body = json!({"id": id, "action": action, "sessionId": self.id});
@@ -85,7 +85,7 @@ impl Session<'_> {
         answer.is(200).gives(json!({}));
     }
 
-    /// What is stored of the session.
+    /// The stored session.
     #[track_caller]
     pub fn stored(&self) -> Value {
         self.server
@@ -110,7 +110,7 @@ impl Session<'_> {
         self.conversation().iter().map(shown).collect()
     }
 
-    /// What is stored for the model, as [`transcript`](Session::transcript).
+    /// The stored messages that the model sees, as in [`transcript`](Session::transcript).
     #[track_caller]
     pub fn seen_by_model(&self) -> Vec<String> {
         let mut messages = self.conversation();
@@ -118,7 +118,7 @@ impl Session<'_> {
         messages.iter().map(shown).collect()
     }
 
-    /// Sends what the user filled in for an elicitation; that begins no turn.
+    /// Sends the user's response to an elicitation, which begins no turn.
     #[track_caller]
     pub fn fills_in(&self, id: &str, data: Value) {
         let data = json!({"actionType": "elicitationResponse", "id": id, "user_data": data});
@@ -134,7 +134,7 @@ impl Session<'_> {
         self.reply(json!({"user_message": message})).rest()
     }
 
-    /// Makes this model answer.
+    /// Selects this model.
     #[track_caller]
     pub fn uses(&self, mut choice: Value) -> Answer {
         choice["provider"] = "scripted".into();
@@ -166,7 +166,7 @@ pub fn result_of(response: &Value) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A turn under way.
+/// A turn in progress.
 pub struct Stream {
     socket: TcpStream,
     pub head: String,
@@ -178,7 +178,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Sends the request on this connection and reads the head of the answer.
+    /// Sends the request on this connection and reads the head of the response.
     #[track_caller]
     pub fn begin(mut socket: TcpStream, body: &str, version: &str) -> Stream {
         let length = body.len();
@@ -222,13 +222,13 @@ impl Stream {
                 true
             }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
-            // The machine was suspended, for example.
+            // For example because the machine was suspended.
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => panic!("the stream stopped after {:?}: {error}", self.events),
         }
     }
 
-    /// Moves what has arrived from the wire into the body.
+    /// Moves received bytes into the body.
     fn decode(&mut self) {
         if !self.chunked {
             self.body.append(&mut self.raw);
@@ -255,7 +255,7 @@ impl Stream {
         }
     }
 
-    /// The next event, pings too; `None` at the end of the stream.
+    /// The next event, also a ping; `None` at the end of the stream.
     #[track_caller]
     pub fn any(&mut self) -> Option<Value> {
         loop {
@@ -288,7 +288,7 @@ impl Stream {
         }
     }
 
-    /// Reads on until this can be made of an event.
+    /// Reads events until `pick` returns a value.
     #[track_caller]
     pub fn until<T>(&mut self, what: &str, pick: impl Fn(&Value) -> Option<T>) -> T {
         loop {
@@ -301,7 +301,7 @@ impl Stream {
         }
     }
 
-    /// Reads on until the model has said this.
+    /// Reads until the model has produced this text.
     #[track_caller]
     pub fn hears(&mut self, text: &str) -> &mut Self {
         while !said(&self.events).contains(text) {
@@ -310,7 +310,7 @@ impl Stream {
         self
     }
 
-    /// Reads on until the model has called a tool.
+    /// Reads until the model has called a tool.
     #[track_caller]
     pub fn calls(&mut self) -> String {
         self.until("call", |event| {
@@ -319,7 +319,7 @@ impl Stream {
         })
     }
 
-    /// Reads on until the user is asked about a call; gives its id.
+    /// Reads until the user is asked to confirm a call; returns its id.
     #[track_caller]
     pub fn asks(&mut self) -> String {
         self.until("question", |event| {
@@ -329,7 +329,7 @@ impl Stream {
         })
     }
 
-    /// Reads on until a server asks the user; gives the question's id, and the question.
+    /// Reads until a server elicits input; returns the id and the question.
     #[track_caller]
     pub fn elicits(&mut self) -> (String, Value) {
         self.until("elicitation", |event| {
@@ -343,7 +343,7 @@ impl Stream {
         })
     }
 
-    /// Reads on until the client is to run one of its tools; gives the call's id, and the call.
+    /// Reads until the client is asked to run one of its tools; returns the call's id and the call.
     #[track_caller]
     pub fn delegates(&mut self) -> (String, Value) {
         self.until("call of the client's tool", |event| {
@@ -360,7 +360,7 @@ impl Stream {
         self.turn()
     }
 
-    /// What came.
+    /// The bytes received.
     #[track_caller]
     fn turn(self) -> Turn {
         let kind = self.events.last().and_then(|last| last["type"].as_str());
@@ -375,7 +375,7 @@ impl Stream {
         }
     }
 
-    /// Reads the rest and gives the connection back, and what came after the stream.
+    /// Reads the rest and returns the turn, the connection, and the bytes after the stream.
     #[track_caller]
     pub fn rest_and_connection(mut self) -> (Turn, TcpStream, String) {
         while self.any().is_some() {}
@@ -384,13 +384,13 @@ impl Stream {
         (self.turn(), socket, more)
     }
 
-    /// Sends something that nobody expects now.
+    /// Sends bytes that the server does not expect now.
     pub fn send(&mut self, bytes: &[u8]) {
         let _ = self.socket.write_all(bytes);
     }
 }
 
-/// What holds for every event.
+/// Checks what must hold for every event.
 #[track_caller]
 fn check(event: &Value, before: Option<&Value>) {
     let last = before.map(|event| event["type"].as_str().unwrap_or_default());
@@ -426,19 +426,19 @@ fn said(events: &[Value]) -> String {
         .collect()
 }
 
-/// A turn that is over.
+/// A complete turn.
 pub struct Turn {
     pub head: String,
     pub events: Vec<Value>,
 }
 
 impl Turn {
-    /// All that the model said, joined.
+    /// The text of the model, joined.
     pub fn text(&self) -> String {
         said(&self.events)
     }
 
-    /// The model's words have this in them.
+    /// Asserts that the model's text contains this.
     #[track_caller]
     pub fn says(self, text: &str) -> Self {
         let said = self.text();
@@ -456,7 +456,7 @@ impl Turn {
         self
     }
 
-    /// Nowhere in the stream is this text.
+    /// Asserts that this text is nowhere in the stream.
     #[track_caller]
     pub fn never_has(self, text: &str) -> Self {
         let all = Value::from(self.events.clone()).to_string();
@@ -464,7 +464,7 @@ impl Turn {
         self
     }
 
-    /// The turn ended as it should.
+    /// Asserts that the turn ended without an error.
     #[track_caller]
     pub fn finishes(self) -> Self {
         let last = self.events.last().expect("an event");
@@ -473,7 +473,7 @@ impl Turn {
         self
     }
 
-    /// The turn ended with an error that says this.
+    /// Asserts that the turn ended with an error that contains this text.
     #[track_caller]
     pub fn fails(self, text: &str) -> Self {
         let last = self.events.last().expect("an event");
@@ -495,25 +495,25 @@ impl Turn {
         parts.filter(|part| part["type"] == kind).collect()
     }
 
-    /// What the model called.
+    /// The tool calls of the model.
     pub fn calls(&self) -> Vec<&Value> {
         self.parts_of("toolRequest")
     }
 
-    /// What the tools said, in the order in which it came.
+    /// The tool results, in order.
     pub fn results(&self) -> Vec<String> {
         let responses = self.parts_of("toolResponse").into_iter();
         responses.map(result_of).collect()
     }
 
-    /// The tools said exactly this.
+    /// Asserts the tool results.
     #[track_caller]
     pub fn gives(self, results: &[&str]) -> Self {
         assert_eq!(self.results(), results, "{:?}", self.events);
         self
     }
 
-    /// What the program told the user, of this kind.
+    /// The notices of this kind to the user.
     pub fn notices(&self, kind: &str) -> Vec<String> {
         let notices = self.parts_of("systemNotification").into_iter();
         let notices = notices.filter(|notice| notice["notificationType"] == kind);
@@ -521,17 +521,17 @@ impl Turn {
         texts.map(str::to_owned).collect()
     }
 
-    /// What MCP servers said about running calls.
+    /// The notifications of MCP servers about running calls.
     pub fn notifications(&self) -> Vec<&Value> {
         self.events_of("Notification")
     }
 
-    /// The counts at the end.
+    /// The token counts at the end.
     pub fn tokens(&self) -> Value {
         self.events.last().expect("an event")["token_state"].clone()
     }
 
-    /// Where an event is among the others.
+    /// The index of the first event that satisfies `what`.
     #[track_caller]
     pub fn place(&self, what: impl Fn(&Value) -> bool) -> usize {
         let place = self.events.iter().position(what);

@@ -90,7 +90,7 @@ impl Progress {
         let error = io::Error::from_raw_os_error(i32::from_ne_bytes(number));
         Some(Err(match step {
             WORKING_DIR => {
-                let text = format!("the working directory {} is of no use: {error}", self.dir);
+                let text = format!("the working directory {} cannot be used: {error}", self.dir);
                 io::Error::new(error.kind(), text)
             }
             _ => error,

@@ -1,7 +1,7 @@
-//! Feeds one of gosling's fuzz targets with what libFuzzer makes up; see `run`, which builds and starts it.
+//! Runs one of gosling's fuzz targets on the inputs of libFuzzer; see `run`, which builds and starts it.
 //!
-//! Which target is said by the variable `FUZZ_TARGET`. Beside what a target itself checks, no input may
-//! take more time and memory than its length justifies.
+//! The variable `FUZZ_TARGET` names the target. In addition to the target's own checks, each input has limits
+//! on time and memory that depend on its length.
 #![no_main]
 
 #[cfg(not(fuzzing))]
@@ -13,8 +13,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// The processor time that one input may take. libFuzzer's `-timeout` counts what passes, which says
-/// nothing on a machine with other work.
+/// The CPU time limit of one input. libFuzzer's `-timeout` measures elapsed time, which means little on a busy
+/// machine.
 const TIME: Duration = Duration::from_secs(2);
 
 #[global_allocator]
@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(init: { target(); }, |data: &[u8]| {
     assert!(memory <= allowed, "{} bytes took {memory} bytes of memory, {allowed} are allowed", data.len());
 });
 
-/// The target that is asked for. Without one, the names of all are printed and the process ends.
+/// The requested target. Without one, prints the names of all targets and exits.
 fn target() -> &'static Target {
     static TARGET: OnceLock<&Target> = OnceLock::new();
     TARGET.get_or_init(|| {
@@ -63,7 +63,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The system's allocator, with a count of the bytes that are held and were held at most.
+/// The system's allocator, with a count of the bytes in use and of their maximum.
 struct Counting;
 
 // SAFETY: all requests go to the system's allocator as they are.
