@@ -3,117 +3,122 @@
 //! Comments cite what Goose's clients require as `CORE §7.4`, `SERVER §5.1` or `GUIDE §6`; [`manual::contract`]
 //! explains these.
 //!
-//! # One tool call, through the rooms
+//! # One tool call, through the modules
 //!
-//! A client sends `POST /agent/call_tool`. This is the way of the request, and the tour of the crate:
+//! A client sends `POST /agent/call_tool`. The request passes these modules:
 //!
-//! 1. [`http`] reads it on the thread of its connection, with limits on every size and wait, checks
-//!    `Host`, key, path and method in that order, and only then reads the body.
-//! 2. [`api`] turns the JSON into a call of the core. Nothing below it knows of HTTP requests.
-//! 3. [`agent::Registry`] has the session's live [`agent::Agent`]; it never makes one by accident.
-//! 4. [`extension::Manager`] finds the owner of `key__tool` and checks the configuration's
-//!    `available_tools`.
-//! 5. [`mcp::Client`] draws an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
-//!    ([`mcp::pending_requests`]), and hands the message to its [`mcp::transport`]: one line to a child's stdin,
-//!    written by this same thread, or a POST.
-//! 6. The same thread reads the answer, if it comes at once; otherwise the transport's reader thread
-//!    takes it apart ([`mcp::jsonrpc`]) and wakes the slot. The result is never rebuilt: its parts go
-//!    back through the rooms as the JSON text that came.
+//! 1. [`http`] reads the request on the thread of its connection, with limits on every size and wait. It checks
+//!    `Host`, key, path and method, in that order, before it reads the body.
+//! 2. [`api`] converts the JSON to a call of the core. The modules below it know nothing of HTTP requests.
+//! 3. [`agent::Registry`] returns the session's live [`agent::Agent`]. Only an explicit start or resume creates
+//!    one.
+//! 4. [`extension::Manager`] finds the extension of `key__tool` and checks the configured `available_tools`.
+//! 5. [`mcp::Client`] assigns an id, registers a slot with a deadline and a [`sys::cancel::Cancel`]
+//!    ([`mcp::pending_requests`]), and passes the message to its [`mcp::transport`]: the same thread writes one
+//!    line to a child's stdin, or sends a POST.
+//! 6. If the response arrives at once, the same thread reads it; otherwise the transport's reader thread parses
+//!    it ([`mcp::jsonrpc`]) and wakes the slot. The result is not rebuilt: its parts are passed on as JSON
+//!    text.
 //! 7. [`http`] sends head and body with one write.
 //!
-//! A server that died, or forgot its session, is connected again by the first call that finds it so;
-//! only what certainly did not reach it, or does no harm twice, is sent again. A session that nobody uses
-//! gives its servers back, and they return the same way.
+//! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
+//! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
+//! servers of an idle session are ended, and reconnected by its next request.
 //!
-//! If the client hangs up meanwhile, the slot notices, the server is told `notifications/cancelled`,
-//! and the thread is free. If the session is stopped or the process gets SIGTERM, the same token ends
-//! the same wait. Children are made by one thread that lives as long as the process and end as
-//! [`sys::process`] describes; a [`sys::guardian`] sees to those of a server that was killed.
+//! If the client disconnects during the call, the slot is cancelled, the MCP server gets
+//! `notifications/cancelled`, and the thread is free. A stopped session and SIGTERM cancel the same token. One
+//! thread creates all child processes and lives as long as the process; [`sys::process`] describes how children
+//! end. If the server is killed, its [`sys::guardian`] ends them.
 //!
-//! # One turn, through the rooms
+//! # One turn, through the modules
 //!
-//! A client sends `POST /reply`. [`http`] and [`api`] do as above, but the answer is an
-//! [`http::EventStream`], written while the turn runs in the connection's thread:
+//! A client sends `POST /reply`. [`http`] and [`api`] work as above, but the response is an
+//! [`http::EventStream`], which the connection's thread writes while the turn runs:
 //!
-//! 1. [`agent::Registry::reply`] takes the session's [`store::Journal`] and its [`store::TurnLock`], so
-//!    that no other turn, in this process or another, has them meanwhile, and appends what the user
-//!    said: one write, and it outlives the process.
-//! 2. What the model is to see is made anew for every question: the [`agent::system_prompt`], the history,
-//!    repaired so that it adds up, and the tools. If it fills too much of the model's context, a summary
-//!    takes its place first.
-//! 3. [`provider`] asks the model. A `Protocol` writes the request and reads the stream, with no I/O in
-//!    it; a shell does the I/O, tries again where that may help, and can be cancelled at any moment. Each
-//!    piece of text is an [`agent::Event`] at once; those that came with one read go out with one write.
-//! 4. The calls in the answer are judged by mode, by what the user said before, and by what the tool says
-//!    of itself; the user is asked where that is wanted. They run side by side, each in a thread, over
-//!    the way of a tool call above. What servers say meanwhile, and what they ask of the model or the
-//!    user, meets the turn where it waits for them.
-//! 5. The answers go to the journal and back to the model, until it asks for no more. Then everything
-//!    is made durable, and the last event says that the turn is over.
+//! 1. [`agent::Registry::reply`] takes the session's [`store::TurnLock`], so that no other turn of the session
+//!    runs, in this process or another, and opens its [`store::Journal`]. It appends the user's message with
+//!    one write; from then on the message survives the process.
+//! 2. For every request to the model, the turn builds the [`agent::system_prompt`], the history, repaired so
+//!    that every call has a result, and the tools. If they fill too much of the model's context, the history is
+//!    replaced by a summary first.
+//! 3. [`provider`] sends the request. A `Protocol` serializes the request and decodes the stream, without I/O;
+//!    a wrapper does the I/O, retries where that can help, and can be cancelled at any time. Each delta becomes
+//!    an [`agent::Event`] at once; deltas that arrive in one read are sent with one write.
+//! 4. Each tool call in the response is authorized by the mode, by the user's earlier decisions and by the
+//!    tool's annotations; if needed, the turn asks the user. The calls run in parallel, each in its own thread,
+//!    as described above. The turn's thread handles the servers' notifications and their requests to the model
+//!    or the user while it waits for the calls.
+//! 5. The results are appended to the journal and sent to the model, until the model makes no more calls. Then
+//!    everything is made durable, and the last event ends the turn.
 //!
-//! A client that hangs up is noticed within a tenth of a second. The token that is cancelled then ends
-//! the question to the model, every call and every wait for an answer; what was said is in the journal.
+//! A client that disconnects is detected within a tenth of a second. The turn's token then cancels the request
+//! to the model, every call and every wait for the user; the messages so far are in the journal.
 //!
-//! # The rooms
+//! # Modules
 //!
-//! Arrows go one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`], with
-//! [`conversation`], [`recipe`] and [`store`] used from [`api`] down, and [`builtin`] servers, which
-//! [`extension`] has in this process, standing on [`mcp::server`]. ([`api`] shares the vocabulary of
-//! [`http`]: requests, responses, routes.) [`agent`] also asks the models behind [`provider`]; that and
-//! [`mcp`] send their HTTP requests with [`outbound`]. [`api::mcp_endpoint`] puts an [`mcp::server`] behind [`http`],
-//! for `gosling mcp NAME --http`. `json` reads every JSON text, and [`text`] makes fit to be shown what comes
-//! from outside.
+//! Dependencies point one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
+//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down. [`builtin`] servers use
+//! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
+//! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
+//! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
+//! NAME --http`. `json` parses all JSON, and [`text`] makes text from outside safe to show.
 //!
-//! # Where the threads are
+//! # Threads
 //!
-//! One accepts, one serves each connection, one makes children (from the first child on), one waits for the end
-//! of the guardian (while there is one), one looks after idle sessions (from the first session on), one waits for
-//! signals: the main one, which reads stdin instead in `gosling mcp NAME`, where another waits for them. One
-//! writes log records to stderr and one to the log file (each from the first record on). Each stdio server, in a
-//! container too, has one thread that reads its stdout and one for its stderr; a third writes only while the
-//! server does not keep up. Each request over Streamable HTTP has one while it is under way, and so has each
-//! request of a server while the session answers it. Each call of a turn has one, each event stream one that
-//! looks after its client, and a session's name is made in one; a model is asked by the very thread that waits
-//! for its answer.
+//! The server has these threads:
 //!
-//! A builtin server has one for each call. A command of [`builtin::developer`] has one that reads what it prints,
-//! and what it left in the background for as long as that goes on, and one that tells its lines while there are
-//! any, since the client may be slow to take them; `analyze` has one for each core. The search for what a child
-//! has left behind has one that reads the environments of other processes. When all children have ended, one
-//! searches now and then for what they have left, until nothing is. Every thread has a name and an owner that
-//! joins it, apart from those writers, which end by themselves when the pipe is closed, those searches, which end
-//! by themselves too, however late where a process holds them up, and the few that end with the process or with
-//! the guardian.
+//! - one accepts connections, and one serves each connection;
+//! - one creates child processes, from the first child on, and one waits for the end of the guardian while
+//!   there is one;
+//! - one ends idle sessions' servers, from the first session on (the housekeeper);
+//! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
+//!   stdin;
+//! - one writes log records to stderr and one to the log file, each from the first record on;
+//! - for each stdio MCP server, also in a container, one reads its stdout and one its stderr; a third writes to
+//!   its stdin only while the server does not keep up;
+//! - one for each running request over Streamable HTTP, and one for each request of an MCP server while the
+//!   session answers it;
+//! - one for each tool call of a turn, one for each event stream, which checks whether the client is still
+//!   connected, and one while a session's name is generated. A model is called by the thread that waits for its
+//!   response;
+//! - one for each call of a builtin server. A command of [`builtin::developer`] has one that reads its output,
+//!   and that of its background processes as long as they run, and one that sends its lines, since the client
+//!   may be slow; `analyze` has one per core;
+//! - one that reads the environments of other processes, while descendants of a child are searched for; and
+//!   when all children have ended, one that repeats this search until no descendant is left.
 //!
-//! # What input takes in memory
+//! Every thread has a name and an owner that joins it, with these exceptions: the log writers, which end when
+//! the pipe is closed; the searches, which end by themselves, late if a process blocks them; and the few that
+//! end with the process or with the guardian.
 //!
-//! Every size is bounded, but what is read may take more memory than its text. For the parsers that outsiders
-//! reach, this is the most that was held at once beside the text, as a multiple of it, for the worst texts
-//! that are known; `cargo test --lib memory_ratio -- --nocapture --include-ignored` measures it again, and
-//! fails if one grows. The texts are of 1 MiB, or as long as they may be. Values of JSON take up to ninety
-//! times their text; their memory is reckoned as they are built, so that 16 MiB of it are taken whatever the
-//! text, and more only up to 32 times the text.
+//! # Memory used for input
 //!
-//! | what is read | multiple | of at most |
+//! Every size is limited, but parsed input may take more memory than its text. For each parser of input from
+//! outside, this table gives the peak memory besides the text, as a multiple of the text, for the worst known
+//! texts of 1 MiB, or of the maximum size. `cargo test --lib memory_ratio -- --nocapture --include-ignored`
+//! measures it again, and fails if a multiple grows. JSON values take up to ninety times their text; their
+//! memory is counted as they are built, and limited to 16 MiB plus 32 times the text.
+//!
+//! | input | multiple | maximum size |
 //! |---|---|---|
 //! | head of a request | 23 | 64 KiB, and 100 fields |
-//! | body of a request, as bytes, until its route reads it | 2 | 50 MiB, and none without the key |
-//! | JSON held as values: 1 MiB of it, 8 MiB | 36, 25 | 50 MiB in a body, 64 MiB from an MCP server |
+//! | body of a request, as bytes | 2 | 50 MiB, 0 without the key |
+//! | JSON parsed to values: 1 MiB, 8 MiB | 36, 25 | 50 MiB in a body, 64 MiB from an MCP server |
 //! | message of JSON-RPC | 18 | 64 MiB, 50 MiB over HTTP |
-//! | batch of JSON-RPC, in the version that has them | 1 | the same, and 1,000 messages |
+//! | batch of JSON-RPC, in the protocol version with batches | 1 | the same, and 1,000 messages |
 //! | event stream, before its events are read | 3 | 64 MiB for an event |
-//! | answer of a model: OpenAI, Anthropic, Google, Ollama | 38, 2, 23, 34 | 64 MiB |
-//! | refusal of a model, its list of models | 93, 6 | 64 KiB, 4 MiB |
+//! | response of a model: OpenAI, Anthropic, Google, Ollama | 38, 2, 23, 34 | 64 MiB |
+//! | error of a model, list of models | 93, 6 | 64 KiB, 4 MiB |
 //! | session to import | 36 | 50 MiB |
 //! | recipe link | 49 | 512 KiB |
 //! | YAML of a recipe | 133 | 256 KiB |
-//! | templates of a recipe, all that they make included | | 8 MiB in all |
+//! | templates of a recipe, with their output | | 8 MiB in all |
 //! | patch | 48 | 2 MiB |
-//! | words of a shell command, its braces | 70, 33 | 128 KiB; a shorter one takes no more in all |
+//! | words of a shell command, its braces | 70, 33 | 128 KiB; the same in all for shorter ones |
 //!
 //! # Embedding
 //!
-//! The server in a program of one's own, here on a free port until it is told to stop:
+//! The server in another program, here on a free port:
 //!
 //! ```
 //! use gosling::agent::{Registry, Stores};
@@ -127,8 +132,8 @@
 //! let stores = Stores::new(&paths);
 //! let registry = Arc::new(Registry::new(stores, false));
 //! let router = gosling::api::router(registry.clone());
-//! let guard = AccessControl::new(Some(b"a secret of your own".to_vec()), Vec::new());
-//! let server = Server::bind(("127.0.0.1", 0), router, guard, Limits::default())?;
+//! let access_control = AccessControl::new(Some(b"a secret of your own".to_vec()), Vec::new());
+//! let server = Server::bind(("127.0.0.1", 0), router, access_control, Limits::default())?;
 //! println!("http://{}", server.local_addr());
 //!
 //! server.stop(Duration::from_secs(1));
@@ -137,7 +142,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Or without HTTP, a turn of a conversation; here the model is a script that repeats what it hears:
+//! Or without HTTP, one turn of a conversation; here the model is a script that repeats the user's message:
 //!
 //! ```
 //! use gosling::agent::{Event, EventSink, ModelChoice, Registry, Start, Stores};
@@ -145,9 +150,9 @@
 //! use gosling::store::Paths;
 //! use gosling::sys::cancel::Cancel;
 //!
-//! struct Heard(String);
+//! struct CollectedText(String);
 //!
-//! impl EventSink for Heard {
+//! impl EventSink for CollectedText {
 //!     fn event(&mut self, event: Event<'_>) {
 //!         if let Event::Message { message, .. } = event {
 //!             self.0 += &message.concat_text();
@@ -166,19 +171,19 @@
 //!     provider: "scripted".to_owned(),
 //!     ..ModelChoice::default()
 //! })?;
-//! let mut heard = Heard(String::new());
+//! let mut text = CollectedText(String::new());
 //! let message = Message::text(Role::User, "good morning");
-//! registry.reply(&session.id, message, None, &mut heard, &Cancel::new());
-//! assert!(heard.0.contains("good morning"));
+//! registry.reply(&session.id, message, None, &mut text, &Cancel::new());
+//! assert!(text.0.contains("good morning"));
 //! registry.close();
 //! # let _ = std::fs::remove_dir_all(&root);
 //! # Ok::<(), gosling::agent::Error>(())
 //! ```
 //!
-//! So that children cannot outlive the program even if it is killed, its `main` begins as
-//! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise says that it
-//! can ([`sys::guardian`]). A key that comes in the environment is taken out of it with
-//! [`sys::take_variable`], and [`sys::protect_memory`] keeps children from reading it elsewhere. Records go to the `log` façade; the program chooses the logger.
+//! To make sure that children cannot outlive the program even if it is killed, its `main` must begin as
+//! [`cmd::main`] does: it becomes the guardian when it is started as one, and otherwise declares that it can
+//! ([`sys::guardian`]). [`sys::take_variable`] removes a key from the environment, and [`sys::protect_memory`]
+//! keeps children from reading it from memory. Records go to the `log` façade; the program chooses the logger.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
