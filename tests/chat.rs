@@ -1,4 +1,4 @@
-//! `gosling chat` as a person and a shell script use it, with a script instead of a model.
+//! `gosling chat` at a terminal and in a shell script, with a scripted model.
 #![cfg(feature = "chat")]
 
 mod support;
@@ -13,23 +13,23 @@ use support::scripted::{Action, Script};
 use support::server::{Extension, GOSLING, gosling};
 use support::{TempDir, temp_dir, until};
 
-/// A user's files, and a script for the model.
-struct Home {
+/// The files of a user, and the script of the model.
+struct UserHome {
     root: TempDir,
 }
 
-impl Home {
-    fn new(script: Value) -> Home {
+impl UserHome {
+    fn new(script: Value) -> UserHome {
         let root = temp_dir();
         for folder in ["config", "work"] {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
         fs::write(root.path().join("script.json"), script.to_string()).unwrap();
-        Home { root }
+        UserHome { root }
     }
 
-    /// Sets the whole configuration.
-    fn configured(self, config: Value) -> Home {
+    /// Writes the configuration file.
+    fn configured(self, config: Value) -> UserHome {
         let path = self.root.path().join("config/config.yaml");
         fs::write(path, config.to_string()).unwrap();
         self
@@ -50,15 +50,15 @@ impl Home {
         command
     }
 
-    /// Runs it with these lines on stdin until it leaves.
-    fn chat(&self, arguments: &[&str], lines: &str) -> Done {
+    /// Runs the chat with these lines on stdin until it ends.
+    fn chat(&self, arguments: &[&str], lines: &str) -> ChatOutput {
         finish(self.command(arguments), lines)
     }
 
-    /// Starts it and leaves stdin open.
-    fn begin(&self, arguments: &[&str]) -> Talk {
+    /// Starts the chat and keeps stdin open.
+    fn begin(&self, arguments: &[&str]) -> RunningChat {
         let mut process = self.command(arguments).spawn().expect("gosling runs");
-        Talk {
+        RunningChat {
             stdin: process.stdin.take(),
             stdout: BufReader::new(process.stdout.take().unwrap()),
             process,
@@ -73,18 +73,18 @@ impl Home {
     }
 }
 
-fn finish(mut command: Command, lines: &str) -> Done {
+fn finish(mut command: Command, lines: &str) -> ChatOutput {
     let mut process = command.spawn().expect("gosling runs");
     let mut stdin = process.stdin.take().unwrap();
     stdin.write_all(lines.as_bytes()).unwrap();
     drop(stdin);
-    Done(process.wait_with_output().unwrap())
+    ChatOutput(process.wait_with_output().unwrap())
 }
 
-/// What a chat left.
-struct Done(Output);
+/// The output of a chat.
+struct ChatOutput(Output);
 
-impl Done {
+impl ChatOutput {
     #[track_caller]
     fn exits(self, code: i32) -> Self {
         let (out, err) = (self.stdout(), self.stderr());
@@ -113,21 +113,21 @@ impl Done {
     }
 }
 
-/// A chat under way; killed when dropped.
-struct Talk {
+/// A running chat, which is killed when dropped.
+struct RunningChat {
     process: Child,
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Talk {
+impl RunningChat {
     fn say(&mut self, line: &str) {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Reads stdout up to these characters.
+    /// Reads stdout until it ends with this text.
     #[track_caller]
-    fn hears(&mut self, text: &str) {
+    fn prints(&mut self, text: &str) {
         let mut heard = Vec::new();
         while !heard.ends_with(text.as_bytes()) {
             let mut byte = [0];
@@ -142,7 +142,7 @@ impl Talk {
         signal(self.process.id(), "INT");
     }
 
-    /// The exit code, and what stderr has.
+    /// Waits for the end. Returns the exit code and the stderr.
     fn ends(&mut self) -> (Option<i32>, String) {
         let status = until("the chat ends", || self.process.try_wait().unwrap());
         let mut text = String::new();
@@ -152,7 +152,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for RunningChat {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -173,7 +173,7 @@ fn adds() -> Value {
 
 #[test]
 fn one_message_is_one_turn() {
-    let home = Home::new(json!({"turns": [says("I heard {{last_user}}.")]}));
+    let home = UserHome::new(json!({"turns": [says("I heard {{last_user}}.")]}));
     home.chat(&["-m", "hi there"], "")
         .exits(0)
         .prints_exactly("I heard hi there.\n")
@@ -183,11 +183,11 @@ fn one_message_is_one_turn() {
 
 #[test]
 fn every_line_of_a_pipe_is_a_turn() {
-    let home = Home::new(json!({"turns": [says("one"), says("two\n"), says("three")]}));
+    let home = UserHome::new(json!({"turns": [says("one"), says("two\n"), says("three")]}));
     home.chat(&[], "a\n\n  \r\nb\nc")
         .exits(0)
         .prints_exactly("one\ntwo\nthree\n");
-    let home = Home::new(json!({"turns": [says("one"), says("two")]}));
+    let home = UserHome::new(json!({"turns": [says("one"), says("two")]}));
     home.chat(&[], "a\n/quit\nb\n")
         .exits(0)
         .prints_exactly("one\n");
@@ -196,11 +196,11 @@ fn every_line_of_a_pipe_is_a_turn() {
 #[test]
 fn a_tool_call_and_its_result_have_a_line_each() {
     let expected = "Let me see.\n→ demo__add {\"a\":2,\"b\":3}\n← ok 9 chars\nIt is {\"sum\":5}.\n";
-    let home = Home::new(json!({"turns": [adds()]}));
+    let home = UserHome::new(json!({"turns": [adds()]}));
     home.chat(&["--with-builtin", "demo", "-m", "add"], "")
         .exits(0)
         .prints_exactly(expected);
-    let home = Home::new(json!({"turns": [{"steps": [
+    let home = UserHome::new(json!({"turns": [{"steps": [
         {"call": {"name": "gosling__add", "arguments": {"a": 2, "b": 3}}},
         {"text": "{{last_result}}"},
     ]}]}));
@@ -215,7 +215,7 @@ fn a_tool_call_and_its_result_have_a_line_each() {
 
 #[test]
 fn an_extension_that_does_not_come_up_is_an_error() {
-    let home = Home::new(json!({}));
+    let home = UserHome::new(json!({}));
     home.chat(
         &["--with-extension", "definitely-not-a-command", "-m", "x"],
         "",
@@ -227,7 +227,7 @@ fn an_extension_that_does_not_come_up_is_an_error() {
 #[test]
 fn a_model_that_fails_is_exit_code_1_and_the_next_line_has_its_turn() {
     let error = json!({"error": {"class": "refused", "message": "not today"}});
-    let home = Home::new(json!({"turns": [
+    let home = UserHome::new(json!({"turns": [
         {"when": {"user": "bad"}, "steps": [error]},
         says("ok"),
     ]}));
@@ -239,7 +239,7 @@ fn a_model_that_fails_is_exit_code_1_and_the_next_line_has_its_turn() {
 
 #[test]
 fn without_a_model_the_user_learns_what_to_type() {
-    let home = Home::new(json!({}));
+    let home = UserHome::new(json!({}));
     let mut command = gosling();
     command
         .args(["chat", "-m", "hello"])
@@ -262,7 +262,7 @@ fn without_a_model_the_user_learns_what_to_type() {
 
 #[test]
 fn what_needs_approval_is_denied_without_a_terminal() {
-    let home = Home::new(json!({"turns": [adds()]}));
+    let home = UserHome::new(json!({"turns": [adds()]}));
     let mut command = home.command(&["--with-builtin", "demo", "-m", "add"]);
     command.env("GOOSE_MODE", "approve");
     let done = finish(command, "y\n").exits(0);
@@ -274,17 +274,17 @@ fn what_needs_approval_is_denied_without_a_terminal() {
 
 #[test]
 fn ctrl_c_ends_the_turn_and_the_session_goes_on() {
-    let home = Home::new(json!({"turns": [
+    let home = UserHome::new(json!({"turns": [
         {"when": {"user": "slow"}, "steps": [{"text": "wait "}, {"wait_ms": 60_000}]},
         says("still here"),
     ], "repeat": true}));
     let mut talk = home.begin(&[]);
     talk.say("slow");
-    talk.hears("wait ");
+    talk.prints("wait ");
     let begin = Instant::now();
     talk.interrupt();
     talk.say("and now");
-    talk.hears("still here\n");
+    talk.prints("still here\n");
     assert!(begin.elapsed() < Duration::from_secs(20));
     drop(talk.stdin.take());
     let (code, said) = talk.ends();
@@ -294,15 +294,15 @@ fn ctrl_c_ends_the_turn_and_the_session_goes_on() {
 
 #[test]
 fn a_second_ctrl_c_leaves_and_takes_the_extensions_along() {
-    let home = Home::new(json!({"turns": [
+    let home = UserHome::new(json!({"turns": [
         {"steps": [{"text": "wait "}, {"wait_ms": 60_000}]},
     ]}));
     let mut talk = home.begin(&["--with-builtin", "demo"]);
     talk.say("slow");
-    talk.hears("wait ");
+    talk.prints("wait ");
     let children = descendants(talk.process.id());
     talk.interrupt();
-    talk.hears("\n");
+    talk.prints("\n");
     talk.interrupt();
     let (code, said) = talk.ends();
     assert_eq!(code, Some(130), "{said}");
@@ -314,7 +314,7 @@ fn a_second_ctrl_c_leaves_and_takes_the_extensions_along() {
 
 #[test]
 fn a_session_is_gone_on_with() {
-    let home = Home::new(json!({"turns": [says("one"), says("two")], "repeat": true}));
+    let home = UserHome::new(json!({"turns": [says("one"), says("two")], "repeat": true}));
     home.chat(&["--with-builtin", "demo", "-m", "a"], "")
         .exits(0)
         .prints_exactly("one\n");
@@ -345,7 +345,7 @@ fn commands_do_what_they_do_for_every_client() {
         "prompts/get",
         [Action::Result(json!({"messages": [message]}))],
     );
-    let home = Home::new(json!({"turns": [says("I heard {{last_user}}")], "repeat": true}));
+    let home = UserHome::new(json!({"turns": [says("I heard {{last_user}}")], "repeat": true}));
     let recipe = home.root.path().join("recipe.yaml");
     let text = "title: T\ndescription: D\nprompt: Sing {{ what }}\nparameters:\n\
         - {key: what, input_type: string, requirement: required, description: W}\n";
@@ -379,7 +379,7 @@ fn a_server_that_asks_the_user_hears_no_where_there_is_no_terminal() {
         Action::LastClientAnswer,
     ];
     let script = Script::new().tool("ask", asks);
-    let home = Home::new(json!({"turns": [
+    let home = UserHome::new(json!({"turns": [
         {"steps": [{"call": {"name": "one__ask"}}, {"text": "{{last_result}}"}]},
     ]}));
     let home = home.configured(json!({ "extensions": one(&script) }));
@@ -389,7 +389,7 @@ fn a_server_that_asks_the_user_hears_no_where_there_is_no_terminal() {
 
 #[test]
 fn what_a_model_says_cannot_steer_a_terminal() {
-    let home = Home::new(json!({"turns": [says("a\u{1b}[2J\u{7}b\tc")]}));
+    let home = UserHome::new(json!({"turns": [says("a\u{1b}[2J\u{7}b\tc")]}));
     home.chat(&["-m", "x"], "")
         .exits(0)
         .prints_exactly("a[2Jb\tc\n");
@@ -397,7 +397,7 @@ fn what_a_model_says_cannot_steer_a_terminal() {
 
 #[test]
 fn a_reader_that_leaves_ends_the_chat_in_peace() {
-    let home = Home::new(json!({"turns": [
+    let home = UserHome::new(json!({"turns": [
         {"steps": [{"text": "word ", "chunks": 5}, {"wait_ms": 100}, {"text": "more"}]},
     ], "repeat": true}));
     let mut talk = home.begin(&[]);
@@ -408,7 +408,7 @@ fn a_reader_that_leaves_ends_the_chat_in_peace() {
     assert!(!said.contains("internal error"), "{said}");
 }
 
-/// The stdout of a process that says nothing.
+/// The stdout of a process that prints nothing.
 fn empty() -> BufReader<ChildStdout> {
     let mut process = Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
     let stdout = process.stdout.take().unwrap();
@@ -427,7 +427,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         (&["--with-builtin", "nonsense"], "\"nonsense\""),
         (&["--with-streamable-http", "localhost"], "\"localhost\""),
     ] {
-        let home = Home::new(json!({}));
+        let home = UserHome::new(json!({}));
         let done = home.chat(arguments, "").exits(2).prints_exactly("");
         done.says(reason).says("try `gosling chat --help`");
         assert!(home.sessions().is_empty(), "{arguments:?}");

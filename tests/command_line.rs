@@ -1,4 +1,4 @@
-//! The commands as a person and a shell script see them.
+//! The commands at a terminal and in a shell script.
 
 mod support;
 
@@ -10,7 +10,7 @@ use std::{fs, thread};
 use support::server::{GOSLING, gosling, scripted_mcp};
 use support::{TempDir, temp_dir, until};
 
-/// What a command did.
+/// The output of a command.
 struct Done {
     what: String,
     output: Output,
@@ -185,7 +185,7 @@ fn status_with(key: &str, address: std::net::SocketAddr) -> u16 {
     support::client::Answer::read("GET /config".to_owned(), stream).status
 }
 
-/// Runs `gosling agent` in this folder, which keeps it from starting: what it says.
+/// Runs `gosling agent` in this folder, where it cannot start, and returns its stderr.
 #[track_caller]
 fn does_not_start(root: &TempDir) -> String {
     let mut process = gosling()
@@ -198,7 +198,7 @@ fn does_not_start(root: &TempDir) -> String {
     let mut stderr = BufReader::new(process.stderr.take().unwrap());
     let mut first = String::new();
     stderr.read_line(&mut first).unwrap();
-    // One that listens instead would do so for ever.
+    // A server that listens would run forever.
     if first.contains(" listens on ") {
         let _ = process.kill();
     }
@@ -217,7 +217,7 @@ fn a_data_folder_that_cannot_be_written_is_found_at_the_start() {
     );
     #[cfg(target_os = "linux")]
     {
-        // Also root can make nothing there.
+        // Even root cannot create a folder there.
         let elsewhere = temp_dir();
         fs::create_dir(elsewhere.path().join("data")).unwrap();
         let sessions = elsewhere.path().join("data/sessions");
@@ -277,7 +277,7 @@ fn a_key_that_was_drawn_is_printed_once() {
     assert_ne!(keys[0], keys[1]);
 }
 
-/// Everything in all files below a folder.
+/// The contents of all files below a folder.
 fn contents(folder: &std::path::Path) -> String {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -343,7 +343,7 @@ fn the_demo_server_is_spoken_to_by_hand() {
     assert!(status.success(), "{status}");
 }
 
-/// `gosling call` of the demo server.
+/// Runs `gosling call` with the demo server.
 fn call(arguments: &[&str]) -> Done {
     let server = format!("'{GOSLING}' mcp demo");
     run(&[&["call", "--server", &server], arguments].concat())

@@ -1,5 +1,5 @@
-//! Extensions in a container, whose runtime is a script that takes this machine for one.
-// Some tests, and what only they use, need features that the build may leave out.
+//! Extensions in a container. The container runtime is a script that runs commands on this machine.
+// Some tests and their helpers need features that a build may leave out.
 #![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 #[path = "../support/mod.rs"]
@@ -18,11 +18,11 @@ use support::{TempDir, script, temp_dir, until};
 
 const TOKEN: &str = "tr0ub4dor-and-3";
 
-/// The folder of a container runtime: its clients, what is inside, and what was asked of it.
+/// The folder of a fake container runtime: its clients, the programs inside, and the recorded calls.
 struct Runtime(TempDir);
 
 impl Runtime {
-    /// One whose client has this name.
+    /// Creates a runtime whose client has this name.
     fn called(name: &str) -> Self {
         let folder = temp_dir();
         let at = |name: &str| folder.path().join(name);
@@ -44,7 +44,7 @@ impl Runtime {
         Server::new().env("PATH", self.path().to_str().unwrap())
     }
 
-    /// The lines of this kind in what the clients have written down.
+    /// The recorded lines of this kind.
     fn calls(&self, kind: &str) -> Vec<String> {
         let text = fs::read_to_string(self.path().join("calls")).unwrap_or_default();
         let lines = text.lines().filter_map(|line| line.split_once(' '));
@@ -54,13 +54,13 @@ impl Runtime {
             .collect()
     }
 
-    /// The arguments of all calls, one after the other.
+    /// The arguments of all calls, joined.
     fn words(&self) -> String {
         self.calls("word").join(" ")
     }
 }
 
-/// A scripted server that is only to be found inside.
+/// A scripted server that exists only inside of the container.
 fn scripted(record: &Record) -> Extension {
     let script = Script::new().recorded(&record.path());
     Extension::stdio("one", "scripted", &[&as_argument(&script)])
@@ -72,7 +72,7 @@ fn put(session: &Session<'_>, container: Value) {
     answer.is(200).says_nothing();
 }
 
-/// A session in the container `box`, with these extensions all active.
+/// A session in the container `box`, with these extensions, all of which are active.
 #[track_caller]
 fn boxed(server: &Live, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
     let session = server.session([]);
@@ -87,7 +87,7 @@ fn at(path: &Path) -> Value {
     json!(fs::canonicalize(path).unwrap())
 }
 
-/// How an extension is doing.
+/// The status of an extension.
 #[track_caller]
 fn status(session: &Session<'_>) -> Value {
     let path = format!("/agent/extensions?session_id={}", session.id);
@@ -229,7 +229,7 @@ fn one_extension_may_have_a_container_of_its_own() {
     let session = server.session([own, Extension::demo()]);
     session.echoes("one");
     assert_eq!(docker.calls("as"), ["docker"]);
-    // It keeps it, whatever that of the session is.
+    // The extension keeps its container when that of the session changes.
     put(&session, json!("gone"));
     session.echoes("one");
     let error = server.refuses(scripted(&record).with("container", "--privileged"));
@@ -297,7 +297,7 @@ fn what_is_no_container_is_refused() {
     server.post("/agent/set_container", empty).is(200);
 }
 
-/// Why an extension does not come up in this container.
+/// Why an extension cannot be activated in this container.
 #[track_caller]
 fn why_not(server: &Live, container: &str, extension: Extension) -> String {
     let session = server.session([]);
@@ -431,7 +431,7 @@ fn nothing_is_left_when_the_session_ends() {
     let server = docker.server().start();
     let session = boxed(&server, [scripted(&record)]);
     session.echoes("one");
-    // The script has become the command, as a client would end with it.
+    // The process of the script runs the command, so it ends when a client would.
     let pid: u32 = docker.calls("pid")[0].parse().unwrap();
     assert_eq!(status(&session)["pid"], pid);
     session.stop();

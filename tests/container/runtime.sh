@@ -1,6 +1,6 @@
 #!/bin/sh
-# A container runtime that has one container, called `box`: this machine with another environment.
-# It writes down how it was called, checks that, and becomes the command.
+# A fake container runtime with one container, `box`: this machine with another environment.
+# It records its arguments, checks them, and executes the command.
 here=$(/usr/bin/dirname "$0")
 {
     echo "as ${0##*/}"
@@ -49,7 +49,7 @@ leaky)
     ;;
 esac
 
-# The real one says these on stdout.
+# The real runtime prints these to stdout.
 start="OCI runtime exec failed: exec failed: unable to start container process:"
 cd "$dir" 2>/dev/null || {
     echo "$start chdir to cwd (\"$dir\") set in config.json failed: no such file or directory: unknown"

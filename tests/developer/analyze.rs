@@ -4,7 +4,7 @@ use crate::stdio_server::StdioServer;
 use crate::support::client::Answer;
 use crate::support::server::Session;
 use crate::support::{TempDir, temp_dir, until};
-use crate::{said, shown, with_developer};
+use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,11 +16,11 @@ fn analyze(session: &Session<'_>, arguments: Value) -> Answer {
     session.call("developer__analyze", arguments)
 }
 
-/// What the assistant is told, which is what the user can be shown too.
+/// The result as text; the model and the user get the same.
 fn text(session: &Session<'_>, arguments: Value) -> String {
     let answer = analyze(session, arguments).is(200);
-    assert_eq!(said(&answer), shown(&answer));
-    said(&answer).to_owned()
+    assert_eq!(model_text(&answer), user_text(&answer));
+    model_text(&answer).to_owned()
 }
 
 fn refuses(session: &Session<'_>, arguments: Value, why: &str) {
@@ -130,7 +130,7 @@ fn the_rules_of_the_repository_around_count_and_are_read_with_bounds() {
             shown.contains("yes.rs") && !shown.contains("excluded.rs"),
             "{shown}"
         );
-        // What stands behind 64 KiB is not read.
+        // Only the first 64 KiB are read.
         assert!(shown.contains("no.rs"), "{shown}");
         write(
             &dir,
@@ -283,7 +283,7 @@ fn much_is_cut_and_many_files_become_folders() {
     });
 }
 
-/// Many files that are a few on the disk: reading all of them takes minutes, also on many cores.
+/// Many directory entries for few files: reading all of them takes minutes, even on many cores.
 fn vast() -> TempDir {
     let tree = temp_dir();
     let source = "fn f(a: &str) -> u8 { g(a, \"text\") + h[1].i(2) }\n".repeat(30_000);
@@ -299,7 +299,7 @@ fn vast() -> TempDir {
     tree
 }
 
-/// Whether a call of `analyze` is under way in this process.
+/// Whether this process runs a call of `analyze`.
 fn analyzes(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten();
     let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
@@ -317,7 +317,7 @@ fn a_vast_tree_is_left_when_nobody_wants_it_any_more() {
         let begin = Instant::now();
         server.cancel(id);
         until("it ends", || (!analyzes(server.pid())).then_some(()));
-        // By itself it takes thirty.
+        // Without cancellation it takes thirty seconds.
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(15), "{took:?}");
     }

@@ -1,18 +1,17 @@
-//! Programs of the system that are none: scripts on a `PATH` of their own, which write down how they are
-//! called.
+//! Fakes of helper programs: scripts on their own `PATH` that record their calls.
 
 use crate::support::server::Server;
 use crate::support::{TempDir, script, temp_dir};
 use std::fs;
 use std::path::PathBuf;
 
-/// A place with such programs, and what they leave.
+/// A folder with fake programs and their records.
 pub struct FakePrograms {
     root: TempDir,
 }
 
 impl FakePrograms {
-    /// One without any program.
+    /// Creates it without any program.
     pub fn new() -> Self {
         let root = temp_dir();
         for folder in ["bin", "more", "tmp", "said"] {
@@ -21,20 +20,20 @@ impl FakePrograms {
         FakePrograms { root }
     }
 
-    /// Adds a program. Its script has the usual programs, writes into the folder `$SAID`, and with `say`
-    /// its arguments into a file of its own name there, one a line.
+    /// Adds a program. Its script can run the usual programs, write to the folder `$SAID`, and call `say`,
+    /// which writes each argument as a line to the file of the program's name there.
     pub fn program(self, name: &str, text: &str) -> Self {
         self.write("bin", name, text)
     }
 
-    /// The same, in a folder that comes later on the `PATH`.
+    /// The same, in a folder that is later on the `PATH`.
     pub fn later(self, name: &str, text: &str) -> Self {
         self.write("more", name, text)
     }
 
     fn write(self, folder: &str, name: &str, text: &str) -> Self {
         let path = self.root.path().join(folder).join(name);
-        let said = self.said_in();
+        let said = self.record_folder();
         let text = format!(
             "#!/bin/sh\nPATH=/usr/bin:/bin\nSAID='{}'\nsay() {{ printf '%s\\n' \"$@\" >>\"$SAID/{name}\"; }}\n{text}\n",
             said.display()
@@ -43,9 +42,9 @@ impl FakePrograms {
         self
     }
 
-    /// ImageMagick, which writes down how it is called, keeps what it is given and makes `picture` of it.
+    /// Adds ImageMagick, which records its arguments, keeps its input and writes `picture` as its output.
     pub fn magick(self, picture: &[u8]) -> Self {
-        fs::write(self.said_in().join("picture"), picture).unwrap();
+        fs::write(self.record_folder().join("picture"), picture).unwrap();
         self.program(
             "magick",
             "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7.1.1-43 Q16'; exit; }\n\
@@ -55,7 +54,7 @@ impl FakePrograms {
         )
     }
 
-    /// A server that finds these programs and no others, and has no screen.
+    /// A server that finds only these programs, and has no screen.
     pub fn server(&self) -> Server {
         let path = |folder: &str| self.root.path().join(folder).display().to_string();
         script(&self.root.path().join("silent"), "#!/bin/sh\n");
@@ -74,22 +73,22 @@ impl FakePrograms {
         server
     }
 
-    pub fn said_in(&self) -> PathBuf {
+    pub fn record_folder(&self) -> PathBuf {
         self.root.path().join("said")
     }
 
-    /// What a program has written down; nothing if it was not called.
-    pub fn said(&self, name: &str) -> String {
-        fs::read_to_string(self.said_in().join(name)).unwrap_or_default()
+    /// What a program has recorded; empty if it was not called.
+    pub fn recorded(&self, name: &str) -> String {
+        fs::read_to_string(self.record_folder().join(name)).unwrap_or_default()
     }
 
-    /// Whether anything is in the folder for temporary files.
+    /// Whether the folder for temporary files is empty.
     pub fn is_tidy(&self) -> bool {
         fs::read_dir(self.root.path().join("tmp")).unwrap().count() == 0
     }
 }
 
-/// A PNG of this size, as far as anybody looks who does not decode it.
+/// The header of a PNG of this size, and chunks without pixels.
 pub fn png(width: u32, height: u32) -> Vec<u8> {
     let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
     png.extend(width.to_be_bytes());
@@ -98,7 +97,7 @@ pub fn png(width: u32, height: u32) -> Vec<u8> {
     png
 }
 
-/// The same as JPEG.
+/// The same for JPEG.
 pub fn jpeg(width: u16, height: u16) -> Vec<u8> {
     let mut jpeg = b"\xff\xd8\xff\xc0\0\x11\x08".to_vec();
     jpeg.extend(height.to_be_bytes());

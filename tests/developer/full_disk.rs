@@ -1,4 +1,4 @@
-//! `text_editor` where files cannot be written, or not all of them: nothing is lost.
+//! `text_editor` when files cannot be written, or only in part: no content is lost.
 
 use crate::stdio_server::StdioServer;
 use crate::support::server::gosling;
@@ -10,11 +10,11 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-/// More than any disk here has room for.
+/// More bytes than fit on the disk of these tests.
 const LARGE: usize = 300_000;
 
-/// A server in which no file can grow beyond some kilobytes, as on a disk that is full.
-fn without_room() -> StdioServer {
+/// A server whose files cannot grow beyond some kilobytes, as on a full disk.
+fn on_full_disk() -> StdioServer {
     let mut command = Command::new("sh");
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$@\"";
     command
@@ -23,7 +23,7 @@ fn without_room() -> StdioServer {
     StdioServer::start_by(command)
 }
 
-/// What the assistant is told, if the call succeeds.
+/// The result for the model.
 fn edit(server: &mut StdioServer, arguments: Value) -> Result<String, String> {
     server.call(1, "text_editor", arguments);
     let answer = server.next();
@@ -50,8 +50,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// A file that has two names and a link to it.
-fn with_names(dir: &Path, text: &str) {
+/// A file with two hard links and a symbolic link.
+fn with_links(dir: &Path, text: &str) {
     fs::write(dir.join("a.txt"), text).unwrap();
     fs::hard_link(dir.join("a.txt"), dir.join("b.txt")).unwrap();
     symlink(dir.join("a.txt"), dir.join("link")).unwrap();
@@ -60,10 +60,10 @@ fn with_names(dir: &Path, text: &str) {
 #[test]
 fn a_file_keeps_its_text_where_there_is_no_room_for_another() {
     let dir = temp_dir();
-    with_names(dir.path(), "one\ntwo\n");
+    with_links(dir.path(), "one\ntwo\n");
     fs::write(dir.path().join("single.txt"), "one\n").unwrap();
     let before = names(dir.path());
-    let mut server = without_room();
+    let mut server = on_full_disk();
     let large = "x".repeat(LARGE);
     for name in ["a.txt", "b.txt", "single.txt", "new.txt"] {
         let error = write(&mut server, &dir.path().join(name), &large).unwrap_err();
@@ -78,7 +78,7 @@ fn a_file_keeps_its_text_where_there_is_no_room_for_another() {
         ("one\ntwo\n".into(), "one\ntwo\n".into(), "one\n".into())
     );
     assert_eq!(names(dir.path()), before, "nothing is left behind");
-    // A diff that fails at its second file.
+    // The second file of the diff cannot be written.
     let lines: String = (0..LARGE / 10).map(|n| format!("+line {n}\n")).collect();
     let diff = format!(
         "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\
@@ -91,7 +91,7 @@ fn a_file_keeps_its_text_where_there_is_no_room_for_another() {
         (read("a.txt"), read("single.txt")),
         ("one\ntwo\n".into(), "one\n".into())
     );
-    // What failed cannot be undone, and what fits goes on.
+    // A failed edit cannot be undone, and smaller edits still succeed.
     let undo = json!({"command": "undo_edit", "path": dir.path().join("a.txt")});
     let error = edit(&mut server, undo.clone()).unwrap_err();
     assert!(error.contains("no change"), "{error}");
@@ -111,7 +111,7 @@ fn a_file_that_cannot_be_moved_stays() {
     let diff = "diff --git a/old.txt b/new.txt\nsimilarity index 99%\n\
                 rename from old.txt\nrename to new.txt\n\
                 --- a/old.txt\n+++ b/new.txt\n@@ -1,2 +1,2 @@\n-line 0\n+line zero\n line 1\n";
-    let mut server = without_room();
+    let mut server = on_full_disk();
     let arguments = json!({"command": "str_replace", "path": dir.path(), "diff": diff});
     let error = edit(&mut server, arguments.clone()).unwrap_err();
     assert!(error.contains("cannot be written"), "{error}");
@@ -122,15 +122,15 @@ fn a_file_that_cannot_be_moved_stays() {
     assert_eq!(names(dir.path()), ["new.txt"]);
 }
 
-/// A server that runs as another user than the owner of this test's files; none if it cannot.
-fn as_nobody() -> Option<StdioServer> {
-    const NOBODY: u32 = 65_534;
+/// A server that runs as another user than the owner of the test's files; `None` if the test may not do that.
+fn as_other_user() -> Option<StdioServer> {
+    const OTHER_USER: u32 = 65_534;
     let mut command = gosling();
-    command.uid(NOBODY).gid(NOBODY);
+    command.uid(OTHER_USER).gid(OTHER_USER);
     let can_run = Command::new(command.get_program())
         .arg("--version")
-        .uid(NOBODY)
-        .gid(NOBODY)
+        .uid(OTHER_USER)
+        .gid(OTHER_USER)
         .output();
     can_run.is_ok().then(|| StdioServer::start_by(command))
 }
@@ -150,7 +150,7 @@ fn a_file_of_another_user_stays_theirs() {
         make("closed", 0o644),
         make("read_only", 0o444),
     );
-    let Some(mut server) = as_nobody() else {
+    let Some(mut server) = as_other_user() else {
         eprintln!("not run: it takes root, and a program that all users can read");
         return;
     };
@@ -167,7 +167,7 @@ fn a_file_of_another_user_stays_theirs() {
         assert!(error.contains("cannot be written"), "{error}");
         assert_eq!(state(path), ("old\n".to_owned(), owner, mode));
     }
-    // In a folder where nobody else can make files.
+    // In a folder where other users cannot create files.
     fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
     write(&mut server, &open, "newer\n").unwrap();
     assert_eq!(state(&open), ("newer\n".to_owned(), owner, 0o666));
@@ -197,7 +197,7 @@ fn any_file_can_be_replaced_and_which_cannot_be_undone_is_told() {
         let error = edit(&mut server, undo.clone()).unwrap_err();
         assert!(error.contains("no change"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "text\n");
-        // A text of any length can be undone as long as what was before could be shown.
+        // An edit can be undone if the old text could be shown, whatever the length of the new one.
         write(&mut server, &path, &"y".repeat(LARGE * 2)).unwrap();
         edit(&mut server, undo).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "text\n");

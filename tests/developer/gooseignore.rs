@@ -1,7 +1,7 @@
 //! `.gooseignore`.
 
 use crate::support::server::{Extension, Server, Session};
-use crate::{said, with_developer};
+use crate::{model_text, with_developer};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -115,8 +115,8 @@ fn what_it_names_is_kept_from_every_tool_however_it_is_written() {
             "developer__text_editor",
             json!({"command": "view", "path": "open.key"}),
         );
-        assert!(said(&answer.is(200)).contains("1: word"));
-        // The file is read anew when it changes.
+        assert!(model_text(&answer.is(200)).contains("1: word"));
+        // The file is read again when it has changed.
         fs::write(dir.join(".gooseignore"), "!.env\n").unwrap();
         session
             .call("developer__shell", json!({"command": "cat .env my.key"}))

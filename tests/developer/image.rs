@@ -1,7 +1,7 @@
 //! `image_processor`.
 
 use crate::fake_programs::{FakePrograms, jpeg, png};
-use crate::said;
+use crate::model_text;
 use crate::support::client::Answer;
 use crate::support::server::{Extension, Session};
 use crate::support::until;
@@ -16,7 +16,7 @@ fn show(session: &Session<'_>, path: &str) -> Answer {
     session.call("developer__image_processor", json!({ "path": path }))
 }
 
-/// The bytes of the image, and of what type it is said to be.
+/// The bytes and the media type of the image.
 pub fn image(answer: &Answer) -> (Vec<u8>, String) {
     let part = &answer.body["content"][1];
     assert_eq!(part["type"], "image", "{}", answer.text);
@@ -25,24 +25,24 @@ pub fn image(answer: &Answer) -> (Vec<u8>, String) {
     (BASE64_STANDARD.decode(data).expect("base64"), mime_type)
 }
 
-/// It failed, and says so to the model.
+/// Checks that the call failed with this reason.
 pub fn fails(answer: Answer, why: &str) {
     let answer = answer.is(200);
     assert_eq!(answer.body["is_error"], true, "{}", answer.text);
     assert!(answer.content().contains(why), "{}", answer.content());
 }
 
-/// Runs the test in a session that finds the programs of the bench.
-fn on(bench: &FakePrograms, test: impl FnOnce(&Session<'_>)) {
-    let server = bench.server().start();
+/// Runs the test in a session that finds only these programs.
+fn on(programs: &FakePrograms, test: impl FnOnce(&Session<'_>)) {
+    let server = programs.server().start();
     let session = server.session([Extension::builtin("developer")]);
     test(&session);
 }
 
 #[test]
 fn a_small_one_is_passed_on_as_it_is() {
-    let bench = FakePrograms::new();
-    on(&bench, |session| {
+    let programs = FakePrograms::new();
+    on(&programs, |session| {
         let dir = session.server.work();
         let gif = b"GIF89a\x40\x01\xf0\0\0\0\0pixels\x3b".to_vec();
         let webp = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x10\0\0\0\xff\x03\0\xff\x03\0".to_vec();
@@ -55,7 +55,7 @@ fn a_small_one_is_passed_on_as_it_is() {
             fs::write(dir.join(name), &content).unwrap();
             let answer = show(session, name).is(200);
             assert_eq!(image(&answer), (content, mime_type.to_owned()), "{name}");
-            let said = said(&answer);
+            let said = model_text(&answer);
             assert!(said.contains(name) && said.contains(size), "{said}");
             assert_eq!(answer.body["content"].as_array().unwrap().len(), 2);
         }
@@ -68,23 +68,23 @@ fn a_small_one_is_passed_on_as_it_is() {
 
 #[test]
 fn any_other_is_made_smaller_from_a_copy_whatever_its_name_means_to_somebody() {
-    let bench = FakePrograms::new().magick(&jpeg(1024, 683));
-    on(&bench, |session| {
+    let programs = FakePrograms::new().magick(&jpeg(1024, 683));
+    on(&programs, |session| {
         let dir = session.server.work();
         let large = png(3000, 2000);
         for name in [
             "a.png", "-write", "msl:a", "@a", "a[0]", "%d.png", "a\nb", "|ls",
         ] {
             fs::write(dir.join(name), &large).unwrap();
-            let _ = fs::remove_file(bench.said_in().join("magick"));
+            let _ = fs::remove_file(programs.record_folder().join("magick"));
             let answer = show(session, name).is(200);
             assert_eq!(image(&answer), (jpeg(1024, 683), "image/jpeg".to_owned()));
-            let said = said(&answer);
+            let said = model_text(&answer);
             assert!(
                 said.contains("3000×2000") && said.contains("1024×683"),
                 "{said}"
             );
-            let args = bench.said("magick");
+            let args = programs.recorded("magick");
             let at = |arg: &str| {
                 let place = args.lines().position(|line| line == arg);
                 place.unwrap_or_else(|| panic!("no {arg} in {args}"))
@@ -92,9 +92,12 @@ fn any_other_is_made_smaller_from_a_copy_whatever_its_name_means_to_somebody() {
             assert!(at("-limit") < at("png:in.png[0]"), "{args}");
             assert!(at("png:in.png[0]") < at("1024x1024>"), "{args}");
             assert_eq!(args.lines().last(), Some("jpeg:out.jpeg"));
-            assert_eq!(fs::read(bench.said_in().join("in")).unwrap(), large);
+            assert_eq!(
+                fs::read(programs.record_folder().join("in")).unwrap(),
+                large
+            );
         }
-        // Small, but too many bytes, cut short, or nothing that models take.
+        // Small images with too many bytes, cut short, or in a format that models do not accept.
         let mut heavy = png(10, 10);
         heavy.resize(1 << 21, 0);
         let cut = png(10, 10)[..40].to_vec();
@@ -103,15 +106,18 @@ fn any_other_is_made_smaller_from_a_copy_whatever_its_name_means_to_somebody() {
             fs::write(dir.join("odd"), &content).unwrap();
             let answer = show(session, "odd").is(200);
             assert_eq!(image(&answer).0, jpeg(1024, 683));
-            assert_eq!(fs::read(bench.said_in().join("in")).unwrap(), content);
+            assert_eq!(
+                fs::read(programs.record_folder().join("in")).unwrap(),
+                content
+            );
         }
-        assert!(bench.is_tidy());
+        assert!(programs.is_tidy());
     });
 }
 
 #[test]
 fn what_is_called_convert_is_asked_whether_it_is_the_right_one() {
-    let bench = FakePrograms::new()
+    let programs = FakePrograms::new()
         .program("magick", "exit 1")
         .program("convert", "echo 'GraphicsMagick 1.3'; say \"$@\"")
         .later(
@@ -119,19 +125,19 @@ fn what_is_called_convert_is_asked_whether_it_is_the_right_one() {
             "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 6.9'; exit; }\n\
              cp \"$SAID/picture\" out.jpeg",
         );
-    fs::write(bench.said_in().join("picture"), jpeg(5, 5)).unwrap();
-    on(&bench, |session| {
+    fs::write(programs.record_folder().join("picture"), jpeg(5, 5)).unwrap();
+    on(&programs, |session| {
         fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
         let answer = show(session, "a.png").is(200);
         assert_eq!(image(&answer).0, jpeg(5, 5));
-        assert_eq!(bench.said("convert"), "-version\n");
+        assert_eq!(programs.recorded("convert"), "-version\n");
     });
 }
 
 #[test]
 fn without_a_program_the_error_says_what_to_install() {
-    let bench = FakePrograms::new();
-    on(&bench, |session| {
+    let programs = FakePrograms::new();
+    on(&programs, |session| {
         fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
         fails(show(session, "a.png"), "apt install imagemagick");
     });
@@ -148,24 +154,24 @@ fn what_the_program_makes_is_looked_at() {
         ("head -c 9000000 /dev/zero >out.jpeg", "too large"),
         ("(yes | head -c 9000000) >&2; exit 1", "says: y y y"),
     ] {
-        let bench = FakePrograms::new().program("magick", &format!("{answers}\n{script}"));
-        fs::write(bench.said_in().join("picture"), jpeg(1025, 5)).unwrap();
-        on(&bench, |session| {
+        let programs = FakePrograms::new().program("magick", &format!("{answers}\n{script}"));
+        fs::write(programs.record_folder().join("picture"), jpeg(1025, 5)).unwrap();
+        on(&programs, |session| {
             fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
             fails(show(session, "a.png"), why);
-            assert!(bench.is_tidy(), "{script}");
+            assert!(programs.is_tidy(), "{script}");
         });
     }
 }
 
 #[test]
 fn the_program_ends_with_the_call_and_leaves_nothing() {
-    let bench = FakePrograms::new().program(
+    let programs = FakePrograms::new().program(
         "magick",
         "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7'; exit; }\n\
          yes >&2 & trap '' TERM; sleep 1000",
     );
-    on(&bench, |session| {
+    on(&programs, |session| {
         fs::write(session.server.work().join("a.png"), png(2000, 20)).unwrap();
         let running = || {
             let all = session.server.descendants();
@@ -176,22 +182,22 @@ fn the_program_ends_with_the_call_and_leaves_nothing() {
         let begun = || {
             let call = session.begin_call("developer__image_processor", json!({"path": "a.png"}));
             until("the program", || (running() == 2).then_some(()));
-            assert!(!bench.is_tidy());
+            assert!(!programs.is_tidy());
             call
         };
         drop(begun());
         until("its end", || (running() == 0).then_some(()));
-        until("a tidy place", || bench.is_tidy().then_some(()));
+        until("a tidy place", || programs.is_tidy().then_some(()));
         let _call = begun();
         session.server.terminate();
-        assert!(bench.is_tidy());
+        assert!(programs.is_tidy());
     });
 }
 
 #[test]
 fn what_is_no_image_or_too_much_is_refused() {
-    let bench = FakePrograms::new().magick(&jpeg(10, 10));
-    on(&bench, |session| {
+    let programs = FakePrograms::new().magick(&jpeg(10, 10));
+    on(&programs, |session| {
         let dir = session.server.work();
         let fifo = Command::new("mkfifo").arg(dir.join("fifo")).status();
         assert!(fifo.unwrap().success());
@@ -222,21 +228,21 @@ fn what_is_no_image_or_too_much_is_refused() {
         ] {
             fails(show(session, path), why);
         }
-        assert_eq!(bench.said("magick"), "");
+        assert_eq!(programs.recorded("magick"), "");
     });
 }
 
 #[test]
 fn the_space_of_macos_is_found_and_what_is_kept_stays_kept() {
-    let bench = FakePrograms::new();
-    on(&bench, |session| {
+    let programs = FakePrograms::new();
+    on(&programs, |session| {
         let dir = session.server.work();
         let (plain, narrow) = ("Shot at 3.45.12 PM.png", "Shot at 3.45.12\u{202f}PM.png");
         fs::write(dir.join(narrow), png(1, 1)).unwrap();
         let answer = show(session, plain).is(200);
         assert_eq!(image(&answer).0, png(1, 1));
-        assert!(said(&answer).contains(narrow));
-        // What is there under its own name comes first.
+        assert!(model_text(&answer).contains(narrow));
+        // The exact name takes precedence.
         fs::write(dir.join(plain), png(2, 2)).unwrap();
         assert_eq!(image(&show(session, plain).is(200)).0, png(2, 2));
         fs::remove_file(dir.join(narrow)).unwrap();

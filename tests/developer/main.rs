@@ -1,4 +1,4 @@
-//! The builtin extension `developer`, in a session of a real server.
+//! The builtin extension `developer`, in a session of a running server.
 #![cfg(feature = "developer")]
 
 #[path = "../support/mod.rs"]
@@ -23,23 +23,23 @@ use stdio_server::StdioServer;
 use support::client::Answer;
 use support::server::{Extension, Server, Session};
 
-/// Runs the test in a session that has the extension, in its working directory.
+/// Runs the test in a session with the extension.
 fn with_developer(test: impl FnOnce(&Session<'_>)) {
     let server = Server::new();
-    // What it leaves there when it is killed goes with the test.
+    // Files that a killed server leaves behind are removed with the test.
     let temp = server.root().to_str().expect("Unicode").to_owned();
     let server = server.env("TMPDIR", &temp).start();
     let session = server.session([Extension::builtin("developer")]);
     test(&session);
 }
 
-/// What the assistant is told.
-fn said(answer: &Answer) -> &str {
+/// The text for the model.
+fn model_text(answer: &Answer) -> &str {
     part(answer, "assistant")
 }
 
-/// What the user is shown.
-fn shown(answer: &Answer) -> &str {
+/// The text for the user.
+fn user_text(answer: &Answer) -> &str {
     part(answer, "user")
 }
 

@@ -1,11 +1,11 @@
-//! What a command has started ends with its call, or with the session, whichever way those end.
-//! The processes look for nobody and belong to nobody in the end, so they are known by an argument.
+//! The processes that a command starts end with the call or with the session, however these end. Orphaned
+//! processes are recognized by an argument.
 
 use crate::stdio_server::StdioServer;
 use crate::support::process::{nap, running, signal, with_argument};
 use crate::support::server::{GOSLING, Session};
 use crate::support::until;
-use crate::{said, with_developer};
+use crate::{model_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
@@ -22,7 +22,7 @@ fn a_client_that_hangs_up_leaves_nothing() {
             running(&nap, 0);
         }
         let answer = session.call("developer__shell", json!({"command": "echo on"}));
-        assert_eq!(said(&answer.is(200)), "on\n");
+        assert_eq!(model_text(&answer.is(200)), "on\n");
     });
 }
 
@@ -69,7 +69,7 @@ fn a_client_that_leaves_takes_all_of_it_along() {
     assert!(server.ended().success());
 }
 
-/// Clients end what they have started with TERM, and terminals with INT.
+/// Clients end their servers with SIGTERM, and terminals with SIGINT.
 #[test]
 fn a_signal_is_an_end_as_well_as_any() {
     for name in ["TERM", "INT", "HUP"] {
@@ -87,8 +87,8 @@ fn a_signal_is_an_end_as_well_as_any() {
     }
 }
 
-/// `nohup` and scripts that start it in the background have it ignore those of the terminal; that is not for
-/// its commands.
+/// `nohup`, and scripts that start the server in the background, make it ignore signals of the terminal. Its
+/// commands must not ignore them.
 #[test]
 fn what_was_ignored_at_first_is_no_end() {
     let mut command = Command::new("sh");
@@ -110,7 +110,7 @@ fn what_was_ignored_at_first_is_no_end() {
 fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
     with_developer(|session| {
         let nap = nap();
-        // Two that clean up in their own time, and one that does not listen.
+        // Two processes that clean up after SIGTERM, and one that ignores it.
         let tidy = |name: &str| {
             let trap = format!("trap \"sleep 0.05; echo tidy > {name}; exit\" TERM");
             format!(
@@ -134,10 +134,10 @@ fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
     });
 }
 
-/// Kills what has this argument when dropped: nobody else finds it.
-struct Loose(String);
+/// Kills the processes with this argument when dropped.
+struct KillOnDrop(String);
 
-impl Drop for Loose {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         for process in with_argument(&self.0) {
             signal(process.pid, "KILL");
@@ -149,12 +149,12 @@ impl Drop for Loose {
 fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
     with_developer(|session| {
         let nap = nap();
-        let _loose = Loose(nap.clone());
+        let _loose = KillOnDrop(nap.clone());
         let command = format!(
             "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {nap} & echo begun"
         );
         assert_eq!(call(session, &command)["content"][0]["text"], "begun\n");
-        // Until then it is one of those that make it so.
+        // Until then, it is one of the processes that hold the call up.
         let hidden = || {
             with_argument(&nap)
                 .first()
@@ -173,7 +173,7 @@ fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
     let (limited, cancelled) = (nap(), nap());
     let gate = server.gate();
     let closed = gate.lock().unwrap();
-    // Far more than fits into a pipe.
+    // Much more than a pipe holds.
     let command = |nap: &str| format!("sleep {nap} & yes | head -c 100000; sleep {nap}; :");
     let arguments = json!({"command": command(&limited), "timeout_secs": 1});
     server.call(1, "shell", arguments);
@@ -217,17 +217,17 @@ fn a_client_that_does_not_read_keeps_no_server_from_its_end() {
     }
 }
 
-/// The memory that a flood of output may take, in bytes: a pipe and what of the output is kept.
+/// The memory that a flood of output may take, in bytes: that of a pipe and of the kept output.
 const FLOOD: usize = 16 << 20;
 
 #[test]
 fn a_flood_of_output_is_counted_and_not_kept() {
     with_developer(|session| {
         let run = |command: &str| call(session, command);
-        // Whatever is made by the first call is there.
+        // The first call allocates memory that stays in use.
         run("seq 1 100000");
         let before = session.server.memory("VmHWM");
-        // Lines, and one that has no end.
+        // Many lines, and an endless line.
         for source in ["yes 'all work and no play'", "cat /dev/zero | tr '\\0' x"] {
             let answer = run(&format!("{source} | head -c 100000000; echo; echo the end"));
             assert_eq!(answer["is_error"], true);

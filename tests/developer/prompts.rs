@@ -1,4 +1,4 @@
-//! Prompts, its own and those of the user.
+//! Prompts: the built-in ones and those of the user.
 
 use crate::support::server::{Extension, Server, Session, gosling};
 use crate::support::{temp_dir, until};
@@ -41,7 +41,7 @@ fn on_stdio_too_it_is_said_which_are_broken() {
     assert!(!root.path().join("state").exists());
 }
 
-/// The prompts of the extension as they are listed.
+/// The listed prompts of the extension.
 fn listed(session: &Session<'_>) -> Vec<Value> {
     let path = format!("/agent/prompts?session_id={}", session.id);
     let answer = session.server.get(&path).is(200);

@@ -1,11 +1,11 @@
-//! What a tool says against a call, as any MCP client gets it: a result that the model sees.
+//! Refused calls, as any MCP client gets them: results that the model sees.
 
 use crate::stdio_server::StdioServer;
 use crate::support::temp_dir;
 use serde_json::{Value, json};
 use std::fs;
 
-/// Uses a variable with 32 values `count` times in one word.
+/// A command that uses a variable with 32 values `count` times in one word.
 fn many_values(count: usize) -> String {
     let values: String = (1..=32).map(|n| format!("A={n};")).collect();
     values + &"x".repeat(4_000) + &"$A".repeat(count)
@@ -69,7 +69,7 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
             json!({"command": format!("echo {}", "x".repeat(128 << 10))}),
             "is too long",
         ),
-        // Both took minutes, in which no timeout and no cancellation counted.
+        // Without a limit, both would take minutes, and could not be cancelled.
         (
             "shell",
             json!({"command": "${{'}'}".repeat(18_000)}),

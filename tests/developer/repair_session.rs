@@ -1,6 +1,6 @@
-//! A whole piece of work: the model finds out why a test fails, repairs the code and sees the test pass.
+//! A complete task: the model finds out why a test fails, repairs the code and sees the test pass.
 //!
-//! `cargo test --test developer repair -- --nocapture` prints what was said and done.
+//! `cargo test --test developer repair -- --nocapture` prints the conversation.
 
 use crate::support::server::{Extension, Live, Server};
 use crate::support::turns::{Turn, result_of};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Rust that builds these tests; there may be no other.
+/// The cargo that builds these tests; it may be the only one.
 const CARGO: &str = env!("CARGO");
 
 const MANIFEST: &str = "\
@@ -26,7 +26,7 @@ doctest = false
 ";
 
 const SOURCE: &str = "\
-/// The middle one of the readings; of an even number of them the mean of the two in the middle.
+/// The middle reading; for an even number of readings, the mean of the two middle ones.
 pub fn median(readings: &[f64]) -> Option<f64> {
     let mut sorted = readings.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -58,7 +58,7 @@ mod tests {
 const WRONG: &str = "sorted[middle] + sorted[middle + 1]";
 const RIGHT: &str = "sorted[middle - 1] + sorted[middle]";
 
-/// What the model does; after each call it only goes on if the answer is what it looks for.
+/// The script of the model. A step runs only if the previous result contains the expected text.
 fn script() -> Value {
     let call = |tool: &str, arguments: Value| {
         let name = format!("developer__{tool}");
@@ -91,7 +91,7 @@ fn script() -> Value {
     ]}]})
 }
 
-/// `PATH` with that Rust first.
+/// `PATH` with the folder of that cargo first.
 fn path() -> String {
     let own = env::var_os("PATH").unwrap_or_default();
     let rust = Path::new(CARGO).parent().expect("a folder").to_owned();
@@ -100,7 +100,7 @@ fn path() -> String {
     joined.into_string().expect("a Unicode path")
 }
 
-/// A server in whose working directory there is a small project with a mistake.
+/// A server whose working directory has a small project with a bug.
 fn start() -> Live {
     let server = Server::scripted(script()).setting("GOOSE_MODE", "auto");
     let work = server.root().join("work");
@@ -115,7 +115,7 @@ fn start() -> Live {
         .start()
 }
 
-/// Everything that was said and done, as one would like to read it.
+/// Prints the conversation.
 fn print(request: &str, turn: &Turn) {
     println!("user> {request}");
     let messages = turn.events_of("Message").into_iter();
@@ -144,7 +144,7 @@ fn print(request: &str, turn: &Turn) {
     }
 }
 
-/// The text of a result that the model reads.
+/// The text of a result for the model.
 fn for_model(response: &Value) -> String {
     let mut response = response.clone();
     if let Some(parts) = response["toolResult"]["value"]["content"].as_array_mut() {
@@ -193,7 +193,7 @@ fn the_model_fixes_a_failing_test_in_a_rust_project() {
     let texts: Vec<_> = responses.iter().map(|part| for_model(part)).collect();
     assert!(texts[1].ends_with("[exit code 101]\n"), "{}", texts[1]);
     assert!(texts[3].contains(WRONG), "{}", texts[3]);
-    // What is stored is what was streamed.
+    // The stored conversation equals the streamed one.
     let stored = session.conversation();
     let stored = stored
         .iter()

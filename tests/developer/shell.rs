@@ -4,7 +4,7 @@ use crate::stdio_server::StdioServer;
 use crate::support::process::{nap, with_argument};
 use crate::support::server::{Extension, Server};
 use crate::support::until;
-use crate::{said, shown, with_developer};
+use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ fn it_says_what_the_command_prints_and_how_it_ended() {
                 .is(200)
         };
         let answer = run("echo hi; sleep 0.05; echo err >&2; sleep 0.05; printf end");
-        assert_eq!(said(&answer), "hi\nerr\nend");
-        assert_eq!(shown(&answer), "hi\nerr\nend");
+        assert_eq!(model_text(&answer), "hi\nerr\nend");
+        assert_eq!(user_text(&answer), "hi\nerr\nend");
         assert_eq!(answer.body["is_error"], false);
         let outcome = &answer.body["structured_content"];
         assert_eq!(outcome["exit_code"], 0);
@@ -33,11 +33,11 @@ fn it_says_what_the_command_prints_and_how_it_ended() {
         assert!(outcome.get("output").is_none(), "{outcome}");
 
         let answer = run("echo no; exit 3");
-        assert_eq!(said(&answer), "no\n[exit code 3]\n");
+        assert_eq!(model_text(&answer), "no\n[exit code 3]\n");
         assert_eq!(answer.body["is_error"], false, "as Goose has it");
         assert_eq!(answer.body["structured_content"]["exit_code"], 3);
         let answer = run("kill -9 $$");
-        assert_eq!(said(&answer), "[ended by signal 9]\n");
+        assert_eq!(model_text(&answer), "[ended by signal 9]\n");
         for empty in ["", "  \n"] {
             let arguments = json!({"command": empty});
             session
@@ -69,14 +69,22 @@ fn nothing_waits_for_a_person() {
                 .call("developer__shell", json!({"command": command}))
                 .is(200)
         };
-        assert_eq!(said(&run("cat; echo $?")), "0\n", "stdin is at its end");
-        assert_eq!(said(&run("test -t 1 || echo pipe")), "pipe\n");
         assert_eq!(
-            said(&run("(: < /dev/tty) 2>/dev/null || echo none")),
+            model_text(&run("cat; echo $?")),
+            "0\n",
+            "stdin is at its end"
+        );
+        assert_eq!(model_text(&run("test -t 1 || echo pipe")), "pipe\n");
+        assert_eq!(
+            model_text(&run("(: < /dev/tty) 2>/dev/null || echo none")),
             "none\n"
         );
         let answer = run("sh -c \"$EDITOR x\"");
-        assert!(said(&answer).contains("nobody"), "{}", said(&answer));
+        assert!(
+            model_text(&answer).contains("nobody"),
+            "{}",
+            model_text(&answer)
+        );
         let names = "GOOSE_TERMINAL AGENT GIT_TERMINAL_PROMPT PAGER GOOSE_SERVER__SECRET_KEY";
         let answer = run(&format!(
             "for name in {names}; do eval \"echo $name=\\$$name\"; done; echo $AGENT_SESSION_ID"
@@ -86,7 +94,7 @@ fn nothing_waits_for_a_person() {
              GOOSE_SERVER__SECRET_KEY=\n{}\n",
             session.id
         );
-        assert_eq!(said(&answer), expected);
+        assert_eq!(model_text(&answer), expected);
     });
 }
 
@@ -103,7 +111,7 @@ fn bash_reads_the_users_own_file_first() {
     let answer = session
         .call("developer__shell", json!({"command": "greet you"}))
         .is(200);
-    assert_eq!(said(&answer), "hello you\n");
+    assert_eq!(model_text(&answer), "hello you\n");
 }
 
 #[test]
@@ -120,7 +128,7 @@ fn the_login_shell_adds_to_the_path_and_may_be_as_noisy_or_slow_as_it_likes() {
         let answer = session
             .call("developer__shell", json!({"command": "echo $PATH"}))
             .is(200);
-        said(&answer).trim().to_owned()
+        model_text(&answer).trim().to_owned()
     };
     let own = std::env::var("PATH").unwrap();
     let found = path("/bin/sh");
@@ -175,8 +183,8 @@ fn long_output_is_shown_in_part() {
                 .is(200)
         };
         let answer = run("seq 1 150; exit 1");
-        assert_eq!(said(&answer).lines().count(), 151);
-        let shown = shown(&answer);
+        assert_eq!(model_text(&answer).lines().count(), 151);
+        let shown = user_text(&answer);
         let (note, _) = shown.split_once("]\n").unwrap();
         let begin = "[the last 100 of 150 lines; while this extension runs all are in ";
         let path = PathBuf::from(note.strip_prefix(begin).expect(note));
@@ -188,9 +196,9 @@ fn long_output_is_shown_in_part() {
         );
         assert!(shown.ends_with("\n150\n[exit code 1]\n"), "{shown}");
         let whole = run("seq 1 100");
-        assert_eq!(said(&whole), crate::shown(&whole));
+        assert_eq!(model_text(&whole), crate::user_text(&whole));
         let answer = run("printf '10%%\\r100%%\\n\\033[1mbold\\033[0m\\ncaf\\351\\n'");
-        assert_eq!(said(&answer), "100%\nbold\ncaf\u{fffd}\n");
+        assert_eq!(model_text(&answer), "100%\nbold\ncaf\u{fffd}\n");
         session.stop();
         assert!(!path.parent().unwrap().exists());
     });
@@ -205,9 +213,9 @@ fn a_deadline_ends_it_with_what_it_had_said() {
         let answer = session.call("developer__shell", arguments).is(200);
         assert_eq!(answer.body["is_error"], true);
         assert!(
-            said(&answer).starts_with("begun\n[ended after 0.5 s"),
+            model_text(&answer).starts_with("begun\n[ended after 0.5 s"),
             "{}",
-            said(&answer)
+            model_text(&answer)
         );
         assert!(with_argument(&nap).is_empty());
         for bad in [0.0, -1.0] {
@@ -226,14 +234,14 @@ fn a_command_ends_others_with_a_signal() {
         let command = "sleep 1000 & kill $!; wait $!; echo $?";
         let arguments = json!({"command": command, "timeout_secs": 20});
         let answer = session.call("developer__shell", arguments).is(200);
-        assert_eq!(said(&answer), "143\n");
+        assert_eq!(model_text(&answer), "143\n");
     });
 }
 
 #[test]
 fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
     with_developer(|session| {
-        // They are nobody's children any more, so they are known by their arguments.
+        // They are orphans, so they are recognized by their arguments.
         let nap = nap();
         let command = format!(
             "sh -c 'while :; do echo tick; sleep 0.01; done' {nap} & setsid sleep {nap} & echo started"
@@ -242,15 +250,19 @@ fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
         let answer = session
             .call("developer__shell", json!({"command": command}))
             .is(200);
-        assert!(said(&answer).contains("started\n"), "{}", said(&answer));
-        // They go on, though nobody reads what they say, and so does the session.
+        assert!(
+            model_text(&answer).contains("started\n"),
+            "{}",
+            model_text(&answer)
+        );
+        // They run on, though their output is not read, and so does the session.
         until("both run", || both().then_some(()));
         thread::sleep(Duration::from_millis(300));
         assert!(both());
         let answer = session
             .call("developer__shell", json!({"command": "echo on"}))
             .is(200);
-        assert_eq!(said(&answer), "on\n");
+        assert_eq!(model_text(&answer), "on\n");
         session.stop();
         assert!(with_argument(&nap).is_empty());
     });
@@ -266,7 +278,7 @@ fn calls_run_side_by_side() {
                     let answer = session
                         .call("developer__shell", json!({"command": command}))
                         .is(200);
-                    assert_eq!(said(&answer), format!("{n}\n"));
+                    assert_eq!(model_text(&answer), format!("{n}\n"));
                 });
             }
         });
@@ -281,10 +293,10 @@ fn what_no_system_can_run_is_refused_with_advice() {
         run(&format!("echo {}", "x".repeat(128 << 10)))
             .is(500)
             .says("run that");
-        // More seconds than there will ever be are no limit.
+        // A huge number of seconds means no limit.
         let arguments = json!({"command": "echo on", "timeout_secs": 1e19});
         let answer = session.call("developer__shell", arguments).is(200);
-        assert_eq!(said(&answer), "on\n");
+        assert_eq!(model_text(&answer), "on\n");
     });
 }
 
@@ -296,6 +308,6 @@ fn a_users_shell_that_is_none_is_passed_over() {
         let answer = session
             .call("developer__shell", json!({"command": "echo on"}))
             .is(200);
-        assert_eq!(said(&answer), "on\n", "{shell}");
+        assert_eq!(model_text(&answer), "on\n", "{shell}");
     }
 }

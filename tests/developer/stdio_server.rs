@@ -1,4 +1,4 @@
-//! A `gosling mcp developer` of its own, and what goes over its pipes, message by message.
+//! A `gosling mcp developer` process, and the messages on its stdin and stdout.
 
 use crate::support::server::gosling;
 use crate::support::{PATIENCE, TempDir, temp_dir, until};
@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// Killed when dropped.
+/// The process, which is killed when dropped.
 pub struct StdioServer {
-    /// Where its configuration is, and its temporary files.
+    /// The folder of its configuration and its temporary files.
     root: TempDir,
     process: Child,
     stdin: Option<ChildStdin>,
@@ -22,12 +22,12 @@ pub struct StdioServer {
 }
 
 impl StdioServer {
-    /// A server that has been greeted.
+    /// A server that has been initialized.
     pub fn start() -> StdioServer {
         StdioServer::start_by(gosling())
     }
 
-    /// The same, started by a command that takes more arguments.
+    /// The same, started by a command that appends arguments.
     pub fn start_by(mut command: Command) -> StdioServer {
         let root = temp_dir();
         // The command may run it as another user.
@@ -50,7 +50,7 @@ impl StdioServer {
             for line in stdout.lines().map_while(Result::ok) {
                 drop(open.lock());
                 let message: Value = serde_json::from_str(&line).expect("a message");
-                // What is logged is passed over.
+                // Log notifications are skipped.
                 if message.get("id").is_some() && sender.send(message).is_err() {
                     return;
                 }
@@ -75,7 +75,7 @@ impl StdioServer {
         self.process.id()
     }
 
-    /// As long as this is held nothing that the server says is read.
+    /// While the lock is held, the output of the server is not read.
     pub fn gate(&self) -> Arc<Mutex<()>> {
         self.gate.clone()
     }
@@ -99,20 +99,20 @@ impl StdioServer {
         self.send(json!({"method": "notifications/cancelled", "params": {"requestId": id}}));
     }
 
-    /// The next answer, whatever it answers.
+    /// The next response.
     #[track_caller]
     pub fn next(&mut self) -> Value {
         self.answers.recv_timeout(4 * PATIENCE).expect("an answer")
     }
 
-    /// How many temporary files and folders it has.
+    /// The number of its temporary files and folders.
     pub fn temporary(&self) -> usize {
         let entries = fs::read_dir(self.root.path()).unwrap().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         names.filter(|name| name.starts_with("gosling-")).count()
     }
 
-    /// Says goodbye.
+    /// Closes its stdin.
     pub fn leave(&mut self) {
         drop(self.stdin.take());
     }

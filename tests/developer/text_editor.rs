@@ -1,7 +1,7 @@
 //! `text_editor`.
 
 use crate::support::server::Session;
-use crate::{said, shown, with_developer};
+use crate::{model_text, user_text, with_developer};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -18,10 +18,10 @@ impl Editor<'_> {
         self.session.call("developer__text_editor", arguments)
     }
 
-    /// The rest of the arguments, and what the assistant is told.
+    /// Runs a command that succeeds, and returns the text for the model.
     #[track_caller]
     fn does(&self, command: &str, path: &str, more: Value) -> String {
-        said(&self.call(self.arguments(command, path, more)).is(200)).to_owned()
+        model_text(&self.call(self.arguments(command, path, more)).is(200)).to_owned()
     }
 
     #[track_caller]
@@ -72,7 +72,10 @@ fn a_file_is_shown_with_its_line_numbers() {
             "### {}\n```rust\n1: one\n2: two\n3: three\n```\n",
             path.display()
         );
-        assert_eq!((said(&all), shown(&all)), (&*expected, &*expected));
+        assert_eq!(
+            (model_text(&all), user_text(&all)),
+            (&*expected, &*expected)
+        );
         let part = e.does(
             "view",
             path.to_str().unwrap(),
@@ -112,7 +115,7 @@ fn a_file_is_shown_with_its_line_numbers() {
         }
         e.put("empty", "");
         e.does("view", "empty", json!({"view_range": [1, -1]}));
-        // As some clients write whole numbers, and what they do not use.
+        // Some clients write integers as floats, and send null for unused parameters.
         let part = e.does("view", "a.rs", json!({"view_range": [2.0, 3.0]}));
         assert!(part.contains("(lines 2-3)"), "{part}");
         e.does("view", "a.rs", json!({"view_range": []}));
@@ -137,11 +140,11 @@ fn what_is_written_is_there_and_can_be_taken_back() {
         let answer = e
             .call(json!({"command": "write", "path": "new/a.txt", "file_text": "a\nb\n"}))
             .is(200);
-        assert!(said(&answer).contains("new/a.txt"));
+        assert!(model_text(&answer).contains("new/a.txt"));
         assert!(
-            shown(&answer).ends_with("```\na\nb\n\n```\n"),
+            user_text(&answer).ends_with("```\na\nb\n\n```\n"),
             "{}",
-            shown(&answer)
+            user_text(&answer)
         );
         assert_eq!(e.get("new/a.txt"), "a\nb\n");
         e.does("write", "new/a.txt", json!({"file_text": "c"}));
@@ -234,7 +237,7 @@ fn a_file_keeps_what_it_was_apart_from_its_text() {
         );
         assert_eq!(e.get("run.sh"), "x\r\ny b\r\n");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o750);
-        // A second name stays a name of the same file.
+        // Both hard links still refer to the same file.
         let other = e.dir.join("other.sh");
         fs::hard_link(&path, &other).unwrap();
         e.does(
@@ -243,7 +246,7 @@ fn a_file_keeps_what_it_was_apart_from_its_text() {
             json!({"insert_line": 0, "new_str": "first"}),
         );
         assert!(e.get("other.sh").starts_with("first\r\n"));
-        // Nothing is left beside it.
+        // No other file is left.
         let names: Vec<_> = fs::read_dir(&e.dir)
             .unwrap()
             .flatten()
@@ -277,7 +280,7 @@ fn links_are_followed_into_the_working_directory_alone() {
             assert!(error.contains("symbolic link"), "{error}");
         }
         e.refuses("write", "loop", json!({"file_text": "x"}));
-        // Who names the file itself means it.
+        // A path that names the target itself is accepted.
         e.does(
             "write",
             secret.to_str().unwrap(),
@@ -345,7 +348,7 @@ fn a_diff_is_applied_to_all_of_its_files_or_to_none() {
         e.undoes("c.txt");
         assert_eq!(e.get("old.txt"), "bye\n");
         assert!(!e.dir.join("c.txt").exists());
-        // One file, named by the call, whatever the diff calls it.
+        // With one file in the diff, `path` decides, whatever the names in the diff.
         let one = "--- before\n+++ after\n@@ -3 +3 @@\n-three\n+3\n";
         e.does("str_replace", "a.txt", json!({ "diff": one }));
         assert_eq!(e.get("a.txt"), "one\nTWO\n3\n");
@@ -367,7 +370,7 @@ fn lines_that_end_in_different_ways_stay_as_they_are() {
         let more = json!({"old_str": "c\nd", "new_str": "C\nD"});
         e.does("str_replace", "mixed.cs", more);
         let diff = "@@ -1,3 +1,3 @@\n 0\n-a\n+A\n b\n";
-        // Some clients fill in what they do not use.
+        // Some clients send empty values for unused parameters.
         let more = json!({"diff": diff, "old_str": "", "new_str": ""});
         e.does("str_replace", "mixed.cs", more);
         assert_eq!(e.get("mixed.cs"), format!("{bom}0\r\nA\r\nb\nC\r\nD\r\n"));
@@ -394,12 +397,12 @@ fn undoing_loses_nothing_that_others_did_since() {
         fs::write(&path, "2\n").unwrap();
         e.undoes("a.txt");
         assert_eq!(e.get("a.txt"), "1\n");
-        // A file that the edit made, and somebody went on with.
+        // The edit created the file, and a command changed it.
         e.does("write", "b.txt", json!({"file_text": "b"}));
         e.put("b.txt", "bb");
         e.refuses("undo_edit", "b.txt", json!({}));
         assert_eq!(e.get("b.txt"), "bb");
-        // A file that has the name of one that a diff removed, and is larger than any edit leaves.
+        // The diff removed a file; the new file of the same name is larger than any that an edit leaves.
         let path_of_large = e.put("c.txt", "c\n");
         let diff = "--- a/c.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-c\n";
         e.does("str_replace", ".", json!({ "diff": diff }));
@@ -411,7 +414,7 @@ fn undoing_loses_nothing_that_others_did_since() {
         fs::remove_file(&path_of_large).unwrap();
         e.undoes("c.txt");
         assert_eq!(e.get("c.txt"), "c\n");
-        // One that is gone can only be gained.
+        // A file that does not exist has no content to lose.
         e.does("write", "a.txt", json!({"file_text": "2\n"}));
         fs::remove_file(&path).unwrap();
         e.undoes("a.txt");
@@ -457,7 +460,7 @@ fn a_diff_of_git_makes_moves_and_removes_files() {
         assert_eq!(e.get("tools/old.sh"), "echo 1\necho 2\n");
         assert_eq!(mode("tools/old.sh"), 0o750);
         assert!(!e.dir.join("tools/new.sh").exists());
-        // What it keeps to itself would be done by halves.
+        // Without an error, a diff would be applied only in part.
         let diff = "diff --git a/run b/run\nold mode 100755\nnew mode 100644\n";
         assert!(
             e.refuses("str_replace", ".", json!({ "diff": diff }))

@@ -1,4 +1,4 @@
-//! The builtin extensions `memory` and `todo`, in sessions of a real server.
+//! The builtin extensions `memory` and `todo`, in sessions of a running server.
 #![cfg(feature = "memory")]
 
 #[path = "../support/mod.rs"]
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use support::client::Answer;
 use support::server::{Extension, GOSLING, Live, Server, Session};
 
-/// Runs the test in a session that has the extension.
+/// Runs the test in a session with the extension.
 fn with_memory(test: impl FnOnce(&Session<'_>)) {
     let server = Server::new().start();
     let session = server.session([Extension::builtin("memory")]);
@@ -40,13 +40,13 @@ fn call(session: &Session<'_>, tool: &str, arguments: Value) -> Answer {
 }
 
 #[track_caller]
-fn told(session: &Session<'_>, tool: &str, arguments: Value) -> String {
+fn result_text(session: &Session<'_>, tool: &str, arguments: Value) -> String {
     let answer = call(session, tool, arguments).is(200);
     assert_eq!(answer.body["is_error"], false, "{:?}", answer.body);
     answer.content().to_owned()
 }
 
-/// What the model is told of a failure.
+/// The error text for the model.
 #[track_caller]
 fn fails(session: &Session<'_>, tool: &str, arguments: Value) -> String {
     let answer = call(session, tool, arguments).is(200);
@@ -58,10 +58,10 @@ fn fails(session: &Session<'_>, tool: &str, arguments: Value) -> String {
 fn remember(session: &Session<'_>, category: &str, data: &str, tags: &[&str], is_global: bool) {
     let arguments =
         json!({"category": category, "data": data, "tags": tags, "is_global": is_global});
-    told(session, "remember_memory", arguments);
+    result_text(session, "remember_memory", arguments);
 }
 
-/// The URIs of its resources.
+/// The URIs of the resources.
 fn resources(session: &Session<'_>) -> Vec<String> {
     let path = format!("/agent/resources?session_id={}", session.id);
     let answer = session.server.get(&path).is(200);
@@ -104,7 +104,7 @@ fn what_is_remembered_is_in_goose_s_files_and_found_again() {
         remember(session, "style", "Use tabs.", &["rust", "two words"], false);
         remember(session, "style", "# Not tags\n\nNever spaces.", &[], false);
         remember(session, "me", "I am Ada", &[], true);
-        // What is there already is not added again.
+        // An equal entry is not added again.
         remember(session, "me", "I am Ada", &[], true);
         let file = local(server).join("style.txt");
         assert_eq!(
@@ -114,17 +114,17 @@ fn what_is_remembered_is_in_goose_s_files_and_found_again() {
         let file = global(server).join("me.txt");
         assert_eq!(fs::read_to_string(file).unwrap(), "I am Ada\n\n");
 
-        // As Goose leaves one.
+        // A file as Goose writes it.
         let goose = "# build ci\nmake all\nmake test\n\nplain\n\n";
         fs::write(local(server).join("commands.txt"), goose).unwrap();
-        let all = told(session, "retrieve_memories", json!({"category": "*"}));
+        let all = result_text(session, "retrieve_memories", json!({"category": "*"}));
         assert_eq!(
             all,
             "## commands (local)\n- [build ci] make all\n  make test\n- plain\n\
              ## style (local)\n- [rust two-words] Use tabs.\n- # Not tags\n\n  Never spaces.\n\
              ## me (global)\n- I am Ada\n"
         );
-        let some = |arguments: Value| told(session, "retrieve_memories", arguments);
+        let some = |arguments: Value| result_text(session, "retrieve_memories", arguments);
         assert_eq!(
             some(json!({"category": "*", "is_global": true})),
             "## me (global)\n- I am Ada\n"
@@ -138,7 +138,7 @@ fn what_is_remembered_is_in_goose_s_files_and_found_again() {
             "Nothing is remembered there."
         );
 
-        let found = |arguments: Value| told(session, "search_memories", arguments);
+        let found = |arguments: Value| result_text(session, "search_memories", arguments);
         assert_eq!(
             found(json!({"query": "TEST make"})),
             "## commands (local)\n- [build ci] make all\n  make test\n"
@@ -171,14 +171,14 @@ fn what_is_forgotten_is_gone_and_the_rest_is_not() {
         assert!(why.contains("Nothing in"), "{why}");
         fails(session, "remove_specific_memory", remove("  "));
         assert_eq!(fs::read_to_string(&file).unwrap(), before);
-        told(session, "remove_specific_memory", remove("two\n\ntwo"));
+        result_text(session, "remove_specific_memory", remove("two\n\ntwo"));
         let after = "# t\none  \n\n\n\nthree\n\n";
         assert_eq!(fs::read_to_string(&file).unwrap(), after);
-        told(session, "remove_specific_memory", remove("on"));
-        told(session, "remove_specific_memory", remove("three"));
+        result_text(session, "remove_specific_memory", remove("on"));
+        result_text(session, "remove_specific_memory", remove("three"));
         assert!(!file.exists(), "a category with nothing in it");
 
-        // Named as it was shown, and as it stands in the file.
+        // The text as in a result, and as in the file.
         for part in [
             "- [t u] first\n  second\n",
             "# t u\nfirst\nsecond",
@@ -186,7 +186,7 @@ fn what_is_forgotten_is_gone_and_the_rest_is_not() {
         ] {
             remember(session, "c", "first\nsecond", &["t", "u"], false);
             remember(session, "c", "third", &[], false);
-            let said = told(session, "remove_specific_memory", remove(part));
+            let said = result_text(session, "remove_specific_memory", remove(part));
             assert!(said.contains("second"), "{said}");
             assert_eq!(fs::read_to_string(&file).unwrap(), "third\n\n");
         }
@@ -197,14 +197,14 @@ fn what_is_forgotten_is_gone_and_the_rest_is_not() {
         remember(session, "a", "x", &[], true);
         fs::write(local(server).join("notes.md"), "mine").unwrap();
         let clear = |name: &str| json!({"category": name, "is_global": false});
-        let said = told(session, "remove_memory_category", clear("nothing"));
+        let said = result_text(session, "remove_memory_category", clear("nothing"));
         assert!(said.contains("nothing to forget"), "{said}");
-        told(session, "remove_memory_category", clear("a"));
+        result_text(session, "remove_memory_category", clear("a"));
         assert_eq!(
             resources(session),
             ["memory://local/b", "memory://global/a"]
         );
-        told(session, "remove_memory_category", clear("*"));
+        result_text(session, "remove_memory_category", clear("*"));
         assert_eq!(resources(session), ["memory://global/a"]);
         assert!(local(server).join("notes.md").exists());
     });
@@ -263,7 +263,7 @@ fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
         remember(session, "fine", "x", &[], false);
         assert_eq!(resources(session), ["memory://local/fine"]);
         for name in ["link", "large", "folder"] {
-            let said = told(session, "retrieve_memories", json!({"category": name}));
+            let said = result_text(session, "retrieve_memories", json!({"category": name}));
             assert!(
                 said.contains("Not read") && !said.contains("secret"),
                 "{said}"
@@ -279,7 +279,7 @@ fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
         fs::write(local(server).join("full.txt"), &full).unwrap();
         let why = fails(session, "remember_memory", data("full", "one more"));
         assert!(why.contains("is full"), "{why}");
-        let said = told(session, "retrieve_memories", json!({"category": "full"}));
+        let said = result_text(session, "retrieve_memories", json!({"category": "full"}));
         let cut = said.len() < 110_000 && said.ends_with("(the rest is too long)\n");
         assert!(cut, "{}", said.len());
 
@@ -349,7 +349,7 @@ fn two_sessions_and_another_process_write_at_once_and_nothing_is_lost() {
         server.session([Extension::builtin("memory")]),
         server.session([Extension::builtin("memory")]),
     ];
-    // Another process of the same user, as another client starts it.
+    // Another process of the same user, started by another client.
     let (client, _) = on_stdio(&server);
     std::thread::scope(|scope| {
         for (n, session) in sessions.iter().enumerate() {
@@ -389,9 +389,9 @@ fn two_sessions_and_another_process_write_at_once_and_nothing_is_lost() {
         let left = fs::read_dir(&folder).unwrap().count();
         assert_eq!(left, 2, "the category and the lock");
     }
-    // Each sees what the others wrote.
+    // Each process sees the entries of the others.
     let query = json!({"query": "process 7", "is_global": true});
-    let said = told(&sessions[0], "search_memories", query);
+    let said = result_text(&sessions[0], "search_memories", query);
     assert!(said.contains("process item 7\n\n  with more"), "{said}");
 }
 
@@ -410,7 +410,7 @@ fn a_client_hears_that_there_are_other_categories() {
     let data = |data: &str| json!({"category": "c", "data": data, "is_global": false});
     ask(&client, "remember_memory", data("one"));
     ask(&client, "remember_memory", data("two"));
-    // It came before the answer to the first call, so it is here if it ever comes.
+    // Notifications precede the response, so any further one would be here.
     assert_eq!(changes(), 1);
     let listed = client.list_resources(&Cancel::new()).unwrap();
     assert_eq!(listed[0].uri, "memory://local/c");
@@ -427,17 +427,17 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap()
 }
 
-/// The methods of the notifications that came.
+/// Records the methods of the notifications.
 #[derive(Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct RecordedNotifications(Arc<Mutex<Vec<String>>>);
 
-impl NotificationHandler for Heard {
+impl NotificationHandler for RecordedNotifications {
     fn notification(&self, method: &str, _: Option<&RawValue>, _: Option<i64>) {
         lock(&self.0).push(method.to_owned());
     }
 }
 
-/// A client of `gosling mcp memory` with the folders of this server, and what it hears.
+/// A client of `gosling mcp memory` with the folders of this server, and the methods of its notifications.
 fn on_stdio(server: &Live) -> (Client, Arc<Mutex<Vec<String>>>) {
     let dir: &Path = &server.work();
     let mut command = gosling::sys::process::Command::new(GOSLING);
@@ -455,7 +455,7 @@ fn on_stdio(server: &Live) -> (Client, Arc<Mutex<Vec<String>>>) {
     let mut options = Options::new("memory");
     let meta = json!({"agent-working-dir": dir});
     options.meta = meta.as_object().unwrap().clone();
-    let heard = Heard::default();
+    let heard = RecordedNotifications::default();
     let notes = heard.0.clone();
     let client = Client::connect(transport, options, Arc::new(heard), &Cancel::new()).unwrap();
     (client, notes)

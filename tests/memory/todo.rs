@@ -28,7 +28,7 @@ fn the_list_is_kept_with_its_session() {
     write(&other, "- [ ] other");
     assert_eq!(read(&session), "- [x] a\n- [ ] b\n");
     assert_eq!(read(&other), "- [ ] other");
-    // As Goose keeps it.
+    // The format of Goose.
     let stored = session.stored();
     assert_eq!(
         stored["extension_data"]["todo.v0"],
