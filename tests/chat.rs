@@ -87,7 +87,8 @@ struct ChatOutput(Output);
 impl ChatOutput {
     #[track_caller]
     fn exits(self, code: i32) -> Self {
-        let (out, err) = (self.stdout(), self.stderr());
+        let out = self.stdout();
+        let err = self.stderr();
         assert_eq!(self.0.status.code(), Some(code), "{out}\n{err}");
         self
     }

@@ -128,7 +128,8 @@ fn slow() -> Tool {
         "Takes its time: goes through some steps and reports progress after each one. May be \
          cancelled at any time.",
         |args: Slow, context: &Context| {
-            let (steps, step_ms) = (args.steps.unwrap_or(5), args.step_ms.unwrap_or(200));
+            let steps = args.steps.unwrap_or(5);
+            let step_ms = args.step_ms.unwrap_or(200);
             if !(1..=MAX_STEPS).contains(&steps) || step_ms > MAX_STEP_MS {
                 return Err(ToolError::Failed(format!(
                     "Choose 1 to {MAX_STEPS} steps of at most {MAX_STEP_MS} ms."

@@ -116,7 +116,8 @@ fn hints(read_only: bool) -> ToolAnnotations {
 
 /// Counts the ticked items and the open ones.
 fn count(list: &str) -> (usize, usize) {
-    let (mut done, mut open) = (0, 0);
+    let mut done = 0;
+    let mut open = 0;
     for line in list.lines() {
         let item = line.trim_start().trim_start_matches(['-', '*', '+']);
         match item.trim_start().get(..3) {

@@ -177,7 +177,8 @@ impl Drop for SpawnedServer {
 /// Reads the JSON values of an event stream.
 fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
     let mut decoder = Decoder::new(MAX_EVENT);
-    let (mut events, mut buffer) = (Vec::new(), [0; 8192]);
+    let mut events = Vec::new();
+    let mut buffer = [0; 8192];
     loop {
         let n = match stream.read(&mut buffer) {
             Ok(0) => break,
@@ -196,7 +197,8 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
 /// Reads stderr up to the line with the server's address. From then on, threads discard its output.
 fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
     let mut stderr = BufReader::new(pipes.stderr);
-    let (mut said, mut line) = (String::new(), String::new());
+    let mut said = String::new();
+    let mut line = String::new();
     let base = loop {
         line.clear();
         if stderr.read_line(&mut line)? == 0 {

@@ -37,9 +37,13 @@ options:
 const NAME: &str = "server";
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let (mut server, mut url, mut headers) = (None, None, serde_json::Map::new());
-    let (mut timeout, mut words_left) = (None::<u64>, Vec::new());
-    let (mut as_json, mut offline) = (false, false);
+    let mut server = None;
+    let mut url = None;
+    let mut headers = serde_json::Map::new();
+    let mut timeout = None::<u64>;
+    let mut words_left = Vec::new();
+    let mut as_json = false;
+    let mut offline = false;
     while let Some(argument) = parser.next()? {
         match argument {
             Long("server") => server = Some(text(parser.value()?)?),

@@ -243,7 +243,8 @@ impl<'a> Chat<'a> {
     /// Runs a turn and displays it; returns whether the user cancelled it.
     fn turn(&mut self, text: String) -> bool {
         let turn = self.interrupts.turn(self.registry.cancel());
-        let (out, mut err) = (io::stdout(), io::stderr());
+        let out = io::stdout();
+        let mut err = io::stderr();
         let mut display = TurnDisplay {
             out: &mut io::BufWriter::new(&out),
             err: &mut err,
@@ -297,7 +298,8 @@ fn prepare(
         registry.set_model(id, choice).map_err(agent_failure)?;
     }
     if options.session.is_some() {
-        let (name, count) = (printable(&session.name, 100), session.message_count);
+        let name = printable(&session.name, 100);
+        let count = session.message_count;
         print_note(&format!("session {id}, {name:?}, {count} messages so far"));
     }
     Ok(())

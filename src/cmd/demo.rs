@@ -37,7 +37,8 @@ options:
 const MAX_SHOWN: usize = 600;
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let (mut as_json, mut server) = (false, Vec::new());
+    let mut as_json = false;
+    let mut server = Vec::new();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("json") => as_json = true,
@@ -333,10 +334,8 @@ impl StepPrinter {
 
     /// One turn. It must finish, with a tool response if there is a tool.
     fn reply(&mut self, gosling: &SpawnedServer, id: &str, tool: bool) -> Result<(), Failure> {
-        let (what, path) = (
-            "chat: the model calls the tool and repeats its answer",
-            "/reply",
-        );
+        let what = "chat: the model calls the tool and repeats its answer";
+        let path = "/reply";
         let body = turn::question(id, "What does the tool say?", clock::unix_seconds());
         let begin = Instant::now();
         let (status, events) = gosling
@@ -356,7 +355,8 @@ impl StepPrinter {
         }
         self.heading(what, good);
         self.text(&format!("-> POST {path} {body}"));
-        let (ms, count) = (millis(took), events.len());
+        let ms = millis(took);
+        let count = events.len();
         self.text(&format!("<- {status} in {ms} ms: {count} events"));
         for line in turn_summary.lines {
             self.text(&format!("   {line}"));

@@ -104,7 +104,8 @@ fn stderr() -> &'static BackgroundWriter {
 
 /// Parses a level such as `debug`, or a list such as `warn,gosling=debug,hyper=off`.
 fn level_of(text: &str) -> LevelFilter {
-    let (mut general, mut own) = (None, None);
+    let mut general = None;
+    let mut own = None;
     for directive in text.split(',') {
         match directive.split_once('=') {
             Some(("gosling", level)) => own = level.trim().parse().ok(),

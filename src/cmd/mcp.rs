@@ -50,7 +50,10 @@ variables:
 const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
-    let (mut name, mut pages, mut port, mut secret) = (None, false, None, None);
+    let mut name = None;
+    let mut pages = false;
+    let mut port = None;
+    let mut secret = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Value(value) if name.is_none() => name = Some(text(value)?),
@@ -123,7 +126,8 @@ fn serve_http(
     let guard = AccessControl::new(secret.map(String::into_bytes), serve::allowed_hosts())
         .local_origins_only();
     let http = serve::bind(("127.0.0.1", port), mcp_endpoint::router(&sessions), guard)?;
-    let (at, path) = (http.local_addr(), mcp_endpoint::PATH);
+    let at = http.local_addr();
+    let path = mcp_endpoint::PATH;
     logging::say(&format!(
         "gosling mcp {label} listens on http://{at}{path}\n"
     ));

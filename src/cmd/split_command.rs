@@ -6,7 +6,9 @@
 /// # Errors
 /// When a quote is not closed, or a backslash ends the text.
 pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
-    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut words = Vec::new();
+    let mut word = None::<String>;
+    let mut quote = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         match (quote, c) {

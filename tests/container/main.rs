@@ -96,7 +96,8 @@ fn status(session: &Session<'_>) -> Value {
 
 #[test]
 fn a_command_runs_inside_with_its_variables_and_no_others() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker
         .server()
         .secrets(&format!("TOKEN: {TOKEN}\n"))
@@ -180,7 +181,8 @@ fn what_has_only_the_sessions_data_stays() {
 
 #[test]
 fn extensions_move_with_their_session_and_back() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker.server().start();
     let script = Script::new().recorded(&record.path());
     let session = server.session([Extension::scripted("one", &script)]);
@@ -223,7 +225,8 @@ fn a_tool_of_what_did_not_come_up_says_why() {
 
 #[test]
 fn one_extension_may_have_a_container_of_its_own() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker.server().start();
     let own = scripted(&record).with("container", "box");
     let session = server.session([own, Extension::demo()]);
@@ -238,7 +241,8 @@ fn one_extension_may_have_a_container_of_its_own() {
 
 #[test]
 fn it_survives_a_restart_and_a_rest() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker
         .server()
         .setting("GOOSE_SESSION_IDLE_SECS", 1)
@@ -263,7 +267,8 @@ fn it_survives_a_restart_and_a_rest() {
 
 #[test]
 fn an_agent_that_does_not_run_is_not_started() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker.server().start();
     let session = server.session([scripted(&record).with("container", "box")]);
     session.stop();
@@ -316,7 +321,8 @@ fn says(error: &str, parts: &[&str]) {
 #[cfg(feature = "developer")]
 #[test]
 fn what_keeps_it_from_starting_is_explained() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker
         .server()
         .secrets(&format!("TOKEN: {TOKEN}\n"))
@@ -362,7 +368,8 @@ fn what_keeps_it_from_starting_is_explained() {
 #[cfg(feature = "developer")]
 #[test]
 fn where_it_works_and_what_is_run_there_may_be_said() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker
         .server()
         .setting("GOOSE_CONTAINER_WORKDIR", "/nowhere/at/all")
@@ -389,7 +396,8 @@ fn where_it_works_and_what_is_run_there_may_be_said() {
 
 #[test]
 fn podman_serves_where_docker_is_not_on_path() {
-    let (podman, record) = (Runtime::called("podman"), Record::new());
+    let podman = Runtime::called("podman");
+    let record = Record::new();
     let server = podman.server().start();
     boxed(&server, [scripted(&record)]).echoes("one");
     assert_eq!(podman.calls("as"), ["podman"]);
@@ -397,7 +405,8 @@ fn podman_serves_where_docker_is_not_on_path() {
 
 #[test]
 fn the_runtime_that_is_named_is_the_one() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let other = Runtime::called("nerdctl");
     let path: PathBuf = other.path().join("nerdctl");
     let server = docker
@@ -427,7 +436,8 @@ fn the_runtime_that_is_named_is_the_one() {
 
 #[test]
 fn nothing_is_left_when_the_session_ends() {
-    let (docker, record) = (Runtime::called("docker"), Record::new());
+    let docker = Runtime::called("docker");
+    let record = Record::new();
     let server = docker.server().start();
     let session = boxed(&server, [scripted(&record)]);
     session.echoes("one");

@@ -145,11 +145,9 @@ fn a_file_of_another_user_stays_theirs() {
         path
     };
     fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    let (open, closed, read_only) = (
-        make("open", 0o666),
-        make("closed", 0o644),
-        make("read_only", 0o444),
-    );
+    let open = make("open", 0o666);
+    let closed = make("closed", 0o644);
+    let read_only = make("read_only", 0o444);
     let Some(mut server) = as_other_user() else {
         eprintln!("not run: it takes root, and a program that all users can read");
         return;

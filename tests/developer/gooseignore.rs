@@ -162,7 +162,8 @@ fn a_folder_has_its_rules_by_whatever_name_it_is_called() {
     for name in ["my.key", "sub/private/a.txt"] {
         fs::write(real.join(name), "word\n").unwrap();
     }
-    let (link, other) = (around.join("link"), around.join("other"));
+    let link = around.join("link");
+    let other = around.join("other");
     symlink(&real, &link).unwrap();
     symlink(&real, &other).unwrap();
     let dirs = [&real, &link, &real.join("sub/..")].map(|dir| dir.to_str().unwrap().to_owned());

@@ -237,7 +237,8 @@ fn the_space_of_macos_is_found_and_what_is_kept_stays_kept() {
     let programs = FakePrograms::new();
     on(&programs, |session| {
         let dir = session.server.work();
-        let (plain, narrow) = ("Shot at 3.45.12 PM.png", "Shot at 3.45.12\u{202f}PM.png");
+        let plain = "Shot at 3.45.12 PM.png";
+        let narrow = "Shot at 3.45.12\u{202f}PM.png";
         fs::write(dir.join(narrow), png(1, 1)).unwrap();
         let answer = show(session, plain).is(200);
         assert_eq!(image(&answer).0, png(1, 1));

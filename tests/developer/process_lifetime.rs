@@ -170,7 +170,8 @@ fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
 #[test]
 fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
     let mut server = StdioServer::start();
-    let (limited, cancelled) = (nap(), nap());
+    let limited = nap();
+    let cancelled = nap();
     let gate = server.gate();
     let closed = gate.lock().unwrap();
     // Much more than a pipe holds.

@@ -14,7 +14,8 @@ fn many_values(count: usize) -> String {
 #[test]
 fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
     let dir = temp_dir();
-    let (missing, kept) = (dir.path().join("missing"), dir.path().join(".env"));
+    let missing = dir.path().join("missing");
+    let kept = dir.path().join(".env");
     fs::write(&kept, "KEY=1\n").unwrap();
     let mut server = StdioServer::start();
     let mut call = |tool: &str, arguments: &Value| {

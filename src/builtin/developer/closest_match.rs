@@ -90,8 +90,11 @@ fn similarity(a: &str, b: &str) -> f64 {
         pairs.sort_unstable();
         pairs
     };
-    let (a, b) = (pairs(a), pairs(b));
-    let (mut i, mut j, mut common) = (0, 0, 0);
+    let a = pairs(a);
+    let b = pairs(b);
+    let mut i = 0;
+    let mut j = 0;
+    let mut common = 0;
     while i < a.len() && j < b.len() {
         match a[i].cmp(&b[j]) {
             std::cmp::Ordering::Less => i += 1,
@@ -131,7 +134,8 @@ mod tests {
         let says = "line 5 is the end of the file, not \"fn more() {\"";
         assert!(message.contains(says), "{message}");
         // Comparing all lines at all positions would take minutes.
-        let (text, old) = ("x\n".repeat(200_000), "x\n".repeat(150_000) + "y");
+        let text = "x\n".repeat(200_000);
+        let old = "x\n".repeat(150_000) + "y";
         let message = not_found_message(Path::new("/a"), &text, &old);
         assert!(
             message.contains("line 150001 is \"x\", not \"y\""),

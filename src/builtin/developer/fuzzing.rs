@@ -45,7 +45,8 @@ fn only_between(old: &str, new: &str, first: usize, last: usize) {
             .map(|line| line.text.trim_end_matches('\r').to_owned())
             .collect()
     };
-    let (old_lines, new_lines) = (lines(old), lines(new));
+    let old_lines = lines(old);
+    let new_lines = lines(new);
     let before = &new_lines[..first.saturating_sub(1).min(new_lines.len())];
     let behind = &new_lines[last.min(new_lines.len())..];
     let shown = || format!("{old:?} became {new:?}, from {first} to {last}");
@@ -55,7 +56,8 @@ fn only_between(old: &str, new: &str, first: usize, last: usize) {
 
 /// A unified diff with one hunk, without lines around it.
 fn diff_of(old: &str, new: &str) -> String {
-    let (old_lines, new_lines) = (line_endings::split(old), line_endings::split(new));
+    let old_lines = line_endings::split(old);
+    let new_lines = line_endings::split(new);
     let count = |lines: &[line_endings::Line<'_>]| match lines.len() {
         0 => "0,0".to_owned(),
         count => format!("1,{count}"),
@@ -80,10 +82,12 @@ fn diff_of(old: &str, new: &str) -> String {
 
 /// The edits that are not diffs.
 fn edited(text: &str, new: &str) {
-    let (plain, plain_new) = (line_endings::with_lf(text), line_endings::with_lf(new));
+    let plain = line_endings::with_lf(text);
+    let plain_new = line_endings::with_lf(new);
     // The result is unspecified where a lone CR ends up before a line feed.
     if !plain.contains('\r') && !plain_new.contains('\r') {
-        let (from, to) = (plain.len() / 3, plain.len() - plain.len() / 4);
+        let from = plain.len() / 3;
+        let to = plain.len() - plain.len() / 4;
         let place = plain.floor_char_boundary(from)..plain.ceil_char_boundary(to);
         let made = line_endings::splice(text, &place, &plain_new);
         let expected = [&plain[..place.start], &plain_new, &plain[place.end..]].concat();

@@ -282,7 +282,8 @@ fn expand(pattern: &str, dir: &Path) -> Vec<PathBuf> {
     let Ok(pattern) = text_files::resolve(pattern, dir) else {
         return Vec::new();
     };
-    let (mut paths, mut looked_at) = (vec![PathBuf::from("/")], 0);
+    let mut paths = vec![PathBuf::from("/")];
+    let mut looked_at = 0;
     for part in pattern.components().skip(1) {
         let part = part.as_os_str().to_string_lossy();
         if !part.contains(['*', '?', '[']) {
@@ -414,7 +415,8 @@ mod tests {
 
     #[test]
     fn a_command_is_not_looked_at_any_further_once_it_is_cancelled() {
-        let (ignore_rules, cancel) = (ignore_rules(""), Cancel::new());
+        let ignore_rules = ignore_rules("");
+        let cancel = Cancel::new();
         let allowed = || ignore_rules.allows_command("cat a", Path::new("/w"), &cancel);
         allowed().unwrap();
         cancel.cancel();

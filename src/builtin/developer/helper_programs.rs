@@ -170,9 +170,11 @@ impl<'a> Programs<'a> {
         let (process, pipes) = started.map_err(failed)?;
         drop(pipes.stdin);
         let process = Arc::new(process);
-        let (out, err) = (PipeReader::new(pipes.stdout), PipeReader::new(pipes.stderr));
+        let out = PipeReader::new(pipes.stdout);
+        let err = PipeReader::new(pipes.stderr);
         let mut output = ChildOutput::new(process.clone(), out, err, READ_BUFFER, LAST_READS);
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut stdout = Vec::new();
+        let mut stderr = Vec::new();
         let mut keep = |source, bytes: &[u8]| match source {
             Source::Stdout => append_limited(&mut stdout, bytes, MAX_OUTPUT),
             Source::Stderr => append_limited(&mut stderr, bytes, MAX_ERROR_TEXT),

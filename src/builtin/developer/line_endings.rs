@@ -76,8 +76,11 @@ pub(super) fn lacks_final_newline(text: &str) -> bool {
 
 /// Replaces a part of the text by `new`; `place` is a range of [`with_lf`]'s text.
 pub(super) fn splice(text: &str, place: &Range<usize>, new: &str) -> String {
-    let (from, to) = (offset(text, place.start), offset(text, place.end));
-    let (before, old, behind) = (&text[..from], &text[from..to], &text[to..]);
+    let from = offset(text, place.start);
+    let to = offset(text, place.end);
+    let before = &text[..from];
+    let old = &text[from..to];
+    let behind = &text[to..];
     let ends = |text| split(text).into_iter().map(|line| line.end);
     let ends: Vec<_> = ends(old).filter(|end| !end.is_empty()).collect();
     // Additional lines end like the last replaced line, or like the line that they are in.
@@ -115,7 +118,8 @@ pub(super) fn insert(text: &str, behind: usize, new: &str) -> String {
 
 /// Replaces the whole text: keeps a byte order mark, and CR LF if every line ended with it.
 pub(super) fn rewrite(before: &str, new: &str) -> String {
-    let ((bom, before), (own, new)) = (split_bom(before), split_bom(new));
+    let (bom, before) = split_bom(before);
+    let (own, new) = split_bom(new);
     let is_crlf = before.contains(CRLF) && split(before).iter().all(|line| line.end != LF);
     let new = if is_crlf {
         Cow::Owned(with_lf(new).replace(LF, CRLF))

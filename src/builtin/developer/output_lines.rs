@@ -125,7 +125,8 @@ mod tests {
     use super::*;
 
     fn lines(chunks: &[&[u8]]) -> Vec<(String, bool)> {
-        let (mut all, mut lines) = (Vec::new(), LineSplitter::default());
+        let mut all = Vec::new();
+        let mut lines = LineSplitter::default();
         let mut keep = |line: &str, ended| all.push((line.to_owned(), ended));
         for chunk in chunks {
             lines.push(chunk, &mut keep);

@@ -191,7 +191,9 @@ impl PromptFolder {
     /// The current prompts. An invalid file is left out, and a log record says why.
     pub(super) fn prompts(&self) -> Vec<Prompt> {
         let mut cache = std::mem::take(&mut *lock(&self.cache));
-        let (mut fresh, mut names, mut prompts) = (HashMap::new(), HashSet::new(), Vec::new());
+        let mut fresh = HashMap::new();
+        let mut names = HashSet::new();
+        let mut prompts = Vec::new();
         for path in self.files() {
             let Ok(Some(stamp)) = files::stamp(&path) else {
                 continue;

@@ -155,7 +155,8 @@ impl Output {
 
 /// The complete lines at the end of an output that was cut.
 fn last_lines(end: &[u8]) -> String {
-    let (mut text, mut lines) = (String::new(), LineSplitter::default());
+    let mut text = String::new();
+    let mut lines = LineSplitter::default();
     let whole = end
         .iter()
         .position(|byte| *byte == b'\n')
@@ -238,7 +239,8 @@ fn spawn_reader(
     stderr: ChildStderr,
     shared: &Arc<Shared>,
 ) -> io::Result<OutputReader> {
-    let (stdout, stderr) = (PipeReader::new(stdout), PipeReader::new(stderr));
+    let stdout = PipeReader::new(stdout);
+    let stderr = PipeReader::new(stderr);
     let open = Arc::new(Mutex::new(vec![stdout.clone(), stderr.clone()]));
     let output = ChildOutput::new(process.clone(), stdout, stderr, READ_BUFFER, LAST_READS);
     let reader = Reader {
@@ -387,7 +389,8 @@ struct Reader {
 impl Reader {
     fn run(mut self) {
         while !self.output.is_closed() {
-            let (lines, shared) = (&mut self.lines, &self.shared);
+            let lines = &mut self.lines;
+            let shared = &self.shared;
             let exited = self.output.poll(POLL_INTERVAL, &mut |source, bytes| {
                 shared.take(source, bytes, &mut lines[source as usize]);
             });

@@ -57,7 +57,8 @@ impl SavedOutputs {
         files.count += 1;
         let name = format!("output-{}.txt", files.count);
         let folder = files.folder(&self.parent)?;
-        let (path, mut file) = (folder.path().join(&name), folder.create(&name)?);
+        let path = folder.path().join(&name);
+        let mut file = folder.create(&name)?;
         // Recorded before it is written, so that an incomplete file is removed, too.
         files.entries.push_back((path.clone(), output.len()));
         file.write_all(output.as_bytes())?;

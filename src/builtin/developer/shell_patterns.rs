@@ -6,7 +6,8 @@ const MAX_EXPANSION: usize = 4 << 20;
 /// Expands the braces of a word: `a.{b,c}` becomes `a.b` and `a.c`. Stops expanding at 100 words or
 /// [`MAX_EXPANSION`].
 pub(super) fn expand_braces(word: &str) -> Vec<String> {
-    let (mut done, mut left) = (Vec::new(), vec![word.to_owned()]);
+    let mut done = Vec::new();
+    let mut left = vec![word.to_owned()];
     let mut room = MAX_EXPANSION;
     while let Some(word) = left.pop() {
         let parts = word.find('{').and_then(|open| {
@@ -65,9 +66,10 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
     }
-    let (pattern, name): (Vec<char>, Vec<char>) =
-        (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    let mut p = 0;
+    let mut n = 0;
     // The positions to continue from if the text after the last `*` does not match.
     let mut back: Option<(usize, usize)> = None;
     loop {

@@ -117,7 +117,8 @@ impl<'a> Variables<'a> {
     }
 
     pub(super) fn assign(&self, name: &str, value: &str) {
-        let (name, mut all) = (key(name), self.values.borrow_mut());
+        let name = key(name);
+        let mut all = self.values.borrow_mut();
         if value.len() > MAX_VALUE || (all.len() >= MAX_NAMES && !all.contains_key(name)) {
             return;
         }

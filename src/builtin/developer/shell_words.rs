@@ -504,7 +504,8 @@ impl<'a> Scanner<'a> {
 
     fn read_here_documents(&mut self) {
         while let Some(here_document) = self.here_documents.pop_front() {
-            let (begin, mut end) = (self.at, self.at);
+            let begin = self.at;
+            let mut end = self.at;
             loop {
                 let line_begin = self.at;
                 self.skip_line();
@@ -530,7 +531,8 @@ impl<'a> Scanner<'a> {
 
 /// The index of the matching closing character, counted from after the opening one.
 fn closing(text: &[char], open: char, close: char, has_quotes: bool) -> Option<usize> {
-    let (mut depth, mut quote) = (1, None);
+    let mut depth = 1;
+    let mut quote = None;
     let mut chars = text.iter().copied().enumerate();
     while let Some((at, c)) = chars.next() {
         match c {

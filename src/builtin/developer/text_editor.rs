@@ -215,7 +215,8 @@ impl Developer {
             return Err("`old_str` is empty; to add text, use `insert`".to_owned());
         }
         self.change(path, dir, |text| {
-            let (old, new) = (line_endings::with_lf(old), line_endings::with_lf(new));
+            let old = line_endings::with_lf(old);
+            let new = line_endings::with_lf(new);
             let plain = line_endings::with_lf(text);
             let patched_paths: Vec<usize> = plain.match_indices(&*old).map(|(at, _)| at).collect();
             let line = |at: usize| plain[..at].matches('\n').count() + 1;
@@ -293,7 +294,8 @@ impl Developer {
     fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
         let patches = unified_diff::parse(diff).map_err(diff_error)?;
         let mut history = lock(&self.edits);
-        let (mut changes, mut seen) = (Vec::new(), HashSet::new());
+        let mut changes = Vec::new();
+        let mut seen = HashSet::new();
         for patch in &patches {
             for change in self.changes(patch, path, dir, patches.len())? {
                 if !seen.insert(change.real.clone()) {
@@ -312,7 +314,8 @@ impl Developer {
         for change in &changes {
             history.commit(&change.real);
         }
-        let (mut said, mut shown) = (String::new(), String::new());
+        let mut said = String::new();
+        let mut shown = String::new();
         for change in &changes {
             let (one, block) = match &change.after {
                 Some(text) => {
@@ -344,7 +347,8 @@ impl Developer {
             self.ignore_rules(dir)?.allows(path)?;
             text_files::write_target(path, dir)
         };
-        let (old_real, new_real) = (real(&old)?, real(&new)?);
+        let old_real = real(&old)?;
+        let new_real = real(&new)?;
         let is_new = patch.old.is_none() && patch.new.is_some();
         let is_gone = patch.new.is_none() && patch.old.is_some();
         let is_moved = patch.is_renamed && old_real != new_real;
@@ -434,7 +438,8 @@ struct Change {
 impl Change {
     /// Makes the change. The caller calls [`History::commit`] once all changes of the diff are made.
     fn make(&self, history: &mut History) -> Result<(), String> {
-        let (before, after) = (self.before.clone(), self.after.as_deref());
+        let before = self.before.clone();
+        let after = self.after.as_deref();
         let mut edit = Edit::new(before, after);
         edit.mode = self.mode.clone().filter(|_| after.is_none());
         atomic_write::apply_uncommitted(history, &self.real, edit, after, self.mode.as_ref())?;
@@ -474,7 +479,8 @@ fn patched_paths(
         Some(name) => named_path(name, folder).map(Some),
         None => Ok(None),
     };
-    let (old, new) = (named(&patch.old)?, named(&patch.new)?);
+    let old = named(&patch.old)?;
+    let new = named(&patch.new)?;
     Ok(match (old, new) {
         (Some(_), Some(new)) if patch.is_renamed && is_one => (path.to_owned(), new),
         (Some(old), Some(new)) if patch.is_renamed => (old, new),
@@ -546,7 +552,8 @@ fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String
 
 /// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
 fn block(path: &Path, text: &str) -> String {
-    let (mut longest, mut run) = (2, 0);
+    let mut longest = 2;
+    let mut run = 0;
     for c in text.chars() {
         run = if c == '`' { run + 1 } else { 0 };
         longest = longest.max(run);

@@ -215,7 +215,8 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
 
 /// The real path of a file that need not exist, and whether its last component is a symbolic link.
 fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
-    let (mut path, mut linked) = (path.to_owned(), false);
+    let mut path = path.to_owned();
+    let mut linked = false;
     for _ in 0..MAX_LINKS {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Ok((path, linked));

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn the_last_ten_edits_are_kept_and_not_too_much_of_them() {
-        let (mut history, path) = (History::default(), Path::new("/a"));
+        let mut history = History::default();
+        let path = Path::new("/a");
         let edit = |before: String| Edit::new(Some(before), Some(""));
         let keep = |history: &mut History, path: &Path, edit: Edit| {
             history.begin(path, edit);
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn an_edit_that_failed_can_be_undone_if_it_changed_the_file() {
-        let (mut history, path) = (History::default(), Path::new("/a"));
+        let mut history = History::default();
+        let path = Path::new("/a");
         let found = |text| FileState::of(Some(text));
         let edit = || Edit::new(Some("old".to_owned()), Some("new"));
         history.begin(path, edit());

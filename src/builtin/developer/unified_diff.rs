@@ -130,7 +130,8 @@ fn unquoted(name: &str) -> String {
     let Some(inner) = inner else {
         return name.to_owned();
     };
-    let (mut out, mut bytes) = (Vec::new(), inner.bytes().peekable());
+    let mut out = Vec::new();
+    let mut bytes = inner.bytes().peekable();
     while let Some(byte) = bytes.next() {
         let escaped = match byte {
             b'\\' => bytes.next(),
@@ -162,11 +163,10 @@ fn unquoted(name: &str) -> String {
 fn same_name(names: &str) -> Option<String> {
     let middle = names.len() / 2;
     let (old, new) = names.split_at_checked(middle)?;
-    let (old, new) = (unquoted(old), unquoted(new.strip_prefix(' ')?));
-    let (old_bare, new_bare) = (
-        without_prefix(&old).unwrap_or(&old),
-        without_prefix(&new).unwrap_or(&new),
-    );
+    let old = unquoted(old);
+    let new = unquoted(new.strip_prefix(' ')?);
+    let old_bare = without_prefix(&old).unwrap_or(&old);
+    let new_bare = without_prefix(&new).unwrap_or(&new);
     (old_bare == new_bare).then(|| new.clone())
 }
 
@@ -189,7 +189,8 @@ fn header(line: &str) -> Option<(usize, usize, usize)> {
             count.trim().parse::<usize>().ok()?,
         ))
     };
-    let ((start, olds), (_, news)) = (range(old)?, range(new)?);
+    let (start, olds) = range(old)?;
+    let (_, news) = range(new)?;
     Some((start, olds, news))
 }
 
@@ -245,7 +246,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the hunk by its counts; `None` if they do not fit.
     fn counted(&mut self, start: usize, olds: usize, news: usize) -> Result<Option<Hunk>, String> {
-        let (mut hunk, mut left) = (Hunk::new(start, self.is_exact), (olds, news));
+        let mut hunk = Hunk::new(start, self.is_exact);
+        let mut left = (olds, news);
         while left != (0, 0) {
             let Some(line) = self.next() else {
                 return Ok(None);
@@ -378,14 +380,15 @@ impl FilePatch {
     /// # Errors
     /// The hunk that does not match anywhere.
     pub(super) fn apply(&self, text: &str) -> Result<(String, usize, usize), String> {
-        let (was_open, has_crlf) = (
-            line_endings::lacks_final_newline(text),
-            text.is_empty() || text.contains("\r\n"),
-        );
+        let was_open = line_endings::lacks_final_newline(text);
+        let has_crlf = text.is_empty() || text.contains("\r\n");
         let lines = line_endings::split(text);
         let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
-        let (mut at, mut moved, mut is_open) = (0, 0_isize, was_open);
-        let (mut first, mut last) = (usize::MAX, 0);
+        let mut at = 0;
+        let mut moved = 0_isize;
+        let mut is_open = was_open;
+        let mut first = usize::MAX;
+        let mut last = 0;
         for (n, hunk) in self.hunks.iter().enumerate() {
             let old: Vec<&str> = hunk.old().collect();
             // A hunk without old lines is inserted after the line that it names.

@@ -66,7 +66,8 @@ fn tidy<'a>(lines: impl Iterator<Item = &'a str>) -> String {
 pub(super) fn parse(content: &str) -> Vec<(Entry, Range<usize>)> {
     let mut found = Vec::new();
     let mut lines: Vec<&str> = Vec::new();
-    let (mut start, mut at) = (0, 0);
+    let mut start = 0;
+    let mut at = 0;
     for line in content.split_inclusive('\n') {
         let end = at + line.len();
         let line = line.strip_suffix('\n').unwrap_or(line);
@@ -101,7 +102,8 @@ fn entry(lines: &[&str]) -> Option<Entry> {
 
 /// Removes these ranges from the content, which is otherwise unchanged.
 pub(super) fn without(content: &str, places: &[Range<usize>]) -> String {
-    let (mut left, mut at) = (String::with_capacity(content.len()), 0);
+    let mut left = String::with_capacity(content.len());
+    let mut at = 0;
     for place in places {
         left.push_str(&content[at..place.start]);
         // The empty lines after an entry are removed with it.
@@ -174,7 +176,8 @@ mod tests {
             "#\n#\n\n#",
         ] {
             for tags in [&[][..], &["x"], &["two words", "#hash", " ", "z\n"]] {
-                let (before, entry) = (new("before", &[]), new(text, tags));
+                let before = new("before", &[]);
+                let entry = new(text, tags);
                 let content = format!("{}{}{}", before.render(), entry.render(), before.render());
                 let expected = [before.clone(), entry, before];
                 assert_eq!(read(&content), expected, "{text:?} {tags:?}");

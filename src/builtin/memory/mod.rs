@@ -131,7 +131,8 @@ impl Memory {
 }
 
 fn resource(scope: Scope, category: &Category) -> Resource {
-    let (scope, name) = (scope.name(), category.name());
+    let scope = scope.name();
+    let name = category.name();
     Resource {
         uri: format!(
             "memory://{scope}/{}",

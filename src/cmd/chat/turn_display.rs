@@ -312,7 +312,9 @@ impl TurnDisplay<'_> {
         choices: &str,
         refusal: impl Fn(&str) -> Option<T>,
     ) -> Result<(), Declined<T>> {
-        let (mut on_page, mut size, mut paged) = (0, 0, true);
+        let mut on_page = 0;
+        let mut size = 0;
+        let mut paged = true;
         for (n, row) in rows.iter().enumerate() {
             let length = row.chars().count();
             if paged && on_page > 0 && (on_page == MAX_PAGE.0 || size + length > MAX_PAGE.1) {

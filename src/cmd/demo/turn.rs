@@ -40,7 +40,8 @@ pub(super) struct TurnSummary {
 }
 
 pub(super) fn summarize(events: &[Json]) -> TurnSummary {
-    let (mut summary, mut text) = (TurnSummary::default(), String::new());
+    let mut summary = TurnSummary::default();
+    let mut text = String::new();
     for event in events {
         match event["type"].as_str().unwrap_or_default() {
             "Message" => {
@@ -70,7 +71,8 @@ impl TurnSummary {
             "toolRequest" => {
                 self.end_text(text);
                 let call = &part["toolCall"]["value"];
-                let (name, arguments) = (said(&call["name"]), &call["arguments"]);
+                let name = said(&call["name"]);
+                let arguments = &call["arguments"];
                 self.lines
                     .push(format!("the model calls {name} {arguments}"));
             }

@@ -135,7 +135,8 @@ impl BackgroundWriter {
 
     /// Writes all lines, however long that takes; returns false if the destination is closed.
     fn write(&self, sink: &mut dyn Write, lines: &[u8]) -> bool {
-        let (mut rest, mut pause) = (lines, RETRY.0);
+        let mut rest = lines;
+        let mut pause = RETRY.0;
         while !rest.is_empty() {
             match sink.write(rest) {
                 Ok(n @ 1..) => {

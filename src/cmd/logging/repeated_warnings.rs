@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn equal_warnings_are_written_once_in_a_while_and_counted() {
-        let (mut repeats, begin) = (RepeatedWarnings::default(), Instant::now());
+        let mut repeats = RepeatedWarnings::default();
+        let begin = Instant::now();
         let written = (0..1000).filter(|_| repeats.admits(HERE, Level::Warn, "same", begin));
         assert_eq!(written.count(), 1);
         assert!(repeats.admits(HERE, Level::Warn, "another", begin));
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn different_warnings_of_one_place_are_written_up_to_a_number() {
-        let (mut repeats, begin) = (RepeatedWarnings::default(), Instant::now());
+        let mut repeats = RepeatedWarnings::default();
+        let begin = Instant::now();
         let mut admits = |n: u32| repeats.admits(HERE, Level::Warn, &format!("tool {n}"), begin);
         let written = (0..100_000).filter(|n| admits(*n)).count();
         assert_eq!(written, BURST as usize);

@@ -267,7 +267,8 @@ fn rust_impl(reader: &mut BraceReader<'_>, at: usize) {
     {
         return;
     }
-    let (mut next, mut name) = (code.skip_angles(at + 1), None);
+    let mut next = code.skip_angles(at + 1);
+    let mut name = None;
     for _ in 0..MAX_LOOKAHEAD {
         match (code.word(next), code.mark(next)) {
             (b"where", _) | (_, b'{') => break,

@@ -66,7 +66,8 @@ fn directive(reader: &mut BraceReader<'_>, at: usize) {
 /// A structure, union, class or enum, if its members follow.
 fn record(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     let code = reader.code;
-    let (mut next, mut name) = (at + 1, None);
+    let mut next = at + 1;
+    let mut name = None;
     let body = loop {
         if next > at + 40 {
             return;
@@ -243,7 +244,9 @@ fn may_name(reader: &BraceReader<'_>, at: usize) -> bool {
 /// The body after the parameters.
 fn body(reader: &BraceReader<'_>, at: usize, has_type: bool) -> Option<usize> {
     let code = reader.code;
-    let (mut next, mut words, mut old_style) = (at, 0, false);
+    let mut next = at;
+    let mut words = 0;
+    let mut old_style = false;
     for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {
             b'{' if old_style && code.mark(next - 1) != b';' => return None,

@@ -102,7 +102,8 @@ fn java_method(reader: &mut BraceReader<'_>, at: usize) {
     }
     let has_type = code.is_word(at - 1) || matches!(code.mark(at - 1), b'>' | b']');
     let close = code.close(at + 1);
-    let (mut next, mut throws) = (close + 1, false);
+    let mut next = close + 1;
+    let mut throws = false;
     let body = loop {
         match code.mark(next) {
             b'{' if reader.has_role(next) => return,
@@ -156,7 +157,9 @@ pub(super) fn kotlin(reader: &mut BraceReader<'_>, at: usize) {
 fn kotlin_fun(reader: &mut BraceReader<'_>, at: usize) {
     let code = reader.code;
     // `fun <T> Receiver<T>.name(`
-    let (mut next, mut name, mut owner) = (code.skip_angles(at + 1), None, None);
+    let mut next = code.skip_angles(at + 1);
+    let mut name = None;
+    let mut owner = None;
     for _ in 0..60 {
         match code.mark(next) {
             b'(' if name.is_some() => break,
@@ -235,7 +238,9 @@ fn kotlin_type(reader: &mut BraceReader<'_>, at: usize) {
         return reader.define(DefinitionKind::Type, label, name, (from, end));
     }
     // Parameters and supertypes, and then perhaps braces. Any other token on a new line ends the type.
-    let (mut next, mut end, mut body) = (name + 1, name, None);
+    let mut next = name + 1;
+    let mut end = name;
+    let mut body = None;
     for _ in 0..MAX_LOOKAHEAD {
         let behind = code.skip_angles(next);
         if behind > next {
@@ -334,7 +339,9 @@ fn swift_func(reader: &mut BraceReader<'_>, at: usize, name: usize) {
     if code.mark(open) != b'(' {
         return;
     }
-    let (mut end, mut next, mut body) = (code.close(open), code.close(open) + 1, None);
+    let mut end = code.close(open);
+    let mut next = code.close(open) + 1;
+    let mut body = None;
     for _ in 0..MAX_LOOKAHEAD {
         let goes_on = !code.starts_line(next)
             || matches!(code.mark(next), b'-' | b'{')

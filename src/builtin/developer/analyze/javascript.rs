@@ -81,7 +81,8 @@ fn container(reader: &mut BraceReader<'_>, at: usize, label: &'static str) {
     let code = reader.code;
     let from = beginning(reader, at);
     let named = code.is_word(at + 1) && code.word(at + 1) != b"extends";
-    let (mut next, mut body) = (at + 1 + usize::from(named), None);
+    let mut next = at + 1 + usize::from(named);
+    let mut body = None;
     for _ in 0..MAX_LOOKAHEAD {
         match code.mark(next) {
             b'{' => {

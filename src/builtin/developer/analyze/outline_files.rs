@@ -69,7 +69,8 @@ pub(super) fn outline_all(
     calls: bool,
     limit: &TimeLimit<'_>,
 ) -> Result<Outlines, String> {
-    let (next, remembered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let next = AtomicUsize::new(0);
+    let remembered = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
@@ -157,7 +158,8 @@ mod tests {
     #[test]
     fn what_is_not_reached_in_time_is_counted() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(file!());
-        let (files, cancel) = (vec![here; 64], Cancel::new());
+        let files = vec![here; 64];
+        let cancel = Cancel::new();
         let late = outline_all(&files, false, &TimeLimit::after(Duration::ZERO, &cancel)).unwrap();
         let note = "64 of the files were not reached in time; name a smaller part";
         assert_eq!(late.notes(), [note]);

@@ -83,7 +83,8 @@ pub(super) fn walk(
         let Ok(entries) = fs::read_dir(&folder) else {
             continue;
         };
-        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        let mut files = Vec::new();
+        let mut folders = Vec::new();
         for entry in entries.flatten() {
             names += 1;
             if names > MAX_NAMES || names % 16 == 0 && limit.is_over() {

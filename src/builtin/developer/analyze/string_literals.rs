@@ -289,7 +289,8 @@ impl Lexer<'_> {
 
     /// A string, or in JSX a single apostrophe: `<p>Don't</p>`.
     fn in_markup(&mut self, byte: u8) -> bool {
-        let (start, mut end) = (self.at, self.at + 1);
+        let start = self.at;
+        let mut end = self.at + 1;
         let closed = Quote::new(byte).pass(self.text, &mut end);
         debug_assert!(!closed, "there is no code in such a string");
         // Searching far ahead at every quote would take quadratic time on a very long line.
@@ -303,7 +304,8 @@ impl Lexer<'_> {
     /// A regular expression, if it ends on this line.
     fn regex(&mut self) -> bool {
         let line = (self.at + MAX_LOOKAHEAD).min(self.text.len());
-        let (mut class, mut at) = (false, self.at + 1);
+        let mut class = false;
+        let mut at = self.at + 1;
         while at < line && self.text[at] != b'\n' {
             match self.text[at] {
                 b'\\' => at += 1,

@@ -101,7 +101,8 @@ impl<'a> TokenStream<'a> {
         if self.mark(at) != b'<' {
             return at;
         }
-        let (mut depth, mut next) = (0_usize, at);
+        let mut depth = 0_usize;
+        let mut next = at;
         for _ in 0..MAX_LOOKAHEAD {
             match self.mark(next) {
                 b'<' => depth += 1,
@@ -247,7 +248,8 @@ fn without_extra_branches(text: &[u8], tokens: Vec<Token>) -> Vec<Token> {
         out: bool,
     }
     let mut open: Vec<Branch> = Vec::new();
-    let (mut kept, mut left_out) = (Vec::with_capacity(tokens.len()), 0_usize);
+    let mut kept = Vec::with_capacity(tokens.len());
+    let mut left_out = 0_usize;
     for token in tokens {
         if token.kind == Kind::Directive {
             let line = &text[token.start as usize + 1..token.end as usize];

@@ -161,7 +161,8 @@ fn png_size(bytes: &[u8]) -> Option<(u32, u32)> {
 
 /// Whether there is a data chunk and, after it, the end chunk.
 fn png_ends(bytes: &[u8]) -> bool {
-    let (mut at, mut data) = (PNG_CHUNKS, false);
+    let mut at = PNG_CHUNKS;
+    let mut data = false;
     while let (Some(len), Some(name)) = (be32(bytes, at), part(bytes, at + 4, 4)) {
         // Each chunk ends with a checksum of four bytes.
         let next = at.saturating_add(12).saturating_add(len as usize);

@@ -169,7 +169,8 @@ fn sway_windows(text: &str) -> Option<Vec<Window>> {
         return None;
     }
     let root: Node = crate::json::from_str(text).ok()?;
-    let (mut windows, mut left) = (Vec::new(), vec![root]);
+    let mut windows = Vec::new();
+    let mut left = vec![root];
     while let Some(node) = left.pop() {
         let Rect {
             x,
@@ -201,7 +202,8 @@ fn hyprland_windows(text: &str) -> Option<Vec<Window>> {
         .iter()
         .filter(|client| client.mapped != Some(false) && client.hidden != Some(true));
     let of = |client: &Client| {
-        let ([x, y], [width, height]) = (client.at, client.size);
+        let [x, y] = client.at;
+        let [width, height] = client.size;
         window(&client.title, [x, y, width, height])
     };
     Some(shown.filter_map(of).collect())

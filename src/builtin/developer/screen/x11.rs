@@ -233,7 +233,8 @@ fn place(text: &str) -> Option<Area> {
         let len = u32::try_from(end - from).ok().filter(|len| *len > 0)?;
         Some((u32::try_from(from).ok()?, len))
     };
-    let ((x, width), (y, height)) = (side(x, width)?, side(y, height)?);
+    let (x, width) = side(x, width)?;
+    let (y, height) = side(y, height)?;
     Some(Area {
         x,
         y,

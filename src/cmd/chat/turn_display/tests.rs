@@ -40,7 +40,9 @@ fn shown(
     input: StdinLines,
     answers: &Answers,
 ) -> (String, String) {
-    let (mut out, mut err, mut input) = (Vec::new(), Vec::new(), input);
+    let mut out = Vec::new();
+    let mut err = Vec::new();
+    let mut input = input;
     let mut display = TurnDisplay {
         out: &mut out,
         err: &mut err,
@@ -369,7 +371,8 @@ fn a_tool_of_another_client_is_refused_at_once() {
 
 #[test]
 fn what_stands_in_the_place_of_an_answer_goes_to_stderr() {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut out = Vec::new();
+    let mut err = Vec::new();
     let mut display = TurnDisplay {
         out: &mut out,
         err: &mut err,
