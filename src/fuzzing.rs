@@ -99,7 +99,8 @@ pub(crate) fn cuts(input: &[u8]) -> [Vec<&[u8]>; 3] {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let (first, second) = input.split_at(state as usize % (input.len() + 1));
-    let (mut small, mut rest) = (Vec::new(), input);
+    let mut small = Vec::new();
+    let mut rest = input;
     while !rest.is_empty() {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
         let (piece, behind) = rest.split_at((1 + (state >> 61) as usize).min(rest.len()));

@@ -90,7 +90,8 @@ pub fn is_deeper_than(levels: usize, json: &[u8]) -> bool {
         return false;
     }
     let mut depth = 0_usize;
-    let (mut quoted, mut escaped) = (false, false);
+    let mut quoted = false;
+    let mut escaped = false;
     for byte in json {
         match byte {
             _ if escaped => escaped = false,

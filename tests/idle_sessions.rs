@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, Session};
+use support::server::{Extension, Record, RunningServer, Server, Session};
 use support::{process, until};
 
 /// A server whose sessions are idle after a second.
@@ -24,12 +24,12 @@ fn scripted(name: &str, record: &Record) -> Extension {
     Extension::scripted(name, &Script::new().recorded(&record.path()))
 }
 
-fn children(server: &Live) -> usize {
+fn children(server: &RunningServer) -> usize {
     let all = server.descendants();
     all.iter().filter(|p| p.name() != process::GUARDIAN).count()
 }
 
-fn at_rest(server: &Live) {
+fn at_rest(server: &RunningServer) {
     until("the end of its servers", || {
         (children(server) == 0).then_some(())
     });

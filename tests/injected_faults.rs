@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime};
 use support::client::{Answer, KEY, send};
 use support::process::{Proc, descendants, signal};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, Session, gosling};
-use support::{PATIENCE, until};
+use support::server::{Extension, Record, RunningServer, Server, Session, gosling};
+use support::{TEST_TIMEOUT, until};
 
 /// A server with a model, and a session with an MCP server and a shell.
 fn server() -> Server {
@@ -26,7 +26,7 @@ fn server() -> Server {
     Server::scripted(script).setting("GOOSE_MODE", "auto")
 }
 
-fn session(server: &Live) -> Session<'_> {
+fn session(server: &RunningServer) -> Session<'_> {
     server.session([
         Extension::scripted("one", &Script::new()),
         Extension::builtin("developer"),
@@ -36,7 +36,7 @@ fn session(server: &Live) -> Session<'_> {
 /// Uses everything that a server does: an MCP server of an existing session, a new one, a shell, a turn, the
 /// configuration.
 #[track_caller]
-fn all_works(server: &Live, before: &Session<'_>) {
+fn all_works(server: &RunningServer, before: &Session<'_>) {
     before.resume();
     before.echoes("one");
     before.say("hello").says("hello again").finishes();
@@ -83,7 +83,7 @@ struct Kept(BufReader<TcpStream>);
 impl Kept {
     fn on(session: &Session<'_>) -> Kept {
         let stream = TcpStream::connect(session.server.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         let mut kept = Kept(BufReader::new(stream));
         kept.echoes(session);
         kept
@@ -326,7 +326,7 @@ fn an_mcp_server_that_is_stopped_and_continued() {
     let record = Record::new();
     let server = server().start();
     let scripted = Extension::scripted("stopped", &Script::new().recorded(&record.path()));
-    let stopped = server.session([scripted.impatient()]);
+    let stopped = server.session([scripted.with_short_timeout()]);
     let session = session(&server);
     let process = mcp_server(&record);
     signal(process.pid, "STOP");

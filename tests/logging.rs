@@ -17,7 +17,7 @@ use support::client::{Answer, KEY, send};
 use support::process::signal;
 use support::scripted::{Action, Script};
 use support::server::{Extension, Server, gosling};
-use support::{PATIENCE, TempDir, temp_dir, until};
+use support::{TEST_TIMEOUT, TempDir, temp_dir, until};
 
 /// A `gosling agent` whose stderr the test controls. Killed when dropped.
 struct Agent {
@@ -78,7 +78,7 @@ impl Agent {
             Some(KEY),
             Some(&body.to_string()),
         );
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         Answer::read(format!("POST {path}"), stream)
     }
 
@@ -240,7 +240,7 @@ fn a_hundred_thousand_warnings_of_one_kind_are_one_and_a_number() {
     session.stop();
     let begin = Instant::now();
     assert_eq!(server.terminate().code(), Some(0));
-    assert!(begin.elapsed() < PATIENCE);
+    assert!(begin.elapsed() < TEST_TIMEOUT);
     server.logs("stopping");
     let log = server.log();
     let told: Vec<&str> = log.lines().filter(|line| line.contains("twice")).collect();

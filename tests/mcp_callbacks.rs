@@ -147,7 +147,7 @@ impl Server {
 
     fn next(&self) -> Value {
         self.heard
-            .recv_timeout(support::PATIENCE)
+            .recv_timeout(support::TEST_TIMEOUT)
             .expect("a message")
     }
 
@@ -191,7 +191,7 @@ fn connect(options: Options, listener: Arc<dyn NotificationHandler>) -> (Client,
     thread::spawn(move || serve(end, sender));
     let transport = Arc::new(transport);
     let client = Client::connect(transport, options, listener, &Cancel::new()).unwrap();
-    let initialize = heard.recv_timeout(support::PATIENCE).unwrap();
+    let initialize = heard.recv_timeout(support::TEST_TIMEOUT).unwrap();
     let server = Server {
         outbox,
         heard,

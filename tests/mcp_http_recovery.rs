@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
-use support::server::{Extension, Live, Server};
+use support::server::{Extension, RunningServer, Server};
 
 type Spoil = fn(&ReceivedRequest, &mut TcpStream) -> AfterReply;
 
@@ -61,7 +61,7 @@ fn at(peer: &Peer) -> Extension {
     Extension(json!({"type": "streamable_http", "name": "one", "uri": peer.url, "timeout": 20}))
 }
 
-fn server() -> Live {
+fn server() -> RunningServer {
     Server::new().start()
 }
 

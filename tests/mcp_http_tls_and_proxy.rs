@@ -14,7 +14,7 @@ use http_peer::{AfterReply, Peer, ReceivedRequest};
 use relay::{Relay, authority};
 use serde_json::json;
 use std::net::TcpStream;
-use support::server::{Extension, Live, Server};
+use support::server::{Extension, RunningServer, Server};
 
 /// Answers like an MCP server.
 fn answer_as_mcp_server(seen: &ReceivedRequest, stream: &mut TcpStream) -> AfterReply {
@@ -26,7 +26,7 @@ fn at(uri: &str) -> Extension {
 }
 
 /// Starts gosling with only these variables of this kind in its environment.
-fn with(variables: &[(&str, &str)]) -> Live {
+fn with(variables: &[(&str, &str)]) -> RunningServer {
     let mut server = Server::new();
     for name in ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"] {
         server = server.env(name, "").env(&name.to_ascii_lowercase(), "");
@@ -39,7 +39,7 @@ fn with(variables: &[(&str, &str)]) -> Live {
 }
 
 #[track_caller]
-fn works(server: &Live, uri: &str) {
+fn works(server: &RunningServer, uri: &str) {
     let session = server.session([at(uri)]);
     let answer = session.call("one__echo", json!({}));
     assert_eq!(answer.is(200).content(), "arrived");

@@ -12,31 +12,31 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::client::Answer;
-use support::process::{nap, running, with_argument};
-use support::server::{Extension, GOSLING, Live, Server};
-use support::{PATIENCE, until};
+use support::process::{running, unique_sleep, with_argument};
+use support::server::{Extension, GOSLING, RunningServer, Server};
+use support::{TEST_TIMEOUT, until};
 
 const NEWEST: &str = "2025-11-25";
 
-fn developer() -> Live {
+fn developer() -> RunningServer {
     Server::new().start_as(&["mcp", "developer", "--http", "0"])
 }
 
 /// A client with one connection per request.
 struct Client<'l> {
-    live: &'l Live,
+    live: &'l RunningServer,
     session: Option<String>,
 }
 
 impl<'l> Client<'l> {
-    fn new(live: &'l Live) -> Self {
+    fn new(live: &'l RunningServer) -> Self {
         Client {
             live,
             session: None,
         }
     }
 
-    fn initialized(live: &'l Live, version: &str) -> Self {
+    fn initialized(live: &'l RunningServer, version: &str) -> Self {
         let mut client = Client::new(live);
         let answer = client.post(&initialize(version)).is(200);
         assert_eq!(answer.body["result"]["protocolVersion"], version);
@@ -71,7 +71,7 @@ impl<'l> Client<'l> {
         request += "\r\n";
         request += body;
         let mut stream = TcpStream::connect(to).expect("the server listens");
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         stream
     }
@@ -122,7 +122,7 @@ impl Events {
     fn next(&mut self) -> Option<(String, Value)> {
         let mut id = None;
         let mut data = None;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             // Keep-alive events bound the time of a read.
             assert!(Instant::now() < deadline, "no event, and no end");
@@ -175,7 +175,7 @@ fn a_session_lives_until_it_is_deleted_and_takes_what_it_started_along() {
     let client = Client::initialized(&live, NEWEST);
     let tools = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     client.post(&tools).is(200).says("text_editor");
-    let [nap, stubborn] = [nap(), nap()];
+    let [nap, stubborn] = [unique_sleep(), unique_sleep()];
     let answer = client
         .post(&shell(2, &format!("sleep {nap} & exit 3")))
         .is(200);
@@ -448,7 +448,7 @@ fn a_broken_connection_cancels_nothing_and_the_rest_is_to_be_had() {
 fn a_cancelled_call_ends_with_its_processes_and_its_stream() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
-    let nap = nap();
+    let nap = unique_sleep();
     let events = client.begin(&shell(1, &format!("echo one; sleep {nap} & sleep {nap}")));
     running(&nap, 2);
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
@@ -516,7 +516,7 @@ fn many_calls_at_once_get_their_own_answers() {
 fn a_signal_ends_it_with_all_that_it_started() {
     let live = developer();
     let client = Client::initialized(&live, NEWEST);
-    let nap = nap();
+    let nap = unique_sleep();
     let events = client.begin(&shell(1, &format!("echo one; sleep {nap}")));
     running(&nap, 1);
     assert!(live.terminate().success());
@@ -533,7 +533,7 @@ fn many_sessions_end_together_however_long_each_takes() {
         .env("TMPDIR", temporary.to_str().unwrap())
         .start_as(&["mcp", "developer", "--http", "0"]);
     let clients: Vec<_> = (0..8).map(|_| Client::initialized(&live, NEWEST)).collect();
-    let nap = nap();
+    let nap = unique_sleep();
     // A process that ignores TERM has a second; output that was too long to show is completely in a file.
     let command = format!("(trap '' TERM; exec sleep {nap}) & seq 200");
     for client in &clients {
@@ -591,7 +591,7 @@ fn our_own_client_gets_along_with_it() {
     let work = server.work().canonicalize().unwrap();
     assert_eq!(pwd.content(), format!("{}\n", work.display()));
     // A client of gosling that hangs up cancels the call, over HTTP as elsewhere.
-    let nap = nap();
+    let nap = unique_sleep();
     let call = session.begin_call("dev__shell", json!({"command": format!("sleep {nap}")}));
     running(&nap, 1);
     drop(call);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 struct NotificationSender(Mutex<Sender<(String, Option<i64>)>>);
 
@@ -191,7 +191,7 @@ fn cancelling_is_prompt_whoever_reads() {
                 .unwrap_err();
             assert!(matches!(error, Error::Cancelled { .. }), "{error}");
         });
-        assert!(begin.elapsed() < PATIENCE / 10, "{:?}", begin.elapsed());
+        assert!(begin.elapsed() < TEST_TIMEOUT / 10, "{:?}", begin.elapsed());
         assert_eq!(echo(&client, "still there"), "still there");
     }
 }
@@ -227,7 +227,7 @@ fn the_end_of_the_server_is_seen_by_those_who_wait_and_when_nobody_does() {
         }
         let begin = Instant::now();
         while client.is_open() {
-            assert!(begin.elapsed() < PATIENCE, "the end was not seen");
+            assert!(begin.elapsed() < TEST_TIMEOUT, "the end was not seen");
             thread::sleep(Duration::from_millis(5));
         }
         let error = client.ping(&Cancel::new()).unwrap_err();

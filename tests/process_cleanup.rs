@@ -9,10 +9,10 @@ use serde_json::json;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
-use support::process::{GUARDIAN, Proc, children, nap, running, signal, with_argument};
+use support::process::{GUARDIAN, Proc, children, running, signal, unique_sleep, with_argument};
 use support::scripted::{Action, Script};
 use support::server::{
-    Extension, GOSLING, Live, Record, Server, Session, as_argument, scripted_mcp,
+    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, scripted_mcp,
 };
 use support::until;
 
@@ -20,7 +20,7 @@ use support::until;
 const DAEMON: &str = "env -i setsid sh -c '(sleep 300; :) &' \"$2\" &";
 
 /// Ignores signals and the end of its stdin, and starts a child, one that leaves its group, and a daemon.
-fn stubborn(server: &Live, name: &str) -> Extension {
+fn stubborn(server: &RunningServer, name: &str) -> Extension {
     let (mcp, script) = (scripted_mcp(), as_argument(&Script::new()));
     let command = format!(
         "trap '' TERM HUP INT; setsid sleep 300 & sleep 300 & {DAEMON} \"$0\" \"$1\"; \
@@ -31,14 +31,14 @@ fn stubborn(server: &Live, name: &str) -> Extension {
 }
 
 /// The argument by which a test finds the daemons of a server.
-fn daemon(server: &Live) -> String {
+fn daemon(server: &RunningServer) -> String {
     format!("daemon of {}", server.root().display())
 }
 
 /// Waits for this many `sleep`s, daemons included, and processes in all; returns all processes of a server.
 #[track_caller]
-fn processes(server: &Live, sleeps: usize, wanted: usize) -> Vec<Proc> {
-    let deadline = Instant::now() + support::PATIENCE;
+fn processes(server: &RunningServer, sleeps: usize, wanted: usize) -> Vec<Proc> {
+    let deadline = Instant::now() + support::TEST_TIMEOUT;
     loop {
         let mut all = server.descendants();
         for process in with_argument(&daemon(server)) {
@@ -64,7 +64,7 @@ fn processes(server: &Live, sleeps: usize, wanted: usize) -> Vec<Proc> {
 const STUBBORN: usize = 6;
 
 /// A session with two stubborn servers, and all processes of the server, the guardian included.
-fn stubborn_session(server: &Live) -> (Session<'_>, Vec<Proc>) {
+fn stubborn_session(server: &RunningServer) -> (Session<'_>, Vec<Proc>) {
     let session = server.session([stubborn(server, "one"), stubborn(server, "two")]);
     session.echoes("one");
     session.echoes("two");
@@ -72,7 +72,7 @@ fn stubborn_session(server: &Live) -> (Session<'_>, Vec<Proc>) {
     (session, all)
 }
 
-fn guardian(server: &Live) -> Option<Proc> {
+fn guardian(server: &RunningServer) -> Option<Proc> {
     let mut all = server.descendants().into_iter();
     all.find(|process| process.name() == GUARDIAN)
 }
@@ -83,7 +83,7 @@ fn all_gone(processes: &[Proc]) {
     let start = Instant::now();
     while left().count() > 0 {
         let names: Vec<_> = left().map(|process| (process, process.name())).collect();
-        assert!(start.elapsed() < support::PATIENCE, "left: {names:?}");
+        assert!(start.elapsed() < support::TEST_TIMEOUT, "left: {names:?}");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -188,7 +188,7 @@ fn sigterm_ends_calls_and_activations_under_way() {
     let server = Server::new().start();
     let calling = server.session([Extension::scripted("one", &script)]);
     let _stream = calling.begin_call("one__never", json!({}));
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     server.begin_session([Extension::scripted("silent", &silent)]);
     until("both initialize", || {
         (record.all("initialize").len() == 2).then_some(())
@@ -227,7 +227,7 @@ fn background_jobs_go_with_a_server_that_was_killed() {
     for unguarded in [false, true] {
         let server = Server::new().start();
         let session = server.session([Extension::builtin("developer")]);
-        let nap = nap();
+        let nap = unique_sleep();
         let jobs = format!("(trap '' TERM HUP; exec sleep {nap}) & setsid sleep {nap} &");
         let command = json!({"command": jobs});
         session.call("developer__shell", command).is(200);
@@ -258,7 +258,7 @@ fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
     until("the first guardian leaves", || {
         guardian(&server).is_none().then_some(())
     });
-    let nap = nap();
+    let nap = unique_sleep();
     let hides = "env -i $(command -v setsid) $(command -v sleep)";
     let command = format!("{hides} {nap} > /dev/null 2>&1 & sleep {nap}");
     let call = session.begin_call("developer__shell", json!({"command": command}));
@@ -280,7 +280,7 @@ fn what_hid_from_the_end_of_its_command_goes_with_a_server_that_was_killed() {
 fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
     let server = Server::new().start();
     let session = server.session([Extension::builtin("developer")]);
-    let nap = nap();
+    let nap = unique_sleep();
     let command = json!({"command": format!("setsid sleep {nap} > /dev/null 2>&1 &")});
     session.call("developer__shell", command).is(200);
     running(&nap, 1);
@@ -310,7 +310,7 @@ fn a_guardian_that_could_not_be_replaced_is_replaced_later() {
 fn a_guardian_stays_no_longer_than_background_jobs() {
     let server = Server::new().start();
     let session = server.session([Extension::builtin("developer")]);
-    let nap = nap();
+    let nap = unique_sleep();
     let command = json!({"command": format!("sleep {nap} &")});
     session.call("developer__shell", command).is(200);
     running(&nap, 1);
@@ -356,7 +356,7 @@ fn without_a_guardian_the_kernel_ends_the_direct_children() {
 }
 
 /// Ten sessions with a stubborn server each, and all processes.
-fn ten_sessions(server: &Live) -> (Vec<Session<'_>>, Vec<Proc>) {
+fn ten_sessions(server: &RunningServer) -> (Vec<Session<'_>>, Vec<Proc>) {
     let begin = |_| server.begin_session([stubborn(server, "one")]);
     let sessions: Vec<Session> = (0..10).map(begin).collect();
     for session in &sessions {
@@ -552,7 +552,7 @@ fn an_extension_that_is_removed_while_it_starts_leaves_nothing() {
         &daemon,
     ];
     let session = server.begin_session([Extension::stdio("one", "sh", &args)]);
-    record.heard("initialize");
+    record.wait_for_message("initialize");
     let all = processes(&server, 1, 5);
     session.remove("one").is(200);
     let left: Vec<_> = all.iter().filter(|p| p.is_alive()).collect();
@@ -628,7 +628,7 @@ fn a_server_that_a_signal_ends_is_reported() {
     let server = Server::new().start();
     let session = server.session([Extension::scripted("one", &script)]);
     let stream = session.begin_call("one__never", json!({}));
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     let pid = record.starts()[0]["pid"].as_u64().unwrap();
     signal(pid.try_into().unwrap(), "KILL");
     let answer = support::client::Answer::read("the call".to_owned(), stream).is(500);

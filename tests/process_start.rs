@@ -13,13 +13,13 @@ use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use support::PATIENCE;
-use support::process::{nap, running};
+use support::TEST_TIMEOUT;
+use support::process::{running, unique_sleep};
 use support::scripted::Script;
-use support::server::{Extension, Live, Server};
+use support::server::{Extension, RunningServer, Server};
 
 /// A script whose interpreter does not exist: it is found and executable, but exec fails.
-fn without_interpreter(server: &Live) -> Extension {
+fn without_interpreter(server: &RunningServer) -> Extension {
     let path = server.work().join("broken");
     support::script(&path, "#!/does/not/exist\n");
     Extension::stdio("broken", path.to_str().unwrap(), &[])
@@ -77,7 +77,7 @@ impl Lease {
 }
 
 /// A program that does not run while the lease on it is held.
-fn program(server: &Live, name: &str) -> (PathBuf, Lease) {
+fn program(server: &RunningServer, name: &str) -> (PathBuf, Lease) {
     let path = server.work().join(name);
     std::fs::copy(support::server::scripted_mcp(), &path).unwrap();
     let lease = Lease::on(&path);
@@ -85,7 +85,7 @@ fn program(server: &Live, name: &str) -> (PathBuf, Lease) {
 }
 
 /// Three such programs.
-fn programs(server: &Live) -> Vec<(PathBuf, Lease)> {
+fn programs(server: &RunningServer) -> Vec<(PathBuf, Lease)> {
     let names = (0..3).map(|n| format!("held{n}"));
     names.map(|name| program(server, &name)).collect()
 }
@@ -180,7 +180,7 @@ fn a_program_that_does_not_come_to_run_holds_up_none_that_starts_at_the_same_tim
 fn a_program_that_did_not_start_in_time_does_not_run_later() {
     let mut late = 0;
     for limit in (0..40).map(|n| Duration::from_micros(n * 25)) {
-        let nap = nap();
+        let nap = unique_sleep();
         let mut command = Command::new("sleep");
         command.arg(&nap);
         match Process::spawn(command, Some(limit), &Cancel::new()) {
@@ -207,7 +207,7 @@ fn a_program_is_looked_up_in_the_path_that_it_is_given() {
         let mut command = Command::new(name);
         let folders = [Path::new("/does/not/exist"), &first, &second];
         command.env("PATH", std::env::join_paths(folders).unwrap());
-        Process::spawn(command, Some(PATIENCE), &Cancel::new())
+        Process::spawn(command, Some(TEST_TIMEOUT), &Cancel::new())
     };
     let kind = |name: &str| spawn(name).err().unwrap().kind();
     assert_eq!(kind("program"), std::io::ErrorKind::NotFound);
@@ -232,7 +232,7 @@ fn a_program_that_does_not_come_to_run_has_a_deadline() {
     let (path, lease) = program(&server, "held");
     let script = support::server::as_argument(&Script::new());
     let extension = Extension::stdio("held", path.to_str().unwrap(), &[&script]);
-    let error = server.refuses(extension.clone().impatient());
+    let error = server.refuses(extension.clone().with_short_timeout());
     assert!(error.contains("did not start within 1 s"), "{error}");
     assert!(lease.is_waited_for());
     drop(lease);
@@ -241,7 +241,7 @@ fn a_program_that_does_not_come_to_run_has_a_deadline() {
 
 /// A server and a folder on a file system that does not respond; `None`, with the reason printed, where that
 /// cannot be set up. The folder is the first one in the server's `PATH`.
-fn with_hung_folder() -> Option<(Live, PathBuf)> {
+fn with_hung_folder() -> Option<(RunningServer, PathBuf)> {
     let server = Server::new();
     let folder = server.root().join("hung");
     std::fs::create_dir(&folder).unwrap();
@@ -271,7 +271,7 @@ fn a_program_on_a_file_system_that_hangs_has_a_deadline() {
     let program = folder.join("program");
     for command in ["sh", program.to_str().unwrap()] {
         let extension = Extension::stdio("held", command, &[]);
-        let error = server.refuses(extension.impatient());
+        let error = server.refuses(extension.with_short_timeout());
         assert!(error.contains("did not start within 1 s"), "{error}");
     }
     server

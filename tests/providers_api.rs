@@ -14,7 +14,7 @@ mod support;
 
 use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
-use support::server::{Live, Server};
+use support::server::{RunningServer, Server};
 
 /// As the original server showed its one provider.
 const RECORDED: &str = r#"{
@@ -43,7 +43,7 @@ fn entry<'a>(all: &'a Value, name: &str) -> &'a Value {
 }
 
 /// A server whose OpenAI is this one.
-fn server_with(model: &ModelServer) -> Live {
+fn server_with(model: &ModelServer) -> RunningServer {
     Server::new()
         .env("OPENAI_HOST", &model.url)
         .env("OPENAI_API_KEY", "sk-very-secret-key")

@@ -5,7 +5,7 @@ mod support;
 
 use serde_json::{Value, json};
 use std::fs;
-use support::server::{Extension, Live, Server};
+use support::server::{Extension, RunningServer, Server};
 
 /// The recording that Goose 1.24 answered.
 const LINK: &str = "eyJ2ZXJzaW9uIjoiMS4wLjAiLCJ0aXRsZSI6IlQiLCJkZXNjcmlwdGlvbiI6IkQiLCJpbnN0cnVjdGlvbnMiOiJCZSBicmllZiIsInByb21wdCI6ImdvIn0";
@@ -21,7 +21,7 @@ fn parameter(key: &str, input_type: &str) -> Value {
     json!({"key": key, "input_type": input_type, "requirement": "required", "description": ""})
 }
 
-fn start(server: &Live, field: &str, value: Value) -> support::client::Answer {
+fn start(server: &RunningServer, field: &str, value: Value) -> support::client::Answer {
     let body = json!({"working_dir": server.work(), "extension_overrides": [], field: value});
     server.post("/agent/start", body)
 }
@@ -180,7 +180,7 @@ fn an_agent_takes_its_recipe_from_its_session() {
         .is(404);
 }
 
-fn decide(server: &Live, tool: &str, level: &str) -> support::client::Answer {
+fn decide(server: &RunningServer, tool: &str, level: &str) -> support::client::Answer {
     let body = json!({"tool_permissions": [{"tool_name": tool, "permission": level}]});
     server.post("/config/permissions", body)
 }

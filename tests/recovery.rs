@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::scripted::{Action, Script};
-use support::server::{Extension, Live, Record, Server, as_argument, scripted_mcp};
+use support::server::{Extension, Record, RunningServer, Server, as_argument, scripted_mcp};
 use support::{process, until};
 
 /// A tool that ends the server on its first call, and reports that on the second.
@@ -53,7 +53,7 @@ fn pid(record: &Record, start: usize) -> u32 {
     record.starts()[start]["pid"].as_u64().unwrap() as u32
 }
 
-fn kill(server: &Live, pid: u32) {
+fn kill(server: &RunningServer, pid: u32) {
     process::signal(pid, "KILL");
     until("its end", || {
         let mut all = server.descendants().into_iter();

@@ -6,13 +6,13 @@ mod support;
 
 use gosling::sys::cancel::Cancel;
 use gosling::sys::process::{Command, Grace, Process};
-use support::PATIENCE;
-use support::process::{nap, running, signal, with_argument};
+use support::TEST_TIMEOUT;
+use support::process::{running, signal, unique_sleep, with_argument};
 
 fn shell(script: &str) -> Process {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
-    let (process, _) = Process::spawn(command, Some(PATIENCE), &Cancel::new()).unwrap();
+    let (process, _) = Process::spawn(command, Some(TEST_TIMEOUT), &Cancel::new()).unwrap();
     process
 }
 
@@ -22,12 +22,12 @@ fn a_group_is_not_signalled_once_its_leader_may_have_been_reaped() {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Both are in the group of a leader that has ended. Only that group shows that the first was started by it;
     // an unrelated process with a reused group id would look the same.
-    let (stranger, own) = (nap(), nap());
+    let (stranger, own) = (unique_sleep(), unique_sleep());
     let quiet = "> /dev/null 2>&1 < /dev/null &";
     let process = shell(&format!(
         "env -i prlimit --locks=unlimited: sleep {stranger} {quiet} sleep {own} {quiet}"
     ));
-    assert!(process.wait_exit(PATIENCE));
+    assert!(process.wait_exit(TEST_TIMEOUT));
     support::until("both sleep", || {
         let sleeps = |nap: &String| {
             with_argument(nap)
@@ -46,9 +46,9 @@ fn a_group_is_not_signalled_once_its_leader_may_have_been_reaped() {
     // While the leader runs, its id is not reused.
     let process = shell("trap '' TERM; sleep 300 & wait; sleep 300");
     process.end(Grace::SHORT);
-    assert!(process.wait_exit(PATIENCE));
+    assert!(process.wait_exit(TEST_TIMEOUT));
     // A program that does not start has no effect.
     let error = Process::spawn(Command::new("/does/not/exist"), None, &Cancel::new());
     assert_eq!(error.err().unwrap().kind(), std::io::ErrorKind::NotFound);
-    assert!(shell("exit 0").wait_exit(PATIENCE));
+    assert!(shell("exit 0").wait_exit(TEST_TIMEOUT));
 }

@@ -6,8 +6,8 @@ mod support;
 
 use serde_json::json;
 use std::process::Command;
-use support::process::{nap, running};
-use support::server::{Extension, Live, Server};
+use support::process::{running, unique_sleep};
+use support::server::{Extension, RunningServer, Server};
 use support::until;
 
 /// The children of a process, also zombies.
@@ -24,7 +24,7 @@ fn children(of: u32) -> Vec<String> {
 }
 
 /// A server that sees no `/proc`; `None`, with the reason printed, where that cannot be set up.
-fn without_proc() -> Option<Live> {
+fn without_proc() -> Option<RunningServer> {
     let hide = "mount -t tmpfs none /proc";
     let hidden = Command::new("unshare")
         .args(["-mr", "sh", "-c", hide])
@@ -45,7 +45,7 @@ fn without_proc() -> Option<Live> {
 fn without_proc_background_jobs_go_with_their_session() {
     let Some(server) = without_proc() else { return };
     let session = server.session([Extension::builtin("developer")]);
-    let (deaf, asked) = (nap(), nap());
+    let (deaf, asked) = (unique_sleep(), unique_sleep());
     let jobs = format!("(trap '' TERM HUP; exec sleep {deaf}) & sleep {asked} > /dev/null 2>&1 &");
     session
         .call("developer__shell", json!({"command": jobs}))

@@ -274,7 +274,8 @@ mod tests {
             filled(1 << 20, "", "1\r\nx\r\n", "0\r\n\r\n"),
         ];
         at_most(3, "body", &bodies, |text| {
-            let (mut decoder, mut body) = (ChunkedDecoder::new(2 << 20), Vec::new());
+            let mut decoder = ChunkedDecoder::new(2 << 20);
+            let mut body = Vec::new();
             for piece in text.chunks(4 << 10) {
                 let _ = decoder.decode(piece, &mut body);
             }

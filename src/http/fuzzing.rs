@@ -41,7 +41,8 @@ pub(crate) fn head(input: &[u8]) {
 }
 
 fn scan(pieces: &[&[u8]], limits: &Limits) -> Result<Option<Range<usize>>, u16> {
-    let (mut scan, mut arrived) = (HeadScanner::default(), Vec::new());
+    let mut scan = HeadScanner::default();
+    let mut arrived = Vec::new();
     for piece in pieces {
         arrived.extend_from_slice(piece);
         let found = scan.advance(&arrived, limits);
@@ -73,7 +74,8 @@ fn framing_is_beyond_doubt(bytes: &[u8], head: &Head) {
         let named = fields.iter().filter(|(known, _)| known == name);
         named.map(|(_, value)| value.as_str()).collect()
     };
-    let (lengths, codings) = (of("content-length"), of("transfer-encoding"));
+    let lengths = of("content-length");
+    let codings = of("transfer-encoding");
     match head.framing {
         Framing::Empty => {
             assert!(codings.is_empty());
@@ -93,7 +95,8 @@ fn framing_is_beyond_doubt(bytes: &[u8], head: &Head) {
 }
 
 fn target_is_safe(head: &Head) {
-    let (path, query) = (&head.path, head.query.as_deref().unwrap_or_default());
+    let path = &head.path;
+    let query = head.query.as_deref().unwrap_or_default();
     assert!(path.starts_with('/') || path == "*" || head.method == Method::Connect);
     let is_safe = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
     assert!(path.bytes().all(is_safe) && query.bytes().all(is_safe));
@@ -169,7 +172,9 @@ pub(crate) fn chunked(input: &[u8]) {
 
 /// The body, the number of bytes that belong to it, and whether it is complete.
 fn decode(pieces: &[&[u8]], limit: usize) -> Result<(Vec<u8>, usize, bool), u16> {
-    let (mut decoder, mut body, mut taken) = (ChunkedDecoder::new(limit), Vec::new(), 0);
+    let mut decoder = ChunkedDecoder::new(limit);
+    let mut body = Vec::new();
+    let mut taken = 0;
     for piece in pieces {
         let decoded = decoder.decode(piece, &mut body);
         taken += decoded.map_err(|error| error.status.0)?;
@@ -234,7 +239,9 @@ pub(crate) fn json_body(input: &[u8]) {
 
 /// The nesting depth of a text, computed byte by byte.
 fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut bytes) = (0_usize, 0, json.iter());
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut bytes = json.iter();
     while let Some(byte) = bytes.next() {
         match byte {
             b'{' | b'[' => depth += 1,

@@ -76,7 +76,8 @@ impl Server {
             started: Instant::now(),
         });
         let acceptor = {
-            let (listener, shared) = (Arc::clone(&listener), Arc::clone(&shared));
+            let listener = Arc::clone(&listener);
+            let shared = Arc::clone(&shared);
             let name = format!("http {address} acceptor");
             sys::spawn(name, Some(STACK), move || accept(&listener, &shared))?
         };
@@ -177,7 +178,8 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
     }
     let connection = Arc::new(SharedConnection::new(stream, peer, shared.age()));
     let entered = shared.connections.enter(&connection, |id| {
-        let (shared, connection) = (Arc::clone(shared), Arc::clone(&connection));
+        let shared = Arc::clone(shared);
+        let connection = Arc::clone(&connection);
         sys::spawn(format!("http {peer}"), Some(STACK), move || {
             let leaving = LeaveOnDrop {
                 shared: &shared,

@@ -521,7 +521,8 @@ fn scan(
 ) -> io::Result<(u64, Vec<u8>)> {
     file.seek(SeekFrom::Start(start))?;
     let mut reader = BufReader::with_capacity(64 << 10, file);
-    let (mut at, mut line) = (start, Vec::new());
+    let mut at = start;
+    let mut line = Vec::new();
     loop {
         line.clear();
         let len =

@@ -210,7 +210,8 @@ fn json_laid_out_in_lines_stays_on_one() {
 #[test]
 fn journals_on_the_same_file_take_in_what_the_other_wrote() {
     let folder = Folder::new();
-    let (mut one, mut two) = (folder.journal().unwrap(), folder.journal().unwrap());
+    let mut one = folder.journal().unwrap();
+    let mut two = folder.journal().unwrap();
     one.append(vec![said("a")]).unwrap();
     two.append(vec![said("b")]).unwrap();
     assert_eq!(of(&two), ["a", "b"]);

@@ -64,7 +64,7 @@ impl Sessions {
                 break;
             }
             if start.elapsed() > TIMEOUT {
-                log::warn!("a search was ended after {} s", TIMEOUT.as_secs());
+                log::warn!("a search reached its time limit of {} s", TIMEOUT.as_secs());
                 break;
             }
             if !session.is_listed() || !query.is_in_time(&session) {
@@ -73,7 +73,7 @@ impl Sessions {
             match self.contains_words(&session, &query.words, start + TIMEOUT) {
                 Ok(true) => found.push(session),
                 Ok(false) => {}
-                Err(error) => log::warn!("left out of a search: {error}"),
+                Err(error) => log::warn!("a search skipped a session: {error}"),
             }
         }
         Ok(found)
@@ -96,7 +96,7 @@ impl Sessions {
         if missing.is_empty() || known.is_some_and(cannot) {
             return Ok(missing.is_empty());
         }
-        // Found out on the way, the first time.
+        // Computed when first needed.
         let size = || std::fs::metadata(&path).map_or(0, |file| file.len());
         let mut trigrams = known.is_none().then(|| Trigrams::for_texts_of(size()));
         let mut in_time = true;

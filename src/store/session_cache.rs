@@ -1,4 +1,4 @@
-//! The sessions that were read last, so that listing them costs two `stat`s each.
+//! A cache of the sessions that were read last, so that listing them costs two `stat`s each.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -12,20 +12,20 @@ use crate::conversation::Session;
 use crate::sys::fs::{Folder, Stamp};
 use crate::sys::lock;
 
-/// How many bytes of session files the cache stands for. It is emptied when there are more, because a
-/// list needs all sessions.
+/// Maximum size of the cache, in bytes of session files. Beyond it the cache is emptied, because a list needs
+/// all sessions.
 const CAPACITY: u64 = 16 << 20;
 
-/// A session whose file is larger is read each time.
+/// Sessions with a larger file are not cached.
 const LARGEST: u64 = 256 << 10;
 
-/// A session without its messages, as its files were when it was read. It serializes as its [`Session`],
-/// which is written once.
+/// A session without its messages, in the state of its files when it was read. It serializes as its
+/// [`Session`], whose JSON is kept.
 #[derive(Debug)]
 pub struct StoredSession {
     session: Session,
     json: OnceLock<Option<Box<RawValue>>>,
-    /// What may be in the messages that the user sees.
+    /// An index of the messages that the user sees.
     pub(super) trigrams: OnceLock<Trigrams>,
 }
 
@@ -56,7 +56,7 @@ impl Serialize for StoredSession {
     }
 }
 
-/// Sessions by their ids, each with the state that its files had.
+/// Sessions by id, each with the states of its files.
 #[derive(Debug, Default)]
 pub struct SessionCache(Mutex<Entries>);
 
@@ -66,19 +66,19 @@ struct Entries {
     bytes: u64,
 }
 
-/// A session and the state of its two files.
+/// A session and the states of its two files.
 #[derive(Debug)]
 pub struct Entry {
     /// The state of `session.json`.
     pub file: Stamp,
     /// The state of `messages.jsonl`, if there is one.
     pub messages: Option<Stamp>,
-    /// What was read of them.
+    /// The cached session.
     pub session: Arc<StoredSession>,
 }
 
 impl Entry {
-    /// Whether both files of the session `id` in `folder` still are in the same state.
+    /// Whether both files of the session `id` in `folder` are unchanged.
     pub fn is_current(&self, folder: &Folder, id: &str) -> bool {
         let is = |name, stamp: Option<Stamp>| {
             folder.stamp(&[id, "/", name]).is_ok_and(|now| now == stamp)
@@ -89,13 +89,13 @@ impl Entry {
 }
 
 impl SessionCache {
-    /// The session `id`, if its file still is in the state `file`.
+    /// The session `id`, if its file is in the state `file`.
     pub fn get(&self, id: &str, file: Stamp) -> Option<Arc<Entry>> {
         let entry = Arc::clone(lock(&self.0).by_id.get(id)?);
         (entry.file == file).then_some(entry)
     }
 
-    /// The sessions `ids` as they were read, one for each id.
+    /// The cached sessions `ids`, one result for each id.
     pub fn all(&self, ids: &[String]) -> Vec<Option<Arc<Entry>>> {
         let entries = lock(&self.0);
         ids.iter()
@@ -103,7 +103,7 @@ impl SessionCache {
             .collect()
     }
 
-    /// Remembers the session `id`.
+    /// Adds the session `id`.
     pub fn put(&self, id: &str, entry: Entry) {
         self.forget(id);
         let bytes = entry.file.len;
@@ -119,7 +119,7 @@ impl SessionCache {
         entries.bytes -= before.map_or(0, |entry| entry.file.len);
     }
 
-    /// Forgets the session `id`.
+    /// Removes the session `id`.
     pub fn forget(&self, id: &str) {
         let mut entries = lock(&self.0);
         if let Some(entry) = entries.by_id.remove(id) {

@@ -1,21 +1,20 @@
-//! Which triples of bytes a text has, in little memory: whether a word may be in it.
+//! A small index of the byte trigrams of texts, which tells whether a word may occur in them.
 
-/// The most that is kept of one text, in bytes.
+/// Maximum size of the index of one text, in bytes.
 const MOST: usize = 8 << 10;
 
-/// The triples of bytes of some texts: a bit for each hash. It never misses one, and has some that are in
-/// none of the texts.
+/// The trigrams of some texts: one bit for each hash. There are false positives, but no false negatives.
 #[derive(Debug)]
 pub struct Trigrams(Box<[u64]>);
 
 impl Trigrams {
-    /// None yet, of texts that have about `bytes` in all.
+    /// An empty index for texts of about `bytes` in all.
     pub fn for_texts_of(bytes: u64) -> Self {
         let size = usize::try_from(bytes / 4).unwrap_or(MOST).clamp(64, MOST);
         Trigrams(vec![0; size.next_power_of_two() / 8].into())
     }
 
-    /// Adds those of `text`.
+    /// Adds the trigrams of `text`.
     pub fn add(&mut self, text: &str) {
         for triple in text.as_bytes().windows(3) {
             let (word, bit) = self.place(triple);
@@ -23,7 +22,7 @@ impl Trigrams {
         }
     }
 
-    /// Whether `word` may be in one of the texts: always if it has fewer than three bytes.
+    /// Whether `word` may occur in one of the texts; always true for fewer than three bytes.
     pub fn may_have(&self, word: &str) -> bool {
         word.as_bytes().windows(3).all(|triple| {
             let (word, bit) = self.place(triple);

@@ -179,7 +179,8 @@ mod tests {
 
     #[test]
     fn a_hook_runs_once_and_not_after_its_guard_is_gone() {
-        let (token, count) = (Cancel::new(), Arc::new(AtomicUsize::new(0)));
+        let token = Cancel::new();
+        let count = Arc::new(AtomicUsize::new(0));
         let bump = |count: &Arc<AtomicUsize>| {
             let count = count.clone();
             move || {
@@ -199,7 +200,8 @@ mod tests {
     #[test]
     fn a_child_follows_its_parent_but_not_the_reverse() {
         let parent = Cancel::new();
-        let (one, two) = (parent.child(), parent.child());
+        let one = parent.child();
+        let two = parent.child();
         one.cancel();
         assert!(!parent.is_cancelled() && !two.is_cancelled());
         parent.cancel();

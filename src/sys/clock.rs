@@ -200,7 +200,9 @@ mod tests {
     #[test]
     fn every_day_of_four_centuries_follows_the_one_before() {
         let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let (mut year, mut month, mut day) = (1970, 1, 1);
+        let mut year = 1970;
+        let mut month = 1;
+        let mut day = 1;
         for days in 0..146_097 {
             assert_eq!(civil_date(days), (year, month, day));
             let last = match month {
@@ -274,7 +276,8 @@ mod tests {
 
     #[test]
     fn now_has_the_recorded_shape() {
-        let (now, today) = (now_rfc3339(), today());
+        let now = now_rfc3339();
+        let today = today();
         assert_eq!(now.len(), "2026-11-21T22:16:27Z".len());
         assert_eq!(today.len(), 8);
         assert!(unix_seconds() > 1_700_000_000);

@@ -163,7 +163,9 @@ impl<'a> Sweep<'a> {
 
     /// Signals processes by their limits. Also returns the processes whose limits carry no mark.
     fn signal_by_limits(&mut self, pids: Vec<i32>) -> (Met, Vec<i32>) {
-        let (mark, mut most, mut silent) = (self.mark, Met::Nothing, Vec::new());
+        let mark = self.mark;
+        let mut most = Met::Nothing;
+        let mut silent = Vec::new();
         for pid in pids {
             let marked = || limit_match(pid, mark) == Some(LimitMatch::Marked);
             most = most.max(match limit_match(pid, mark) {
@@ -349,7 +351,8 @@ mod tests {
     fn all_who_do_not_listen_are_waited_for_together() {
         let mark = server().of_child(1);
         let mut deaf: Vec<_> = (0..4).map(|_| trapped(&mark, "trap '' TERM;")).collect();
-        let (limit, begin) = (Duration::from_secs(2), Instant::now());
+        let limit = Duration::from_secs(2);
+        let begin = Instant::now();
         assert!(terminate_marked(&mark, limit));
         let took = begin.elapsed();
         assert!(took >= limit && took < 4 * limit, "{took:?}");
@@ -364,8 +367,10 @@ mod tests {
     #[test]
     fn a_limit_is_enough_and_tells_children_apart() {
         let server = server();
-        let (one, two) = (server.of_child(1), server.of_child(2));
-        let (first, second) = (Limited::new(&one), Limited::new(&two));
+        let one = server.of_child(1);
+        let two = server.of_child(2);
+        let first = Limited::new(&one);
+        let second = Limited::new(&two);
         kill_marked(&one, LIMIT);
         first.wait();
         assert!(second.runs());

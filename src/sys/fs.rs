@@ -43,7 +43,7 @@ impl Stamp {
     }
 }
 
-/// A folder that is open, to find the states of many files in it without the way to it.
+/// An open folder, to read the states of many files in it without resolving its path again.
 #[derive(Debug)]
 pub struct Folder {
     #[cfg(unix)]
@@ -56,7 +56,7 @@ impl Folder {
     /// Opens the folder `path`.
     ///
     /// # Errors
-    /// When there is none or it cannot be read.
+    /// When it does not exist or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
         Ok(Folder {
             #[cfg(unix)]
@@ -66,8 +66,8 @@ impl Folder {
         })
     }
 
-    /// The state of the file whose path from this folder is `parts` in one, or `None` if there is no such
-    /// file. Follows symbolic links.
+    /// The state of the file at the relative path that `parts` form together; `None` if it does not exist.
+    /// Follows symbolic links.
     ///
     /// # Errors
     /// When the file cannot be reached.

@@ -113,7 +113,8 @@ impl Reader {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (answers, receiver) = unbounded();
-        let (pids, mark) = (pids.to_vec(), mark.clone());
+        let pids = pids.to_vec();
+        let mark = mark.clone();
         let name = "environments".to_owned();
         let work = move || {
             let mut read = pids.into_iter().map(|pid| is_marked(folder, pid, &mark));

@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_server_knows_its_children_and_a_child_only_itself() {
-        let (three, four) = (server().of_child(3), server().of_child(4));
+        let three = server().of_child(3);
+        let four = server().of_child(4);
         let stranger = ProcessMark::of_server("00eeddccbbaa99887766554433221100").of_child(3);
         for child in [&three, &four] {
             let variable = format!("A=1\0{MARK}={}\0", child.variable(None));
@@ -161,7 +162,8 @@ mod tests {
     #[test]
     fn a_family_knows_its_members_and_they_only_themselves() {
         let family = server().of_child(7);
-        let (one, two) = (family.of_member(1), family.of_member(2));
+        let one = family.of_member(1);
+        let two = family.of_member(2);
         let variable = format!("{MARK}={}\0", one.variable(None));
         assert!(family.is_in(variable.as_bytes()) && one.is_in(variable.as_bytes()));
         assert!(!two.is_in(variable.as_bytes()));
@@ -183,7 +185,8 @@ mod tests {
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[test]
     fn limits_tell_the_same() {
-        let (three, four) = (server().of_child(3), server().of_child(4));
+        let three = server().of_child(3);
+        let four = server().of_child(4);
         let stranger = ProcessMark::of_server("00eeddccbbaa99887766554433221100");
         let limit = three.limit().unwrap();
         assert!(limit > 1 << 62 && i64::try_from(limit).is_ok());

@@ -225,7 +225,9 @@ impl SpawnerThread {
     /// started.
     fn begin_search(&mut self) -> bool {
         self.searches += 1;
-        let (number, is_any_left, own) = (self.searches, self.is_any_left, self.own.clone());
+        let number = self.searches;
+        let is_any_left = self.is_any_left;
+        let own = self.own.clone();
         let search = super::spawn("leftovers".into(), Some(super::SMALL_STACK), move || {
             let _ = own.send(Job::Searched(number, is_any_left()));
         });

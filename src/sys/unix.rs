@@ -55,9 +55,9 @@ fn set_limit(soft: Option<u64>) {
     }
 }
 
-/// The state of the file whose path from `folder` is `parts` in one.
+/// The state of the file at the path, relative to `folder`, that `parts` form together.
 pub(super) fn stamp_at(folder: &File, parts: &[&str]) -> io::Result<Stamp> {
-    // No path of a session is longer; without an allocation for each.
+    // Long enough for every path of a session; avoids an allocation for each.
     let mut path = [0; 256];
     let mut end = 0;
     for part in parts {

@@ -94,7 +94,8 @@ const IN_JSON: [&str; 22] = [
 
 /// The UTF-16 of a JSON string's escapes, including unpaired surrogates.
 fn units(json: &str) -> Vec<u16> {
-    let (mut units, mut rest) = (Vec::new(), json);
+    let mut units = Vec::new();
+    let mut rest = json;
     while let Some(c) = rest.chars().next() {
         let length = match rest.strip_prefix("\\u") {
             Some(hex) => {

@@ -110,7 +110,8 @@ fn whole(text: &str, patterns: &[&str]) -> Vec<Range<usize>> {
 
 fn replace(text: &str, mut found: Vec<Range<usize>>) -> String {
     found.sort_unstable_by_key(|found| found.start);
-    let (mut out, mut end) = (String::with_capacity(text.len()), 0);
+    let mut out = String::with_capacity(text.len());
+    let mut end = 0;
     for found in found {
         if found.start >= end {
             out.push_str(&text[end..found.start]);

@@ -28,7 +28,7 @@ fn answers_find_their_callers_in_any_order() {
 fn progress_extends_the_deadline() {
     let script = Script::new().tool("slow", [Action::Progress(8, 300), Action::text("done")]);
     let server = Server::new().start();
-    let session = server.session([Extension::scripted("one", &script).impatient()]);
+    let session = server.session([Extension::scripted("one", &script).with_short_timeout()]);
     session.call("one__slow", json!({})).is(200).says("done");
 }
 
@@ -39,10 +39,10 @@ fn a_client_that_hangs_up_cancels_its_call() {
     let server = Server::new().start();
     let session = server.session([Extension::scripted("one", &script)]);
     let stream = session.begin_call("one__never", json!({}));
-    let call = record.heard("tools/call");
+    let call = record.wait_for_message("tools/call");
     assert!(record.all("notifications/cancelled").is_empty());
     drop(stream);
-    let cancelled = record.heard("notifications/cancelled");
+    let cancelled = record.wait_for_message("notifications/cancelled");
     assert_eq!(cancelled["params"]["requestId"], call["id"]);
     session.echoes("one");
 }
@@ -52,15 +52,15 @@ fn a_call_that_takes_too_long_is_cancelled_at_the_server() {
     let record = Record::new();
     let script = Script::new().recorded(&record.path()).tool("never", []);
     let server = Server::new().start();
-    let session = server.session([Extension::scripted("one", &script).impatient()]);
+    let session = server.session([Extension::scripted("one", &script).with_short_timeout()]);
     session
         .call("one__never", json!({}))
         .is(500)
         .says("`timeout`");
-    let cancelled = record.heard("notifications/cancelled");
+    let cancelled = record.wait_for_message("notifications/cancelled");
     assert_eq!(
         cancelled["params"]["requestId"],
-        record.heard("tools/call")["id"]
+        record.wait_for_message("tools/call")["id"]
     );
     session.echoes("one");
 }
@@ -70,7 +70,7 @@ fn a_late_answer_is_ignored() {
     let late = [Action::Sleep(1_300), Action::text("late")];
     let script = Script::new().tool("late", late);
     let server = Server::new().start();
-    let session = server.session([Extension::scripted("one", &script).impatient()]);
+    let session = server.session([Extension::scripted("one", &script).with_short_timeout()]);
     session.call("one__late", json!({})).is(500).says("timeout");
     std::thread::sleep(std::time::Duration::from_millis(600));
     session.echoes("one");
@@ -83,7 +83,7 @@ fn stop_ends_the_calls_under_way() {
     let server = Server::new().start();
     let session = server.session([Extension::scripted("one", &script)]);
     let stream = session.begin_call("one__never", json!({}));
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     session.stop();
     Answer::read("the call".to_owned(), stream)
         .is(500)
@@ -100,7 +100,7 @@ fn removing_an_extension_ends_its_calls_and_no_others() {
         Extension::scripted("two", &Script::new()),
     ]);
     let stream = session.begin_call("one__never", json!({}));
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     session.remove("one").is(200).says_nothing();
     Answer::read("the call".to_owned(), stream)
         .is(500)

@@ -160,7 +160,7 @@ fn a_secret_that_a_server_prints_is_shown_nowhere() {
         .start();
     let leak = |name: &str, command: &str| {
         let extension = Extension::shell(name, command).with("env_keys", ["TOKEN"]);
-        let error = server.refuses(extension.impatient());
+        let error = server.refuses(extension.with_short_timeout());
         assert!(!error.contains(TOKEN), "{error}");
     };
     leak("stderr", "echo \"my token is $TOKEN\" >&2; exit 1");
@@ -195,7 +195,7 @@ fn a_secret_that_a_server_prints_in_pieces_is_shown_nowhere() {
     let (first, second) = TOKEN.split_at(7);
     let error = |name: &str, command: &str| {
         let extension = Extension::shell(name, command).with("env_keys", ["TOKEN", "PEM"]);
-        let error = server.refuses(extension.impatient());
+        let error = server.refuses(extension.with_short_timeout());
         for part in [first, second, "MIIEvQIBADANBgkq"] {
             assert!(!error.contains(part), "{error}");
         }
@@ -255,7 +255,7 @@ fn roots(server: Server) -> (Value, Value, String) {
     let session = server.start(json!({"working_dir": work, "extension_overrides": [extension]}));
     session.resume();
     session.call("one__ask", json!({})).is(200);
-    let offered = record.heard("initialize")["params"]["capabilities"].clone();
+    let offered = record.wait_for_message("initialize")["params"]["capabilities"].clone();
     let parent = server.work().to_str().unwrap().to_owned();
     (offered, record.answer("ask roots/list"), parent)
 }

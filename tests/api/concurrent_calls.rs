@@ -4,7 +4,7 @@
 use crate::http_peer::{self, AfterReply, Peer};
 use crate::support::client::Answer;
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -206,7 +206,11 @@ fn is_silent(stream: &TcpStream) -> bool {
     read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
 }
 
-fn waits<'a>(server: &'a Live, slow: [Extension; 2], quick: [Extension; 2]) -> Session<'a> {
+fn waits<'a>(
+    server: &'a RunningServer,
+    slow: [Extension; 2],
+    quick: [Extension; 2],
+) -> Session<'a> {
     server.session(slow.into_iter().chain(quick))
 }
 

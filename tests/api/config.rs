@@ -1,10 +1,10 @@
 //! `/config` and `/config/extensions`: settings, secrets and configured extensions.
 
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use serde_json::{Value, json};
 use std::fs;
 
-fn read(server: &Live, key: &str, is_secret: bool) -> Value {
+fn read(server: &RunningServer, key: &str, is_secret: bool) -> Value {
     let body = json!({"key": key, "is_secret": is_secret});
     server.post("/config/read", body).is(200).body
 }
@@ -31,7 +31,7 @@ fn only_status_is_open_to_everybody() {
 }
 
 /// The configured extensions, apart from those of Goose's own agent.
-fn listed(server: &Live) -> Vec<Value> {
+fn listed(server: &RunningServer) -> Vec<Value> {
     let all = server.get("/config/extensions").is(200).body;
     let all = all["extensions"].as_array().expect("a list").iter();
     all.filter(|entry| entry["type"] != "platform")

@@ -102,7 +102,7 @@ fn stop_does_not_wait_for_the_activation() {
     let silent = Script::new().recorded(&record.path()).on("initialize", []);
     let server = Server::new().start();
     let session = server.begin_session([Extension::scripted("silent", &silent)]);
-    record.heard("initialize");
+    record.wait_for_message("initialize");
     let results = thread::scope(|scope| {
         let resume = scope.spawn(|| session.resume());
         thread::sleep(Duration::from_millis(100));

@@ -1,6 +1,6 @@
 //! Frontend extensions: tools that the client runs.
 
-use crate::support::server::{Extension, Live, Server, Session};
+use crate::support::server::{Extension, RunningServer, Server, Session};
 use serde_json::{Value, json};
 
 fn front() -> Value {
@@ -13,7 +13,7 @@ fn front() -> Value {
     })
 }
 
-fn tools(server: &Live, session: &Session) -> Value {
+fn tools(server: &RunningServer, session: &Session) -> Value {
     let id = &session.id;
     let path = format!("/agent/tools?session_id={id}&extension_name=front");
     server.get(&path).is(200).body

@@ -1,7 +1,7 @@
 //! What was said in sessions: listed, read, searched, copied, cut short, exported and imported.
 
 use crate::support::client::{Answer, KEY};
-use crate::support::server::{Live, Server};
+use crate::support::server::{RunningServer, Server};
 use gosling::conversation::{Message, Role};
 use gosling::store::{Paths, Sessions};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const UNKNOWN: &str = "20000101_1";
 
 /// The store of the server's folder, in another process than the server.
-fn store(server: &Live) -> Sessions {
+fn store(server: &RunningServer) -> Sessions {
     Sessions::new(&Paths::under(server.root()))
 }
 
@@ -23,7 +23,7 @@ fn said(text: &str, created: i64) -> Message {
 
 /// A session in which this was said, each a second after the other, from second 1 on.
 #[track_caller]
-fn talk(server: &Live, texts: &[&str]) -> String {
+fn talk(server: &RunningServer, texts: &[&str]) -> String {
     let id = server.session([]).id.clone();
     let messages = (1..).zip(texts).map(|(at, text)| said(text, at)).collect();
     let store = store(server);
@@ -32,7 +32,7 @@ fn talk(server: &Live, texts: &[&str]) -> String {
 }
 
 #[track_caller]
-fn heard(server: &Live, id: &str) -> Vec<String> {
+fn heard(server: &RunningServer, id: &str) -> Vec<String> {
     let session = server.get(&format!("/sessions/{id}")).is(200).body;
     let messages = session["conversation"].as_array().expect("messages");
     assert_eq!(session["message_count"], messages.len());
@@ -48,7 +48,7 @@ fn ids(sessions: &Value) -> Vec<String> {
 }
 
 #[track_caller]
-fn put(server: &Live, path: &str, body: Value) -> Answer {
+fn put(server: &RunningServer, path: &str, body: Value) -> Answer {
     server.ask("PUT", path, Some(KEY), Some(&body.to_string()))
 }
 

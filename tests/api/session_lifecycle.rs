@@ -2,7 +2,7 @@
 
 use crate::support::process::{GUARDIAN, Proc};
 use crate::support::scripted::Script;
-use crate::support::server::{Extension, Live, Record, Server};
+use crate::support::server::{Extension, Record, RunningServer, Server};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::fs;
@@ -325,7 +325,7 @@ fn a_recipe_comes_as_json_or_as_a_link() {
 }
 
 /// The names of what a session started with, once all of it is active.
-fn extensions(server: &Live, body: Value) -> Vec<String> {
+fn extensions(server: &RunningServer, body: Value) -> Vec<String> {
     let results = server.start(body).resume();
     let names = results.iter().map(|result| {
         assert_eq!(result["success"], true, "{result}");

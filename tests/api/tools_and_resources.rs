@@ -88,7 +88,7 @@ fn arguments_and_results_pass_through_as_they_are() {
         "content": result["content"], "structured_content": result["structuredContent"],
         "is_error": true, "_meta": result["_meta"],
     }));
-    let heard = record.heard("tools/call");
+    let heard = record.wait_for_message("tools/call");
     assert_eq!(heard["params"]["name"], "odd");
     assert_eq!(
         heard["params"]["arguments"].to_string(),
@@ -104,11 +104,11 @@ fn requests_say_for_which_session_they_are() {
     let session = server.session([Extension::scripted("one", &script)]);
     session.echoes("one");
     for method in ["tools/list", "tools/call"] {
-        let meta = &record.heard(method)["params"]["_meta"];
+        let meta = &record.wait_for_message(method)["params"]["_meta"];
         assert_eq!(meta["agent-session-id"], session.id, "{method}");
         assert_eq!(meta["agent-working-dir"], json!(server.work()), "{method}");
     }
-    let initialize = record.heard("initialize");
+    let initialize = record.wait_for_message("initialize");
     assert_eq!(initialize["params"]["clientInfo"]["name"], "gosling");
 }
 

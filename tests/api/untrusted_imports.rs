@@ -2,7 +2,7 @@
 
 use crate::http_peer::{self, Peer};
 use crate::support::client::{Answer, KEY};
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 /// A server whose model repeats what it is told.
-fn telling() -> Live {
+fn telling() -> RunningServer {
     let script = json!({"repeat": true, "turns": [{"steps": [{"text": "{{system}}"}]}]});
     Server::scripted(script).start()
 }
@@ -39,7 +39,7 @@ fn message(text: &str, user: bool, agent: bool) -> Value {
     })
 }
 
-fn import(server: &Live, file: &Value) -> Answer {
+fn import(server: &RunningServer, file: &Value) -> Answer {
     server.post("/sessions/import", json!({"json": file.to_string()}))
 }
 

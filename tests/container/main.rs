@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use support::process::{children, descendants};
 use support::scripted::Script;
 use support::server::{
-    Extension, GOSLING, Live, Record, Server, Session, as_argument, scripted_mcp,
+    Extension, GOSLING, Record, RunningServer, Server, Session, as_argument, scripted_mcp,
 };
 use support::{TempDir, script, temp_dir, until};
 
@@ -74,7 +74,7 @@ fn put(session: &Session<'_>, container: Value) {
 
 /// A session in the container `box`, with these extensions, all of which are active.
 #[track_caller]
-fn boxed(server: &Live, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
+fn boxed(server: &RunningServer, extensions: impl IntoIterator<Item = Extension>) -> Session<'_> {
     let session = server.session([]);
     put(&session, json!("box"));
     for extension in extensions {
@@ -304,7 +304,7 @@ fn what_is_no_container_is_refused() {
 
 /// Why an extension cannot be activated in this container.
 #[track_caller]
-fn why_not(server: &Live, container: &str, extension: Extension) -> String {
+fn why_not(server: &RunningServer, container: &str, extension: Extension) -> String {
     let session = server.session([]);
     put(&session, json!(container));
     let answer = session.add(extension).is(500);

@@ -2,7 +2,7 @@
 //! processes are recognized by an argument.
 
 use crate::stdio_server::StdioServer;
-use crate::support::process::{nap, running, signal, with_argument};
+use crate::support::process::{running, signal, unique_sleep, with_argument};
 use crate::support::server::{GOSLING, Session};
 use crate::support::until;
 use crate::{model_text, with_developer};
@@ -14,7 +14,7 @@ use std::process::Command;
 fn a_client_that_hangs_up_leaves_nothing() {
     with_developer(|session| {
         for stubborn in ["", "trap '' TERM; "] {
-            let nap = nap();
+            let nap = unique_sleep();
             let command = format!("{stubborn}sleep {nap} & setsid sleep {nap} & sleep {nap}");
             let call = session.begin_call("developer__shell", json!({"command": command}));
             running(&nap, 3);
@@ -29,7 +29,7 @@ fn a_client_that_hangs_up_leaves_nothing() {
 #[test]
 fn a_session_that_is_stopped_leaves_nothing_of_a_call_under_way() {
     with_developer(|session| {
-        let nap = nap();
+        let nap = unique_sleep();
         let command = format!("trap '' TERM; sleep {nap} & sleep {nap}");
         let call = session.begin_call("developer__shell", json!({"command": command}));
         running(&nap, 2);
@@ -44,7 +44,7 @@ fn a_session_that_is_stopped_leaves_nothing_of_a_call_under_way() {
 fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
     let mut server = StdioServer::start();
     for (id, stubborn) in [(1, ""), (2, "trap '' TERM; ")] {
-        let nap = nap();
+        let nap = unique_sleep();
         server.shell(id, &format!("{stubborn}sleep {nap} & sleep {nap}"));
         running(&nap, 2);
         server.cancel(id);
@@ -59,7 +59,7 @@ fn a_cancelled_call_leaves_nothing_and_the_server_goes_on() {
 #[test]
 fn a_client_that_leaves_takes_all_of_it_along() {
     let mut server = StdioServer::start();
-    let nap = nap();
+    let nap = unique_sleep();
     server.shell(1, &format!("sleep {nap} & echo begun"));
     assert_eq!(server.next()["result"]["content"][0]["text"], "begun\n");
     server.shell(2, &format!("trap '' TERM; sleep {nap} & sleep {nap}"));
@@ -74,7 +74,7 @@ fn a_client_that_leaves_takes_all_of_it_along() {
 fn a_signal_is_an_end_as_well_as_any() {
     for name in ["TERM", "INT", "HUP"] {
         let mut server = StdioServer::start();
-        let nap = nap();
+        let nap = unique_sleep();
         server.shell(1, &format!("sleep {nap} & seq 200"));
         assert_eq!(server.next()["id"], 1);
         assert_eq!(server.temporary(), 1, "the whole of what was shown in part");
@@ -109,7 +109,7 @@ fn what_was_ignored_at_first_is_no_end() {
 #[test]
 fn what_is_in_the_background_may_see_to_its_affairs_when_the_session_ends() {
     with_developer(|session| {
-        let nap = nap();
+        let nap = unique_sleep();
         // Two processes that clean up after SIGTERM, and one that ignores it.
         let tidy = |name: &str| {
             let trap = format!("trap \"sleep 0.05; echo tidy > {name}; exit\" TERM");
@@ -148,7 +148,7 @@ impl Drop for KillOnDrop {
 #[test]
 fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
     with_developer(|session| {
-        let nap = nap();
+        let nap = unique_sleep();
         let _loose = KillOnDrop(nap.clone());
         let command = format!(
             "env -i $(command -v setsid) $(command -v prlimit) --locks=unlimited sleep {nap} & echo begun"
@@ -170,8 +170,8 @@ fn what_cannot_be_found_and_holds_the_output_does_not_hold_up_the_end() {
 #[test]
 fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
     let mut server = StdioServer::start();
-    let limited = nap();
-    let cancelled = nap();
+    let limited = unique_sleep();
+    let cancelled = unique_sleep();
     let gate = server.gate();
     let closed = gate.lock().unwrap();
     // Much more than a pipe holds.
@@ -199,7 +199,7 @@ fn a_client_that_does_not_read_keeps_no_command_from_its_end() {
 fn a_client_that_does_not_read_keeps_no_server_from_its_end() {
     for signalled in [false, true] {
         let mut server = StdioServer::start();
-        let nap = nap();
+        let nap = unique_sleep();
         server.shell(1, &format!("sleep {nap} & seq 200"));
         assert_eq!(server.next()["id"], 1);
         let gate = server.gate();

@@ -2,7 +2,7 @@
 //!
 //! `cargo test --test developer repair -- --nocapture` prints the conversation.
 
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use crate::support::turns::{Turn, result_of};
 use serde_json::{Value, json};
 use std::env;
@@ -101,7 +101,7 @@ fn path() -> String {
 }
 
 /// A server whose working directory has a small project with a bug.
-fn start() -> Live {
+fn start() -> RunningServer {
     let server = Server::scripted(script()).setting("GOOSE_MODE", "auto");
     let work = server.root().join("work");
     fs::create_dir(work.join("src")).unwrap();

@@ -3,7 +3,7 @@
 use crate::fake_programs::{FakePrograms, jpeg, png};
 use crate::image::{fails, image};
 use crate::support::client::Answer;
-use crate::support::server::{Extension, Live, Session};
+use crate::support::server::{Extension, RunningServer, Session};
 use crate::{model_text, user_text};
 use serde_json::{Value, json};
 use std::fs;
@@ -17,7 +17,7 @@ fn windows(session: &Session<'_>) -> Answer {
 }
 
 /// A server with an X11 screen.
-fn x11(programs: &FakePrograms) -> Live {
+fn x11(programs: &FakePrograms) -> RunningServer {
     programs.server().env("DISPLAY", ":7").start()
 }
 

@@ -1,7 +1,7 @@
 //! `shell`.
 
 use crate::stdio_server::StdioServer;
-use crate::support::process::{nap, with_argument};
+use crate::support::process::{unique_sleep, with_argument};
 use crate::support::server::{Extension, Server};
 use crate::support::until;
 use crate::{model_text, user_text, with_developer};
@@ -207,7 +207,7 @@ fn long_output_is_shown_in_part() {
 #[test]
 fn a_deadline_ends_it_with_what_it_had_said() {
     with_developer(|session| {
-        let nap = nap();
+        let nap = unique_sleep();
         let command = format!("echo begun; sleep {nap} & sleep {nap}");
         let arguments = json!({"command": command, "timeout_secs": 0.5});
         let answer = session.call("developer__shell", arguments).is(200);
@@ -242,7 +242,7 @@ fn a_command_ends_others_with_a_signal() {
 fn what_goes_on_in_the_background_holds_nothing_up_and_ends_with_the_session() {
     with_developer(|session| {
         // They are orphans, so they are recognized by their arguments.
-        let nap = nap();
+        let nap = unique_sleep();
         let command = format!(
             "sh -c 'while :; do echo tick; sleep 0.01; done' {nap} & setsid sleep {nap} & echo started"
         );

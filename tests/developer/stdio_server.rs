@@ -1,7 +1,7 @@
 //! A `gosling mcp developer` process, and the messages on its stdin and stdout.
 
 use crate::support::server::gosling;
-use crate::support::{PATIENCE, TempDir, temp_dir, until};
+use crate::support::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -102,7 +102,9 @@ impl StdioServer {
     /// The next response.
     #[track_caller]
     pub fn next(&mut self) -> Value {
-        self.answers.recv_timeout(4 * PATIENCE).expect("an answer")
+        self.answers
+            .recv_timeout(4 * TEST_TIMEOUT)
+            .expect("an answer")
     }
 
     /// The number of its temporary files and folders.

@@ -2,7 +2,7 @@
 
 use crate::support::process::Census;
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const IN_TIME: Duration = Duration::from_secs(20);
 
 /// A server, and the resources that it holds when idle.
 struct Bench {
-    server: Live,
+    server: RunningServer,
     rest: Option<Census>,
 }
 
@@ -29,7 +29,7 @@ impl Bench {
     #[track_caller]
     fn never_starts(&self, extension: Extension, phase: &str, words: &[&str]) {
         let begin = Instant::now();
-        let error = self.server.refuses(extension.impatient());
+        let error = self.server.refuses(extension.with_short_timeout());
         assert!(begin.elapsed() < IN_TIME, "{:?}", begin.elapsed());
         explains(&error, phase, words);
     }
@@ -37,7 +37,7 @@ impl Bench {
     /// Checks that the extension starts, and that calling its tool `odd` fails in this way.
     #[track_caller]
     fn call_fails(&self, script: Script, phase: &str, words: &[&str]) {
-        let extension = Extension::scripted("odd", &script).impatient();
+        let extension = Extension::scripted("odd", &script).with_short_timeout();
         let session = self.server.session([extension]);
         let begin = Instant::now();
         let answer = session.call("odd__odd", json!({})).is(500);
@@ -117,7 +117,7 @@ fn no_answer_but_a_flood_of_noise() {
 
 #[test]
 fn a_server_that_reads_nothing() {
-    let extension = Extension::shell("odd", "sleep 300").impatient();
+    let extension = Extension::shell("odd", "sleep 300").with_short_timeout();
     extension_never_starts(extension, "timeout", &["initialize"]);
 }
 
@@ -171,7 +171,7 @@ fn only_the_tail_of_stderr_is_shown() {
         Action::Exit(1),
     ]);
     let server = Server::new().start();
-    let error = server.refuses(Extension::scripted("odd", &script).impatient());
+    let error = server.refuses(Extension::scripted("odd", &script).with_short_timeout());
     explains(&error, "initialize", &["last words"]);
     assert!(
         !error.contains("early words") && error.len() < 5_000,
@@ -182,7 +182,7 @@ fn only_the_tail_of_stderr_is_shown() {
 #[test]
 fn an_end_of_output_without_an_exit() {
     let command = "read line; exec >&-; sleep 300";
-    let extension = Extension::shell("odd", command).impatient();
+    let extension = Extension::shell("odd", command).with_short_timeout();
     extension_never_starts(extension, "initialize", &["closed its input or output"]);
 }
 

@@ -1,12 +1,12 @@
 //! Faults that are skipped, logged and counted while the session continues.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use serde_json::{Value, json};
 
 const MIB: usize = 1 << 20;
 
-fn with_extension<'a>(server: &'a Live, script: &Script) -> Session<'a> {
+fn with_extension<'a>(server: &'a RunningServer, script: &Script) -> Session<'a> {
     let session = server.session([Extension::scripted("odd", script)]);
     session.echoes("odd");
     session
@@ -163,7 +163,7 @@ fn a_flood_of_stderr() {
     stays_small(&server);
 }
 
-fn stays_small(server: &Live) {
+fn stays_small(server: &RunningServer) {
     if cfg!(target_os = "linux") {
         let peak = server.memory("VmHWM");
         assert!(peak < 64 * MIB, "{} MiB at the most", peak / MIB);
@@ -302,7 +302,7 @@ fn older_versions_are_accepted() {
         let record = Record::new();
         let script = Script::new().version(version).recorded(&record.path());
         with_extension(&server, &script);
-        let initialize = record.heard("initialize");
+        let initialize = record.wait_for_message("initialize");
         assert_eq!(initialize["params"]["protocolVersion"], "2025-11-25");
         assert_eq!(record.all("notifications/initialized").len(), 1);
     }

@@ -11,7 +11,7 @@ use gosling::http::{Access, AccessControl, Error, Limits, Request, Response, Rou
 
 pub const KEY: &str = "X-Secret-Key: open sesame\r\n";
 /// The timeout of all waits: longer than any of them should take.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The body of `/typed`.
 #[derive(serde::Deserialize)]
@@ -90,12 +90,12 @@ pub fn edge_with(limits: Limits) -> Edge {
         })
         .get("/wait", Access::Keyed, move |_| {
             entered.fetch_add(1, Ordering::SeqCst);
-            let _ = opened.lock().unwrap().recv_timeout(PATIENCE);
+            let _ = opened.lock().unwrap().recv_timeout(TEST_TIMEOUT);
             Ok(Response::text("waited"))
         })
         .get("/hang", Access::Keyed, move |request: &Request| {
             let hang_up = request.hang_up();
-            let deadline = Instant::now() + PATIENCE;
+            let deadline = Instant::now() + TEST_TIMEOUT;
             while !hang_up.happened() && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(5));
             }
@@ -127,7 +127,7 @@ impl Edge {
 
     /// Waits until `count` handlers have entered `/wait`.
     pub fn until_waiting(&self, count: usize) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         while self.waiting.load(Ordering::SeqCst) < count {
             assert!(Instant::now() < deadline, "no handler was called");
             thread::sleep(Duration::from_millis(2));
@@ -148,7 +148,7 @@ impl Client {
     pub fn to(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         Client {
             stream: BufReader::new(stream),
         }

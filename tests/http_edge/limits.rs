@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use gosling::http::Limits;
 
-use crate::harness::{Client, Edge, PATIENCE, echo, edge, edge_with, get, limits};
+use crate::harness::{Client, Edge, TEST_TIMEOUT, echo, edge, edge_with, get, limits};
 
 #[test]
 fn a_body_may_have_its_limit() {
@@ -241,7 +241,7 @@ fn at_the_cap_the_connection_longest_without_a_key_goes_first() {
 fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
     let edge = edge_with(Limits {
         max_connections: 3,
-        slot_timeout: PATIENCE,
+        slot_timeout: TEST_TIMEOUT,
         ..limits()
     });
     // More connections than the limit, all opened before any sends a request.
@@ -257,7 +257,7 @@ fn at_the_cap_who_has_just_come_has_time_to_show_the_key() {
 fn at_the_cap_a_new_connection_waits_for_a_slot() {
     let mut edge = edge_with(Limits {
         max_connections: 2,
-        slot_timeout: PATIENCE,
+        slot_timeout: TEST_TIMEOUT,
         ..limits()
     });
     let busy = [edge.says(get("/wait")), edge.says(get("/wait"))];
@@ -270,7 +270,7 @@ fn at_the_cap_a_new_connection_waits_for_a_slot() {
     assert!(new.try_reply(true).is_none(), "it was not asked to wait");
     new.stream
         .get_ref()
-        .set_read_timeout(Some(PATIENCE))
+        .set_read_timeout(Some(TEST_TIMEOUT))
         .unwrap();
     drop(edge.gate.take());
     assert_eq!(new.reply().status, 200);
@@ -326,7 +326,7 @@ fn many_connections_that_come_and_go_leave_nothing() {
         drop(clients);
     }
     edge.is_alive();
-    assert_eq!(edge.server.stop(PATIENCE), 0);
+    assert_eq!(edge.server.stop(TEST_TIMEOUT), 0);
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn stop_closes_the_idle_at_once_and_lets_the_busy_answer() {
 
     let gate = edge.gate.take();
     thread::scope(|scope| {
-        let stopping = scope.spawn(|| edge.server.stop(PATIENCE));
+        let stopping = scope.spawn(|| edge.server.stop(TEST_TIMEOUT));
         for client in [&mut fresh, &mut idle, &mut slow] {
             assert!(client.is_closed());
         }
@@ -355,7 +355,7 @@ fn stop_closes_the_idle_at_once_and_lets_the_busy_answer() {
         assert!(busy.is_closed());
         assert_eq!(stopping.join().unwrap(), 0);
     });
-    assert_eq!(edge.server.stop(PATIENCE), 0);
+    assert_eq!(edge.server.stop(TEST_TIMEOUT), 0);
 }
 
 #[test]
@@ -365,7 +365,7 @@ fn stop_does_not_wait_longer_than_it_was_told() {
     edge.until_waiting(1);
     let begun = Instant::now();
     assert_eq!(edge.server.stop(Duration::from_millis(50)), 1);
-    assert!(begun.elapsed() < PATIENCE / 2);
+    assert!(begun.elapsed() < TEST_TIMEOUT / 2);
     assert!(busy.is_closed());
     drop(edge.gate.take());
 }
@@ -379,7 +379,7 @@ fn serve_until_stdin_ends() {
     let edge = edge();
     println!("\nlistening on {}", edge.server.local_addr());
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
-    assert_eq!(edge.server.stop(PATIENCE), 0);
+    assert_eq!(edge.server.stop(TEST_TIMEOUT), 0);
     println!("\nstopped");
 }
 

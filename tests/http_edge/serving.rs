@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{KEY, PATIENCE, Reply, echo, edge, get, post};
+use crate::harness::{KEY, Reply, TEST_TIMEOUT, echo, edge, get, post};
 
 #[test]
 fn a_preflight_needs_no_key() {
@@ -299,7 +299,7 @@ fn a_handler_learns_that_its_client_left() {
     thread::sleep(Duration::from_millis(50));
     assert!(edge.left.try_recv().is_err());
     drop(client);
-    edge.left.recv_timeout(PATIENCE).expect("to be told");
+    edge.left.recv_timeout(TEST_TIMEOUT).expect("to be told");
     // Unread input does not mean that the client has left.
     let mut client = edge.says(get("/hang"));
     thread::sleep(Duration::from_millis(50));

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use support::client::Answer;
-use support::server::{Extension, GOSLING, Live, Server, Session};
+use support::server::{Extension, GOSLING, RunningServer, Server, Session};
 
 /// Runs the test in a session with the extension.
 fn with_memory(test: impl FnOnce(&Session<'_>)) {
@@ -26,11 +26,11 @@ fn with_memory(test: impl FnOnce(&Session<'_>)) {
     test(&session);
 }
 
-fn local(server: &Live) -> PathBuf {
+fn local(server: &RunningServer) -> PathBuf {
     server.work().join(".goose/memory")
 }
 
-fn global(server: &Live) -> PathBuf {
+fn global(server: &RunningServer) -> PathBuf {
     server.root().join("config/memory")
 }
 
@@ -438,7 +438,7 @@ impl NotificationHandler for RecordedNotifications {
 }
 
 /// A client of `gosling mcp memory` with the folders of this server, and the methods of its notifications.
-fn on_stdio(server: &Live) -> (Client, Arc<Mutex<Vec<String>>>) {
+fn on_stdio(server: &RunningServer) -> (Client, Arc<Mutex<Vec<String>>>) {
     let dir: &Path = &server.work();
     let mut command = gosling::sys::process::Command::new(GOSLING);
     command

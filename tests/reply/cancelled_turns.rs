@@ -1,7 +1,7 @@
 //! Turns that do not come to their end: the client leaves, the session is stopped, the server ends.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use crate::support::turns::shown;
 use crate::support::until;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn free(session: &Session<'_>, text: &str) -> String {
 }
 
 /// A first turn, so that whatever is made once is made; then what the server holds.
-fn settled(server: &Live, session: &Session<'_>) -> crate::support::process::Census {
+fn settled(server: &RunningServer, session: &Session<'_>) -> crate::support::process::Census {
     session.say("hello").finishes();
     let mut last = server.census();
     until("the server comes to rest", || {
@@ -52,7 +52,7 @@ fn hanging_up_cancels_a_slow_tool() {
     let rest = settled(&server, &session);
     for n in 1..=3 {
         let mut turn = session.begin_turn("wait");
-        turn.hears("I wait. ");
+        turn.wait_for_text("I wait. ");
         let call = until("the call", || {
             record.all("tools/call").into_iter().nth(n - 1)
         });
@@ -84,7 +84,7 @@ fn hanging_up_stops_a_model_and_keeps_what_it_said() {
     let session = server.session([]);
     let rest = settled(&server, &session);
     let mut turn = session.begin_turn("stream");
-    turn.hears("abc");
+    turn.wait_for_text("abc");
     drop(turn);
     server.returns_to(rest);
     assert_eq!(free(&session, "hello"), "Hello.");
@@ -127,8 +127,8 @@ fn stopping_the_session_ends_its_turn() {
     let server = Server::scripted(waiting()).start();
     let session = server.session([never(&record)]);
     let mut turn = session.begin_turn("wait");
-    turn.hears("I wait. ");
-    record.heard("tools/call");
+    turn.wait_for_text("I wait. ");
+    record.wait_for_message("tools/call");
     session.stop();
     turn.rest().fails("cancelled");
     assert!(
@@ -150,8 +150,8 @@ fn restarting_the_session_ends_its_turn() {
     let server = Server::scripted(waiting()).start();
     let session = server.session([never(&record)]);
     let mut turn = session.begin_turn("wait");
-    turn.hears("I wait. ");
-    record.heard("tools/call");
+    turn.wait_for_text("I wait. ");
+    record.wait_for_message("tools/call");
     assert_eq!(session.restart()[0]["success"], true);
     turn.rest().fails("cancelled");
     session.echoes("one");
@@ -165,8 +165,8 @@ fn deleting_the_session_ends_its_turn() {
     let server = Server::scripted(waiting()).start();
     let session = server.session([never(&record)]);
     let mut turn = session.begin_turn("wait");
-    turn.hears("I wait. ");
-    record.heard("tools/call");
+    turn.wait_for_text("I wait. ");
+    record.wait_for_message("tools/call");
     let path = format!("/sessions/{}", session.id);
     server.delete(&path).is(200);
     let turn = turn.rest();
@@ -186,10 +186,10 @@ fn the_server_ends_in_the_middle_of_turns() {
     let session = server.session([never(&record)]);
     let other = server.session([]);
     let mut turn = session.begin_turn("wait");
-    turn.hears("I wait. ");
-    record.heard("tools/call");
+    turn.wait_for_text("I wait. ");
+    record.wait_for_message("tools/call");
     let mut streaming = other.begin_turn("stream");
-    streaming.hears("ab");
+    streaming.wait_for_text("ab");
     let (id, children) = (session.id.clone(), server.descendants());
     assert_eq!(server.terminate().code(), Some(0));
     until("its children are gone", || {
@@ -219,11 +219,11 @@ fn who_leaves_with_unread_words_has_left() {
     let server = Server::scripted(waiting()).start();
     let session = server.session([never(&record)]);
     let mut turn = session.begin_turn("wait");
-    turn.hears("I wait. ");
-    record.heard("tools/call");
+    turn.wait_for_text("I wait. ");
+    record.wait_for_message("tools/call");
     turn.send(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
     drop(turn);
-    record.heard("notifications/cancelled");
+    record.wait_for_message("notifications/cancelled");
     assert!(free(&session, "then").contains("cancelled"));
 }
 
@@ -262,7 +262,7 @@ fn who_interrupts_an_answer_may_go_on_at_once() {
             .finishes()
             .says("Last I heard: The call was");
         let mut turn = session.begin_turn("stream");
-        turn.hears("a");
+        turn.wait_for_text("a");
         drop(turn);
         session.say("then").finishes();
     }

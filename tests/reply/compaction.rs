@@ -249,7 +249,7 @@ fn what_the_model_counts_is_believed_also_after_a_restart() {
     let session = server.session([]);
     uses_small(&session);
     let id = session.id.clone();
-    let undisturbed = |server: &crate::support::server::Live, text: &str| {
+    let undisturbed = |server: &crate::support::server::RunningServer, text: &str| {
         let turn = server.known(&id).say(text).finishes();
         assert_eq!(turn.notices("inlineMessage"), [""; 0], "{text}");
     };

@@ -4,9 +4,9 @@
 //! `GOSLING_CRASHES` says how often (12), `GOSLING_CRASHES_SEED` which choices are made.
 
 use crate::support::client::KEY;
-use crate::support::server::{Live, Server};
+use crate::support::server::{RunningServer, Server};
 use crate::support::turns::user;
-use crate::support::{PATIENCE, until};
+use crate::support::{TEST_TIMEOUT, until};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::io::{Read, Write};
@@ -101,7 +101,7 @@ impl Client<'_> {
     /// What came back before the connection ended, which may be half of an answer.
     fn exchange(&self, method: &str, path: &str, body: &Value) -> Result<String, Gone> {
         let mut stream = TcpStream::connect(self.to).map_err(|_| Gone)?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         let body = body.to_string();
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Secret-Key: {KEY}\r\n\
@@ -235,7 +235,7 @@ fn at_work<'s>(
 }
 
 /// What the server has of all that was acknowledged, from the fact `from` on.
-fn has_all(server: &Live, ledger: &Ledger, from: usize, when: &str) {
+fn has_all(server: &RunningServer, ledger: &Ledger, from: usize, when: &str) {
     let facts = ledger.facts.lock().unwrap()[from..].to_vec();
     let doomed = ledger.doomed.lock().unwrap().clone();
     let config = server.get("/config").is(200).body;
@@ -293,7 +293,7 @@ fn has_all(server: &Live, ledger: &Ledger, from: usize, when: &str) {
 }
 
 /// The messages of a session, in which each answer is to the question right before it.
-fn whole_turns(server: &Live, session: &str, when: &str) -> Vec<String> {
+fn whole_turns(server: &RunningServer, session: &str, when: &str) -> Vec<String> {
     let said = server.known(session).transcript();
     for (n, message) in said.iter().enumerate() {
         let Some(answer) = message.strip_prefix("assistant: ") else {

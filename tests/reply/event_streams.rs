@@ -1,7 +1,7 @@
 //! The event stream of a turn: its frames, its ids, and what it takes from the client.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use crate::support::turns::{Stream, assistant, shown, user};
 use serde_json::{Value, json};
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn body(session: &str, text: &str) -> String {
     json!({"session_id": session, "user_message": user(text)}).to_string()
 }
 
-fn connect(server: &Live) -> TcpStream {
+fn connect(server: &RunningServer) -> TcpStream {
     TcpStream::connect(server.address()).unwrap()
 }
 
@@ -85,7 +85,7 @@ fn a_client_of_1996_gets_a_body_that_ends_with_the_connection() {
     let session = server.session([]);
     let mut stream = Stream::begin(connect(&server), &body(&session.id, "hi"), "1.0");
     assert!(!stream.head.contains("chunked"), "{}", stream.head);
-    stream.hears("Hello.");
+    stream.wait_for_text("Hello.");
     stream.rest().finishes();
 }
 
@@ -111,7 +111,7 @@ fn a_client_that_talks_while_it_listens_is_heard_afterwards() {
     let server = Server::scripted(script).start();
     let session = server.session([]);
     let mut stream = Stream::begin(connect(&server), &body(&session.id, "one"), "1.1");
-    stream.hears("slow");
+    stream.wait_for_text("slow");
     stream.send(b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     let (turn, mut connection, mut answer) = stream.rest_and_connection();
     turn.finishes().says("slowly, slowly");
@@ -181,7 +181,7 @@ fn a_session_works_on_one_message_at_a_time() {
     let server = Server::scripted(script).start();
     let session = server.session([]);
     let mut first = session.begin_turn("one");
-    first.hears("s");
+    first.wait_for_text("s");
     session.say("two").fails("busy");
     first.rest().finishes().says("slowly, slowly");
     assert_eq!(

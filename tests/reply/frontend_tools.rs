@@ -1,7 +1,7 @@
 //! Tools that the client runs: the model calls them, the client answers.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Server, Session};
+use crate::support::server::{Extension, RunningServer, Server, Session};
 use crate::support::until;
 use serde_json::{Value, json};
 
@@ -28,11 +28,11 @@ fn script() -> Value {
     ]})
 }
 
-fn started() -> Live {
+fn started() -> RunningServer {
     Server::scripted(script()).start()
 }
 
-fn with_front(server: &Live) -> Session<'_> {
+fn with_front(server: &RunningServer) -> Session<'_> {
     let session = server.session([Extension::scripted("one", &Script::new())]);
     session.add(front()).is(200);
     session

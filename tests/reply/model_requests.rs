@@ -2,7 +2,7 @@
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, event, finish, says};
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server};
+use crate::support::server::{Extension, Record, RunningServer, Server};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ fn asked(model: &ModelServer) -> Vec<Value> {
     bodies
 }
 
-fn with(model: &ModelServer) -> Live {
+fn with(model: &ModelServer) -> RunningServer {
     Server::new()
         .setting("GOOSE_PROVIDER", "openai")
         .setting("GOOSE_MODEL", "m")
@@ -195,7 +195,7 @@ fn hanging_up_hangs_up_on_the_model() {
     let server = with(&model);
     let session = server.session([]);
     let mut turn = session.begin_turn("a story");
-    turn.hears("Once upon");
+    turn.wait_for_text("Once upon");
     drop(turn);
     let took = model.wait_for_hangup();
     assert!(took < Duration::from_secs(5), "{took:?}");

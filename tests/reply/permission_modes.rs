@@ -1,7 +1,7 @@
 //! How freely tools are called: modes, questions, and what the user has said once and for all.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server, Session};
+use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use serde_json::{Value, json};
 
 /// A model that calls `one__act` for each message and repeats what it gives.
@@ -12,7 +12,7 @@ fn caller() -> Value {
     ]}]})
 }
 
-fn approving(mode: &str) -> Live {
+fn approving(mode: &str) -> RunningServer {
     Server::scripted(caller())
         .setting("GOOSE_MODE", mode)
         .start()
@@ -31,7 +31,7 @@ fn say_and_answer(session: &Session<'_>, action: &str) -> String {
     turn.rest().finishes().text()
 }
 
-fn permissions(server: &Live) -> String {
+fn permissions(server: &RunningServer) -> String {
     std::fs::read_to_string(server.root().join("config/permission.yaml")).unwrap_or_default()
 }
 
@@ -113,7 +113,7 @@ fn what_only_reads_may_run_unasked() {
     let session = server.session([Extension::scripted("one", &script)]);
     let mut turn = session.begin_turn("go");
     let id = turn.asks();
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     session.confirm(&id, "allow_once");
     let turn = turn.rest().finishes().gives(&["seen", "done"]);
     let asked = turn.parts_of("actionRequired");

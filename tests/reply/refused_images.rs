@@ -3,7 +3,7 @@
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Server};
+use crate::support::server::{Extension, RunningServer, Server};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn model(refused: &'static str) -> ModelServer {
     })
 }
 
-fn with(model: &ModelServer) -> Live {
+fn with(model: &ModelServer) -> RunningServer {
     Server::new()
         .setting("GOOSE_PROVIDER", "openai")
         .setting("GOOSE_MODEL", "m")

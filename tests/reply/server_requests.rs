@@ -1,7 +1,7 @@
 //! What MCP servers ask in mid-call: the user for an answer, and the model for one.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, Live, Record, Server};
+use crate::support::server::{Extension, Record, RunningServer, Server};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::thread;
@@ -151,7 +151,7 @@ fn hanging_up_cancels_the_question() {
     let (id, _) = turn.elicits();
     drop(turn);
     assert_eq!(told(&record)["result"], json!({"action": "cancel"}));
-    record.heard("notifications/cancelled");
+    record.wait_for_message("notifications/cancelled");
     // Too late, and no reason to ask the model anything.
     let before = session.conversation();
     session.fills_in(&id, json!({"seats": 2}));
@@ -180,7 +180,7 @@ fn a_question_that_nobody_answers_is_declined_and_the_user_is_told() {
 fn the_deadline_of_a_call_stands_still_while_the_user_thinks() {
     let record = Record::new();
     let server = Server::scripted(caller()).start();
-    let session = server.session([eliciting(&record, form()).impatient()]);
+    let session = server.session([eliciting(&record, form()).with_short_timeout()]);
     let mut turn = session.begin_turn("go");
     let (id, _) = turn.elicits();
     thread::sleep(Duration::from_millis(1_500));
@@ -345,7 +345,7 @@ fn two_servers_are_answered_at_once() {
     }
 }
 
-fn slow_poet() -> Live {
+fn slow_poet() -> RunningServer {
     Server::scripted(json!({"turns": [
         {"when": {"user": "rhyme"}, "steps": [{"text": "mo"}, {"wait_ms": 60_000}, {"text": "on"}]},
         {"when": {"user": "hello"}, "steps": [{"text": "Hello."}]},
@@ -361,7 +361,7 @@ fn hanging_up_stops_the_answer_to_a_server() {
     let session = server.session([sampler(&record)]);
     let mut turn = session.begin_turn("go");
     turn.calls();
-    record.heard("tools/call");
+    record.wait_for_message("tools/call");
     drop(turn);
     let why = sampled(&record)["error"]["message"].clone();
     assert!(why.as_str().unwrap().contains("cancelled"), "{why}");

@@ -77,7 +77,7 @@ fn a_recipe_speaks_once_its_values_are_there() {
     assert!(told(&server.known(&session_id(&server))).contains("Speak like a judge."));
 }
 
-fn session_id(server: &crate::support::server::Live) -> String {
+fn session_id(server: &crate::support::server::RunningServer) -> String {
     let listed = server.get("/sessions").is(200).body;
     listed["sessions"][0]["id"]
         .as_str()

@@ -87,7 +87,7 @@ fn calls_of_one_answer_run_side_by_side_and_keep_their_order() {
         .tool("never", []);
     let calls = json!([{"name": "one__late"}, {"name": "one__soon"}, {"name": "one__never"}]);
     let server = Server::scripted(calling(calls)).start();
-    let session = server.session([one(&script).impatient()]);
+    let session = server.session([one(&script).with_short_timeout()]);
     let turn = session.say("go").finishes();
     let results = turn.results();
     assert_eq!(results[..2], ["late", "soon"]);
@@ -196,7 +196,7 @@ fn tools_that_fail_do_not_end_the_turn() {
         .map(|n| json!({"name": format!("one__{n}")}))
         .collect();
     let server = Server::scripted(calling(calls.into())).start();
-    let session = server.session([one(&script).impatient()]);
+    let session = server.session([one(&script).with_short_timeout()]);
     let turn = session.say("go").finishes().says("So: ");
     let results = turn.results();
     assert!(results[0].contains("out of paper"), "{results:?}");
@@ -248,7 +248,7 @@ fn what_the_model_obviously_means_reaches_the_server() {
     let server = Server::scripted(calling(calls)).start();
     let session = server.session([strict(&record, Action::text("fine"))]);
     session.say("go").finishes().gives(&["fine"]);
-    let call = record.heard("tools/call");
+    let call = record.wait_for_message("tools/call");
     let meant = json!({"n": 17, "b": true, "other": "5"});
     assert_eq!(call["params"]["arguments"], meant);
 }

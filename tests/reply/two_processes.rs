@@ -2,7 +2,7 @@
 
 use crate::support::client::KEY;
 use crate::support::scripted::Script;
-use crate::support::server::{Extension, GOSLING, Live, Server, gosling};
+use crate::support::server::{Extension, GOSLING, RunningServer, Server, gosling};
 use crate::support::turns::Stream;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
@@ -26,14 +26,14 @@ const GO: [&str; 4] = [
 const HI: [&str; 2] = ["user: hi", "assistant: hello"];
 
 /// A session whose turn waits for the user, the turn, and the id of the question.
-fn at_work(server: &Live) -> (String, Stream, String) {
+fn at_work(server: &RunningServer) -> (String, Stream, String) {
     let session = server.session([Extension::scripted("one", &Script::new())]);
     let mut turn = session.begin_turn("go");
     let question = turn.asks();
     (session.id.clone(), turn, question)
 }
 
-fn chat(server: &Live, id: &str, text: &str) -> Output {
+fn chat(server: &RunningServer, id: &str, text: &str) -> Output {
     let mut command: Command = gosling();
     command
         .args(["chat", "--session", id, "-m", text])
@@ -43,7 +43,7 @@ fn chat(server: &Live, id: &str, text: &str) -> Output {
     command.output().expect("gosling runs")
 }
 
-fn fork(server: &Live, id: &str, copy: bool) -> crate::support::client::Answer {
+fn fork(server: &RunningServer, id: &str, copy: bool) -> crate::support::client::Answer {
     let body = json!({"timestamp": 1_700_000_001, "truncate": !copy, "copy": copy});
     server.post(&format!("/sessions/{id}/fork"), body)
 }

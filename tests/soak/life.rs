@@ -5,7 +5,7 @@ use super::remote::{Line, Remote};
 use super::support::client::Answer;
 use super::support::process::{descendants, signal};
 use super::support::scripted::{Action, Script};
-use super::support::server::{Extension, Live, Session};
+use super::support::server::{Extension, RunningServer, Session};
 use super::support::turns::Turn;
 use super::support::until;
 use serde_json::{Value, json};
@@ -167,7 +167,7 @@ fn count(of: &AtomicU64) {
 
 pub struct Life<'a> {
     number: usize,
-    server: &'a Live,
+    server: &'a RunningServer,
     remote: &'a Remote,
     line: Line,
     random: Random,
@@ -190,7 +190,7 @@ impl<'a> Life<'a> {
     pub fn new(
         number: usize,
         seed: u64,
-        server: &'a Live,
+        server: &'a RunningServer,
         remote: &'a Remote,
         tally: &'a Tally,
     ) -> Life<'a> {

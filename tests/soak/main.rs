@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use support::process::Census;
-use support::server::{Live, Server};
+use support::server::{RunningServer, Server};
 use support::until;
 
 const SESSIONS: usize = 8;
@@ -53,7 +53,7 @@ impl Drop for Alarm<'_> {
 }
 
 struct Soak<'a> {
-    server: &'a Live,
+    server: &'a RunningServer,
     remote: &'a Remote,
     tally: &'a Tally,
     begin: Instant,

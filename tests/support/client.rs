@@ -1,6 +1,6 @@
 //! One HTTP request at a time, and assertions about its response.
 
-use super::PATIENCE;
+use super::TEST_TIMEOUT;
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -27,7 +27,7 @@ pub fn send(
     request += "\r\n";
     request += body.unwrap_or_default();
     let mut stream = TcpStream::connect(to).expect("the server listens");
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     stream
 }

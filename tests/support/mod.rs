@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The timeout of all waits. Only a failing test waits so long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A folder of its own for one test, deleted when dropped.
 pub struct TempDir(PathBuf);
@@ -58,7 +58,7 @@ pub fn script(path: &Path, text: &str) {
 /// Polls until `look` returns a value.
 #[track_caller]
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TEST_TIMEOUT;
     loop {
         if let Some(seen) = look() {
             return seen;

@@ -79,7 +79,7 @@ pub fn with_argument(word: &str) -> Vec<Proc> {
 }
 
 /// A unique and very long number of seconds for `sleep`, which identifies the process with that argument.
-pub fn nap() -> String {
+pub fn unique_sleep() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1000);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("1{:07}{n}", std::process::id())

@@ -3,7 +3,7 @@
 use super::client::{Answer, KEY, send};
 use super::process::{Census, GUARDIAN, Proc, census, descendants, memory, signal};
 use super::scripted::Script;
-use super::{PATIENCE, TempDir, temp_dir, until};
+use super::{TEST_TIMEOUT, TempDir, temp_dir, until};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::fs;
@@ -145,7 +145,7 @@ impl Server {
     }
 
     /// Starts it and waits until it listens.
-    pub fn start(self) -> Live {
+    pub fn start(self) -> RunningServer {
         match self.closed {
             // It cannot report its address.
             Some(_) => {
@@ -159,12 +159,12 @@ impl Server {
     }
 
     /// Starts another command that serves HTTP.
-    pub fn start_as(self, arguments: &[&str]) -> Live {
+    pub fn start_as(self, arguments: &[&str]) -> RunningServer {
         self.start_at(arguments, None)
     }
 
     /// Waits until it listens on this port, or reports its address.
-    fn start_at(self, arguments: &[&str], port: Option<u16>) -> Live {
+    fn start_at(self, arguments: &[&str], port: Option<u16>) -> RunningServer {
         let mut command = match &self.through[..] {
             [] => gosling(),
             [program, arguments @ ..] => {
@@ -222,7 +222,7 @@ impl Server {
                 copy.lock().unwrap().extend_from_slice(&buffer[..n]);
             }
         });
-        let mut live = Live {
+        let mut live = RunningServer {
             setup: Some(self),
             process: Mutex::new(process),
             address: ([127, 0, 0, 1], 0).into(),
@@ -243,14 +243,14 @@ impl Server {
 }
 
 /// A running server. Dropping it kills it and everything that it started.
-pub struct Live {
+pub struct RunningServer {
     setup: Option<Server>,
     process: Mutex<Child>,
     address: SocketAddr,
     log: Arc<Mutex<Vec<u8>>>,
 }
 
-impl Live {
+impl RunningServer {
     pub fn root(&self) -> &Path {
         self.setup.as_ref().expect("until restart").root.path()
     }
@@ -387,7 +387,7 @@ impl Live {
     /// Waits until no more threads, descriptors and processes are left than in `rest`.
     #[track_caller]
     pub fn returns_to(&self, rest: Census) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TEST_TIMEOUT;
         loop {
             let now = self.census();
             let more = now.threads > rest.threads
@@ -437,24 +437,24 @@ impl Live {
     }
 
     /// Kills it and starts another one in the same folder.
-    pub fn restart_after_kill(mut self) -> Live {
+    pub fn restart_after_kill(mut self) -> RunningServer {
         self.kill();
         self.setup.take().expect("until restart").start()
     }
 
     /// Terminates it and starts another one in the same folder.
-    pub fn restart(self) -> Live {
+    pub fn restart(self) -> RunningServer {
         assert!(self.terminate().success());
         self.again()
     }
 
     /// Starts another one in the folder of this one, which has exited.
-    pub fn again(mut self) -> Live {
+    pub fn again(mut self) -> RunningServer {
         self.setup.take().expect("until restart").start()
     }
 
     /// Starts another server in the same folder, while this one runs.
-    pub fn beside(&self) -> Live {
+    pub fn beside(&self) -> RunningServer {
         let setup = self.setup.as_ref().expect("until restart");
         setup.clone().start()
     }
@@ -468,7 +468,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         let left = self.descendants();
         self.kill();
@@ -486,7 +486,7 @@ impl Drop for Live {
 
 /// A session on a running server.
 pub struct Session<'a> {
-    pub server: &'a Live,
+    pub server: &'a RunningServer,
     pub id: String,
 }
 
@@ -606,7 +606,7 @@ impl Extension {
     }
 
     /// Sets a request timeout of one second, for tests that wait for it.
-    pub fn impatient(self) -> Self {
+    pub fn with_short_timeout(self) -> Self {
         self.with("timeout", 1)
     }
 }
@@ -662,7 +662,7 @@ impl Record {
 
     /// Waits for the first message with this method.
     #[track_caller]
-    pub fn heard(&self, method: &str) -> Value {
+    pub fn wait_for_message(&self, method: &str) -> Value {
         until(&format!("the server hears {method}"), || {
             self.all(method).into_iter().next()
         })

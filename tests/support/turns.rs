@@ -1,9 +1,9 @@
 //! Turns of a conversation on a real server: messages, calls and questions, in order. Every event stream is
 //! checked for validity.
 
-use super::PATIENCE;
+use super::TEST_TIMEOUT;
 use super::client::{Answer, KEY};
-use super::server::{Live, Server, Session};
+use super::server::{RunningServer, Server, Session};
 use serde_json::{Value, json};
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -26,7 +26,7 @@ fn write_script(root: &Path, script: &Value) {
     std::fs::write(root.join("script.json"), script.to_string()).unwrap();
 }
 
-impl Live {
+impl RunningServer {
     /// Changes the model's script.
     pub fn plays(&self, script: Value) {
         write_script(self.root(), &script);
@@ -186,7 +186,7 @@ impl Stream {
             "POST /reply HTTP/{version}\r\nHost: localhost\r\nX-Secret-Key: {KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         socket.write_all(head.as_bytes()).unwrap();
         socket.write_all(body.as_bytes()).unwrap();
         let mut stream = Stream {
@@ -303,7 +303,7 @@ impl Stream {
 
     /// Reads until the model has produced this text.
     #[track_caller]
-    pub fn hears(&mut self, text: &str) -> &mut Self {
+    pub fn wait_for_text(&mut self, text: &str) -> &mut Self {
         while !said(&self.events).contains(text) {
             assert!(self.any().is_some(), "{text:?} not among {:?}", self.events);
         }

@@ -20,7 +20,8 @@ fn read(count: &Count) -> usize {
 #[test]
 fn a_hook_runs_exactly_once_whenever_it_comes_and_whoever_cancels() {
     check(|| {
-        let (token, count) = (Cancel::new(), Arc::new(Count::new(0)));
+        let token = Cancel::new();
+        let count = Arc::new(Count::new(0));
         let cancellers: Vec<_> = (0..2)
             .map(|_| {
                 let token = token.clone();
@@ -65,7 +66,8 @@ fn a_hook_that_uses_the_token_and_drops_its_own_guard_holds_nobody_up() {
         let token = Cancel::new();
         let own: Arc<Mutex<Option<HookGuard>>> = Arc::default();
         let guard = {
-            let (own, token) = (own.clone(), token.clone());
+            let own = own.clone();
+            let token = token.clone();
             token.clone().on_cancel(move || {
                 drop(lock(&own).take());
                 drop(token.on_cancel(|| {}));
@@ -106,7 +108,8 @@ fn a_child_that_is_made_while_its_parent_is_cancelled_is_cancelled() {
             let parent = parent.clone();
             thread::spawn(move || parent.cancel())
         };
-        let (child, count) = (parent.child(), Arc::new(Count::new(0)));
+        let child = parent.child();
+        let count = Arc::new(Count::new(0));
         let hook = child.on_cancel(bump(&count));
         let grandchild = child.child();
         canceller.join().unwrap();

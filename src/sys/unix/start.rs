@@ -175,7 +175,8 @@ impl Prepared {
         // SAFETY: the child calls nothing but system calls that are async-signal-safe, with strings and
         // lists that end in NUL and were made before. Signals are held back until it has no handlers.
         unsafe {
-            let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+            let mut all = std::mem::zeroed();
+            let mut before = std::mem::zeroed();
             libc::sigfillset(&raw mut all);
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
             let pid = libc::fork();
