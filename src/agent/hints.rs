@@ -181,9 +181,10 @@ fn heading_and(path: &Path, content: &[u8]) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
-    let cut = match content.len() > MAX_FILE {
-        true => "\n(The file goes on; the rest was left out.)",
-        false => "",
+    let cut = if content.len() > MAX_FILE {
+        "\n(The file goes on; the rest was left out.)"
+    } else {
+        ""
     };
     format!("From {}:\n{}{cut}\n\n", path.display(), text.trim())
 }

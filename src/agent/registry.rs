@@ -142,9 +142,10 @@ impl Registry {
     /// When the working directory, the recipe or an extension's configuration is not valid, or the
     /// session cannot be written.
     pub fn start(&self, start: Start) -> Result<Session, Error> {
-        let working_dir = match start.working_dir.as_os_str().is_empty() {
-            true => env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
-            false => start.working_dir,
+        let working_dir = if start.working_dir.as_os_str().is_empty() {
+            env::home_dir().unwrap_or_else(|| PathBuf::from("/"))
+        } else {
+            start.working_dir
         };
         // It has to mean the same wherever the server is started next time.
         let working_dir = path::absolute(&working_dir).unwrap_or(working_dir);
@@ -250,12 +251,11 @@ impl Registry {
         load: bool,
         cancel: &Cancel,
     ) -> Result<(Session, Option<Vec<ExtensionResult>>), Error> {
-        let (mut session, results) = match load {
-            true => {
-                let (session, agent) = self.run(id, IfRunning::Keep)?;
-                (session, Some(agent.wait(cancel)?.to_vec()))
-            }
-            false => (self.session(id)?, None),
+        let (mut session, results) = if load {
+            let (session, agent) = self.run(id, IfRunning::Keep)?;
+            (session, Some(agent.wait(cancel)?.to_vec()))
+        } else {
+            (self.session(id)?, None)
         };
         session.conversation = self.stores.sessions.conversation(id)?;
         self.show_model(&mut session);
@@ -410,9 +410,10 @@ impl Registry {
         // In this order: an agent that starts now finds either us or its session gone.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);
-        match deleted {
-            true => Ok(()),
-            false => Err(Error::NoSession),
+        if deleted {
+            Ok(())
+        } else {
+            Err(Error::NoSession)
         }
     }
 
@@ -494,9 +495,10 @@ impl Registry {
         let (agent, new) = self.live.enter(&session.id, running, |before| {
             Agent::launch(context, configs, off, before, answer_timeout, &self.cancel)
         })?;
-        match new {
-            true => self.keep_house(),
-            false => agent.used(),
+        if new {
+            self.keep_house()
+        } else {
+            agent.used()
         }
         Ok((agent, new))
     }
@@ -516,11 +518,12 @@ impl Registry {
 }
 
 fn check_dir(path: &Path) -> Result<(), Error> {
-    match path.is_dir() {
-        true => Ok(()),
-        false => Err(Error::WorkingDir {
+    if path.is_dir() {
+        Ok(())
+    } else {
+        Err(Error::WorkingDir {
             path: path.to_owned(),
-        }),
+        })
     }
 }
 

@@ -332,9 +332,10 @@ impl Agent {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            let answer_timeout = match other.is_cancelled() {
-                true => GIVE_UP,
-                false => MOMENT,
+            let answer_timeout = if other.is_cancelled() {
+                GIVE_UP
+            } else {
+                MOMENT
             };
             let left = answer_timeout.saturating_sub(start.elapsed());
             if left.is_zero() {

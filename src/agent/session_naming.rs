@@ -79,9 +79,10 @@ impl Registry {
                 }
             };
             let first = messages.iter().find(|m| tells(m));
-            let name = match name.is_empty() {
-                true => tidy(&first.map(Message::concat_text).unwrap_or_default()),
-                false => name,
+            let name = if name.is_empty() {
+                tidy(&first.map(Message::concat_text).unwrap_or_default())
+            } else {
+                name
             };
             if name.is_empty() || cancel.is_cancelled() {
                 return;

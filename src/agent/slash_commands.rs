@@ -50,9 +50,10 @@ impl Turn<'_> {
     fn show_prompts(&mut self, user: Message, extension: &str) -> Result<(), Error> {
         let wanted = (!extension.is_empty()).then_some(extension);
         let listing = self.agent.extensions.prompts(wanted, &self.cancel);
-        let mut text = match listing.items.is_empty() {
-            true => "No active extension offers prompts.\n".to_owned(),
-            false => "These prompts can be used with `/prompt NAME`:\n".to_owned(),
+        let mut text = if listing.items.is_empty() {
+            "No active extension offers prompts.\n".to_owned()
+        } else {
+            "These prompts can be used with `/prompt NAME`:\n".to_owned()
         };
         for ExtensionItem { extension, item } in &listing.items {
             let about = item.description.as_deref().unwrap_or_default();

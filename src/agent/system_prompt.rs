@@ -154,9 +154,10 @@ fn disarmed(text: &str, mark: &str) -> String {
     for part in parts {
         let tag = part.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
         let start = tag.get(..mark.len()).unwrap_or_default();
-        safe.push_str(match start.eq_ignore_ascii_case(mark) {
-            true => "&lt;",
-            false => "<",
+        safe.push_str(if start.eq_ignore_ascii_case(mark) {
+            "&lt;"
+        } else {
+            "<"
         });
         safe.push_str(part);
     }

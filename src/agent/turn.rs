@@ -312,18 +312,20 @@ impl Turn<'_> {
             }
             count += 1;
             let Some(message) = self.ask()? else {
-                return Ok(match self.cancel.is_cancelled() {
-                    true => End::Cancelled,
-                    false => End::Finished,
+                return Ok(if self.cancel.is_cancelled() {
+                    End::Cancelled
+                } else {
+                    End::Finished
                 });
             };
             if message.tool_requests().next().is_none() {
                 return Ok(End::Finished);
             }
             let is_bad = |call: &ToolRequest| call.tool_call.value().is_none();
-            bad = match message.tool_requests().all(is_bad) {
-                true => bad + 1,
-                false => 0,
+            bad = if message.tool_requests().all(is_bad) {
+                bad + 1
+            } else {
+                0
             };
             if !self.call(&message)? {
                 return Ok(End::Cancelled);

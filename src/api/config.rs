@@ -124,18 +124,20 @@ fn upsert(registry: &Registry, request: &Request) -> Result<Response, Error> {
         value,
         is_secret,
     } = request.json()?;
-    match is_secret {
-        true => registry.stores().secrets.set(&key, &value)?,
-        false => registry.stores().config.upsert(&key, &value)?,
+    if is_secret {
+        registry.stores().secrets.set(&key, &value)?
+    } else {
+        registry.stores().config.upsert(&key, &value)?
     }
     Ok(Response::json(&format!("Upserted key {key}")))
 }
 
 fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let Key { key, is_secret } = request.json()?;
-    match is_secret {
-        true => registry.stores().secrets.remove(&key)?,
-        false => registry.stores().config.remove(&key)?,
+    if is_secret {
+        registry.stores().secrets.remove(&key)?
+    } else {
+        registry.stores().config.remove(&key)?
     };
     Ok(Response::json(&format!("Removed key {key}")))
 }

@@ -42,9 +42,10 @@ fn all(registry: &Registry, _: &Request) -> Result<Response, Error> {
 fn models(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let (catalog, name) = (registry.catalog(), request.param("name"));
     let provider = catalog.provider(name)?;
-    let mut models = match catalog.lists_models(name)? {
-        true => provider.models(&cancel_of(registry, request))?,
-        false => catalog.known_models(name),
+    let mut models = if catalog.lists_models(name)? {
+        provider.models(&cancel_of(registry, request))?
+    } else {
+        catalog.known_models(name)
     };
     models.truncate(MAX_MODELS);
     Ok(Response::json(&models))

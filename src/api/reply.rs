@@ -85,11 +85,12 @@ fn confirm(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn tool_result(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: ToolResultRequest = request.json()?;
-    match registry.tool_result(&body.session_id, &body.id, body.result) {
-        true => Ok(Response::empty(200)),
-        false => Err(Error::not_found(format!(
+    if registry.tool_result(&body.session_id, &body.id, body.result) {
+        Ok(Response::empty(200))
+    } else {
+        Err(Error::not_found(format!(
             "no call with the id {:?} waits for a result in this session",
             body.id
-        ))),
+        )))
     }
 }

@@ -23,16 +23,18 @@ pub fn decode(link: &str) -> Result<Recipe, Error> {
     if link.len() > MAX_LINK {
         return Err(Error::Link);
     }
-    let link: Cow<str> = match link.contains('%') {
-        true => percent_decode_str(link)
+    let link: Cow<str> = if link.contains('%') {
+        percent_decode_str(link)
             .decode_utf8()
-            .map_err(|_| Error::Link)?,
-        false => link.into(),
+            .map_err(|_| Error::Link)?
+    } else {
+        link.into()
     };
     let text = link.trim().trim_end_matches('=');
-    let engine = match text.contains(['+', '/']) {
-        true => STANDARD_NO_PAD,
-        false => URL_SAFE_NO_PAD,
+    let engine = if text.contains(['+', '/']) {
+        STANDARD_NO_PAD
+    } else {
+        URL_SAFE_NO_PAD
     };
     let bytes = engine.decode(text).map_err(|_| Error::Link)?;
     crate::json::from_slice(&bytes).map_err(|_| Error::Link)

@@ -106,9 +106,10 @@ fn texts(
         }
         texts.insert(parameter.key.clone(), text);
     }
-    match missing.is_empty() {
-        true => Ok(texts),
-        false => Err(Error::Missing { keys: missing }),
+    if missing.is_empty() {
+        Ok(texts)
+    } else {
+        Err(Error::Missing { keys: missing })
     }
 }
 
@@ -136,21 +137,25 @@ fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Er
                 &format!("{text:?} is neither true nor false"),
             )),
         },
-        InputType::Date => match is_date(trimmed) {
-            true => Ok(trimmed.to_owned()),
-            false => Err(wrong(
-                parameter,
-                &format!("{text:?} is no day; write it as in 2026-11-22"),
-            )),
-        },
+        InputType::Date => {
+            if is_date(trimmed) {
+                Ok(trimmed.to_owned())
+            } else {
+                Err(wrong(
+                    parameter,
+                    &format!("{text:?} is no day; write it as in 2026-11-22"),
+                ))
+            }
+        }
         InputType::Select => {
             let options = parameter.options.as_deref().unwrap_or_default();
-            match options.contains(&text) {
-                true => Ok(text),
-                false => Err(wrong(
+            if options.contains(&text) {
+                Ok(text)
+            } else {
+                Err(wrong(
                     parameter,
                     &format!("{text:?} is not one of {}", options.join(", ")),
-                )),
+                ))
             }
         }
         InputType::File => read(Path::new(trimmed), base).map_err(|e| wrong(parameter, &e)),

@@ -90,9 +90,10 @@ pub(super) fn fill_in(
         work: MAX_WORK,
     };
     let fields = recipe.iter().map(|(key, value)| {
-        let value = match key == PLAIN {
-            true => value.clone(),
-            false => filler.value(value)?,
+        let value = if key == PLAIN {
+            value.clone()
+        } else {
+            filler.value(value)?
         };
         Ok((key.clone(), value))
     });
@@ -239,9 +240,10 @@ fn keep_foreign(environment: &Environment<'_>, text: &str) -> String {
             && !braces.contains(['\n', '%'])
             && tokens_of(braces) <= MAX_TOKENS
             && environment.template_from_str(braces).is_err();
-        match foreign {
-            true => kept.extend(["{% raw %}", braces, "{% endraw %}"]),
-            false => kept.push_str(braces),
+        if foreign {
+            kept.extend(["{% raw %}", braces, "{% endraw %}"])
+        } else {
+            kept.push_str(braces)
         }
         rest = &rest[start + length + 2..];
     }
@@ -286,9 +288,10 @@ fn size_of_largest(text: &str, size: usize) -> Result<usize, Error> {
     let size = largest_made(size + text.len())
         .saturating_mul(repeats)
         .saturating_mul(most);
-    match size > MAX_SIZE {
-        true => forbidden("its values are too large for how often they repeat each other"),
-        false => Ok(size),
+    if size > MAX_SIZE {
+        forbidden("its values are too large for how often they repeat each other")
+    } else {
+        Ok(size)
     }
 }
 
@@ -440,11 +443,12 @@ fn range(first: usize, last: Option<usize>) -> Result<Vec<usize>, minijinja::Err
         Some(last) => (first, last),
         None => (0, first),
     };
-    match last.saturating_sub(first) > MAX_RANGE {
-        true => Err(too_much(&format!(
+    if last.saturating_sub(first) > MAX_RANGE {
+        Err(too_much(&format!(
             "range has more than {MAX_RANGE} numbers"
-        ))),
-        false => Ok((first..last).collect()),
+        )))
+    } else {
+        Ok((first..last).collect())
     }
 }
 
@@ -454,9 +458,10 @@ fn too_much(reason: &str) -> minijinja::Error {
 
 /// Refuses to make what is larger than `largest`, unless what it is made of is as large.
 fn bounded(made: usize, given: usize, largest: usize) -> Result<(), minijinja::Error> {
-    match made > given.max(largest) {
-        true => Err(too_much("a filter makes a text that is too long")),
-        false => Ok(()),
+    if made > given.max(largest) {
+        Err(too_much("a filter makes a text that is too long"))
+    } else {
+        Ok(())
     }
 }
 

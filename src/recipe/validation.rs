@@ -48,9 +48,10 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
         return Err(Error::FileDefault { keys });
     }
     let keys = all(|it| it.requirement == Requirement::Optional && it.default.is_none());
-    match keys.is_empty() {
-        true => Ok(()),
-        false => Err(Error::NoDefault { keys }),
+    if keys.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::NoDefault { keys })
     }
 }
 

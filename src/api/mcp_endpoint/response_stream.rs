@@ -90,9 +90,10 @@ impl ResponseStream {
         match state.kept.back() {
             None if state.ended => First::Nothing,
             Some(only) if state.ended && state.kept.len() == 1 => {
-                match jsonrpc::is_notification(only) {
-                    true => First::More,
-                    false => state.kept.pop_back().map_or(First::Nothing, owned),
+                if jsonrpc::is_notification(only) {
+                    First::More
+                } else {
+                    state.kept.pop_back().map_or(First::Nothing, owned)
                 }
             }
             _ => First::More,

@@ -110,16 +110,15 @@ impl Sessions {
     /// Errs with 503 if there are too many and all of them are in use.
     pub(super) fn add(&self, session: &Arc<Session>) -> Result<(), Error> {
         let mut table = lock(&self.table);
-        let longest = match table.len() >= MAX {
-            true => {
-                let idle = table.values().filter(|other| !other.is_busy());
-                let longest = idle.max_by_key(|other| other.idle()).cloned();
-                Some(longest.ok_or_else(|| {
-                    let text = format!("{MAX} clients are at work here already: try again later");
-                    Error::new(503, text).header("Retry-After", "10")
-                })?)
-            }
-            false => None,
+        let longest = if table.len() >= MAX {
+            let idle = table.values().filter(|other| !other.is_busy());
+            let longest = idle.max_by_key(|other| other.idle()).cloned();
+            Some(longest.ok_or_else(|| {
+                let text = format!("{MAX} clients are at work here already: try again later");
+                Error::new(503, text).header("Retry-After", "10")
+            })?)
+        } else {
+            None
         };
         if let Some(longest) = &longest {
             table.remove(&longest.id);
