@@ -1,5 +1,5 @@
-//! The live agents by their sessions: one a session, and none that ends is handed out as one that runs.
-//! No I/O, and no lock is held while an agent ends.
+//! The live agents by their session ids: one for each session. An agent that is ending is never returned as
+//! a running one. This module does no I/O and holds no lock while an agent ends.
 
 use super::{Agent, Error};
 use crate::sys::cancel::Cancel;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 #[cfg(all(test, model))]
 mod loom_tests;
 
-/// What the table has to know of an agent.
+/// What the table calls on an agent; a test stands in for it.
 pub(super) trait Lifecycle {
-    /// It ends, or has ended.
+    /// Whether it is ending, or has ended.
     fn is_ending(&self) -> bool;
-    /// Ends it; returns when it and those that it replaced are gone.
+    /// Ends it; returns when it and the agents that it replaced have ended.
     fn close(&self);
 }
 
@@ -28,7 +28,7 @@ impl Lifecycle for Agent {
     }
 }
 
-/// What becomes of an agent that runs already.
+/// What to do with an agent that is already running.
 #[derive(Clone, Copy)]
 pub(super) enum IfRunning {
     Keep,
@@ -38,16 +38,16 @@ pub(super) enum IfRunning {
 /// All live agents, by the ids of their sessions.
 pub(super) struct AgentTable<A> {
     agents: Mutex<HashMap<String, Arc<A>>>,
-    /// Cancelled when no agent may begin any more.
-    over: Cancel,
+    /// Cancelled when no more agents may start.
+    shutdown: Cancel,
 }
 
 impl<A: Lifecycle> AgentTable<A> {
-    /// An empty table, in use until `over` is cancelled by [`end`](Self::end).
-    pub(super) fn new(over: Cancel) -> Self {
+    /// An empty table. [`shut_down`](Self::shut_down) cancels `shutdown`.
+    pub(super) fn new(shutdown: Cancel) -> Self {
         AgentTable {
             agents: Mutex::new(HashMap::new()),
-            over,
+            shutdown,
         }
     }
 
@@ -56,30 +56,30 @@ impl<A: Lifecycle> AgentTable<A> {
         lock(&self.agents).get(id).cloned()
     }
 
-    /// The session's agent, if it runs.
+    /// The session's agent, if it is not ending.
     pub(super) fn running(&self, id: &str) -> Option<Arc<A>> {
         self.get(id).filter(|agent| !agent.is_ending())
     }
 
-    /// All of them.
+    /// All agents.
     pub(super) fn all(&self) -> Vec<Arc<A>> {
         lock(&self.agents).values().cloned().collect()
     }
 
-    /// The session's agent, and whether it is new: the one that runs, if it stays, else what `make`
-    /// gives, which is handed the one that it replaces and has to end it first.
+    /// The session's agent, and whether it is new. Unless a running one is kept, `make` makes the agent; it
+    /// gets the agent that it replaces, which the new one has to end first.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] once the table is no longer in use; as `make`.
-    pub(super) fn enter(
+    /// [`Error::Cancelled`] after [`shut_down`](Self::shut_down); the errors of `make`.
+    pub(super) fn get_or_insert(
         &self,
         id: &str,
         running: IfRunning,
         make: impl FnOnce(Option<Arc<A>>) -> Result<Arc<A>, Error>,
     ) -> Result<(Arc<A>, bool), Error> {
         let mut agents = lock(&self.agents);
-        // Asked under the lock: who comes before the end is found by it.
-        if self.over.is_cancelled() {
+        // Checked under the lock, so that `shut_down` returns every agent that was inserted.
+        if self.shutdown.is_cancelled() {
             return Err(Error::Cancelled);
         }
         let before = agents.get(id).cloned();
@@ -93,8 +93,8 @@ impl<A: Lifecycle> AgentTable<A> {
         Ok((agent, true))
     }
 
-    /// Ends the session's agent; does nothing if there is none. It stays in the table until it is gone,
-    /// so that the next one knows what to wait for.
+    /// Ends the session's agent, if there is one. The agent stays in the table until it has ended, so that
+    /// the next one can wait for it.
     pub(super) fn stop(&self, id: &str) {
         let Some(agent) = self.get(id) else { return };
         agent.close();
@@ -104,9 +104,9 @@ impl<A: Lifecycle> AgentTable<A> {
         }
     }
 
-    /// Lets no agent begin any more and gives all that there are, for the caller to close.
-    pub(super) fn end(&self) -> Vec<(String, Arc<A>)> {
-        self.over.cancel();
+    /// Prevents new agents and returns the present ones, for the caller to close.
+    pub(super) fn shut_down(&self) -> Vec<(String, Arc<A>)> {
+        self.shutdown.cancel();
         lock(&self.agents).drain().collect()
     }
 }

@@ -1,10 +1,10 @@
-//! Why something could not be done for a session.
+//! Errors of operations on sessions.
 
 use crate::{extension, provider, recipe, store};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Worded for the client; the edge knows the status of each.
+/// Why an operation on a session failed. The texts reach the client; `api` maps each to an HTTP status.
 #[derive(Debug)]
 pub enum Error {
     /// No session has this id.
@@ -14,34 +14,34 @@ pub enum Error {
         /// The session's id.
         id: String,
     },
-    /// Not a folder that a session can work in.
+    /// The working directory is not a directory.
     WorkingDir {
-        /// What was given.
+        /// The path.
         path: PathBuf,
     },
-    /// A configuration that makes no sense.
+    /// A parameter or the configuration is invalid.
     Config {
-        /// What is wrong with it.
+        /// What is wrong.
         reason: String,
     },
     /// The recipe cannot be used.
     Recipe(recipe::Error),
-    /// An extension does not do what it should.
+    /// An extension failed.
     Extension(extension::Error),
-    /// Files.
+    /// A file could not be read or written.
     Store(store::Error),
-    /// A turn of the session is under way.
+    /// A turn of the session is running.
     Working {
-        /// In which process; `None` if it is this one.
+        /// The process that runs it; `None` for this one.
         holder: Option<String>,
     },
-    /// The model did not do what was needed.
+    /// The model or its provider failed.
     Model(provider::Error),
-    /// The client went away or the server stops.
+    /// The client disconnected, or the server is stopping.
     Cancelled,
-    /// No thread could be made.
+    /// No thread could be started.
     Busy {
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
 }

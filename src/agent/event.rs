@@ -1,4 +1,4 @@
-//! What a turn says while it runs.
+//! The events of a turn.
 
 use crate::conversation::{Message, TokenState};
 use crate::mcp::jsonrpc::RawJson;
@@ -9,11 +9,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "type")]
 pub enum Event<'a> {
-    /// A message, or the next piece of one: pieces share their `id`.
+    /// A message, or the next delta of one: deltas share their `id`.
     Message {
-        /// What was said.
+        /// The message or the delta.
         message: &'a Message,
-        /// What the session has cost so far.
+        /// The token counts of the session so far.
         token_state: TokenState,
     },
     /// The turn ended early. Nothing follows.
@@ -23,9 +23,9 @@ pub enum Event<'a> {
     },
     /// The turn is over. Nothing follows.
     Finish {
-        /// `stop`, unless the model met a limit.
+        /// `stop`.
         reason: &'a str,
-        /// What the session has cost so far.
+        /// The token counts of the session so far.
         token_state: TokenState,
     },
     /// Another model answers from now on.
@@ -35,26 +35,26 @@ pub enum Event<'a> {
         /// `lead` or `worker`.
         mode: &'a str,
     },
-    /// What an MCP server says about a running call.
+    /// A notification of an MCP server about a running call.
     Notification {
         /// The id of the tool request.
         request_id: &'a str,
         /// `{method, params}`.
         message: &'a RawJson,
     },
-    /// The messages of the session are other ones now.
+    /// The messages of the session were replaced.
     UpdateConversation {
         /// All of them.
         conversation: &'a [Message],
     },
 }
 
-/// Who hears what a turn says. It is called from one thread at a time.
+/// A turn calls it with each of its events, from one thread at a time.
 pub trait EventSink {
-    /// Takes the event; it may wait until [`flush`](EventSink::flush).
+    /// Takes the event; it may be buffered until [`flush`](EventSink::flush).
     fn event(&mut self, event: Event<'_>);
-    /// What was taken goes out now: nothing follows for a while.
+    /// Sends the buffered events now, because none follows for a while.
     fn flush(&mut self);
-    /// The model gave no answer. A message that says so follows.
-    fn failed(&mut self, _error: &provider::Error) {}
+    /// The model failed. A message that says so follows.
+    fn model_failed(&mut self, _error: &provider::Error) {}
 }

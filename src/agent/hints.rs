@@ -1,9 +1,10 @@
-//! Hints: what the files `.goosehints` and `AGENTS.md` of a project and of its owner tell the model.
+//! Hints: the files `.goosehints` and `AGENTS.md` of a project and of the user, which go into the system
+//! prompt.
 //!
-//! They are looked for in the working directory and the folders above it, up to the one that holds
-//! `.git`; without one only in the working directory. The owner's own, in the configuration folder,
-//! come last. A project's file may be a link only to a place in the project; the owner's may be a link to
-//! anywhere, as managers of dotfiles make them.
+//! They are read from the working directory and the folders above it, up to the one that holds `.git`; if
+//! there is no such folder, from the working directory only. The user's files, in the configuration folder,
+//! come last. A link in a project must point into the project; one of the user may point anywhere, as the
+//! links that managers of dotfiles make.
 
 use crate::sys::fs::Stamp;
 use crate::sys::lock;
@@ -15,26 +16,25 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// More of one file is not read, in bytes.
+/// How much of one file is read, in bytes.
 pub const MAX_FILE: usize = 32 << 10;
 
-/// More of all files together is left out, likewise.
+/// How much of all files together is used, in bytes.
 pub const MAX_ALL: usize = 128 << 10;
 
-/// A file that changed this recently may change again without its time moving, so what was read then
-/// is not kept.
+/// A file that changed this recently may change again with the same timestamp, so its text is not cached.
 const SETTLED: Duration = Duration::from_millis(50);
 
-/// How many folders above the working directory are looked at.
+/// How many folders, from the working directory up, are searched.
 const MAX_LEVELS: usize = 64;
 
-/// How many files are remembered.
+/// How many files are cached.
 const MAX_CACHED: usize = 256;
 
-/// How many names are looked for in each folder.
+/// How many names are searched in each folder.
 const MAX_NAMES: usize = 16;
 
-/// Reads hints; what it has read it keeps for as long as the file does not change.
+/// Reads hints, and caches each file until it changes.
 #[derive(Debug)]
 pub struct Hints {
     config: PathBuf,
@@ -42,7 +42,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// `config` is the folder whose hints go for every project.
+    /// `config` is the folder with the user's hints, which apply to every project.
     pub fn new(config: &Path) -> Self {
         Hints {
             config: config.to_owned(),
@@ -50,11 +50,11 @@ impl Hints {
         }
     }
 
-    /// The hints for a session that works in `working_dir`, from the files called `names` (see
-    /// [`names`]): those of the project from its root down, then the owner's. Each under the name of
-    /// its file; what is cut says so. A file that cannot be read is left out and logged.
+    /// The hints for a session in `working_dir`, from the files called `names` (see [`names`]): those of the
+    /// project from its root down, then the user's. Each has its path as a heading; a truncated one says so.
+    /// A file that cannot be read is left out and logged.
     ///
-    /// Costs one look at each place, and reads only what has changed.
+    /// Checks each file with `stat`, and reads only the files that have changed.
     pub fn text(&self, working_dir: &Path, names: &[String]) -> String {
         let folders = folders(working_dir);
         let root = folders.first().map_or(working_dir, PathBuf::as_path);
@@ -73,7 +73,10 @@ impl Hints {
                     }
                 };
                 if text.len() + hint.len() > MAX_ALL {
-                    log::warn!("hints left out, there are too many path={}", path.display());
+                    log::warn!(
+                        "hints left out, as they are too long path={}",
+                        path.display()
+                    );
                     text.push_str(
                         "(There are more hints than fit here; the others were left out.)\n",
                     );
@@ -85,8 +88,8 @@ impl Hints {
         text
     }
 
-    /// The hint in the file `path` under a heading, if there is such a file and it says something. `within`
-    /// is the folder that a link may not lead out of.
+    /// The text of the file `path` under a heading; `None` if there is no such file. A link must not point
+    /// out of the folder `within`.
     fn read(&self, path: &Path, within: Option<&Path>) -> io::Result<Option<Arc<str>>> {
         let metadata = match fs::metadata(path) {
             Err(error) if is_absent(&error) => return Ok(None),
@@ -95,7 +98,7 @@ impl Hints {
         if !metadata.is_file() {
             return Ok(None);
         }
-        // Each time: where a link leads can change without the file it leads to.
+        // Checked each time, because the target of a link can change while the file stays the same.
         if let Some(within) = within
             && fs::symlink_metadata(path)?.is_symlink()
         {
@@ -146,7 +149,7 @@ fn is_name(name: &str) -> bool {
     )
 }
 
-/// The folders to look in, the project's root first.
+/// The folders to search, the project's root first.
 fn folders(working_dir: &Path) -> Vec<PathBuf> {
     let above = working_dir.ancestors().take(MAX_LEVELS);
     let mut folders: Vec<PathBuf> = above.map(Path::to_owned).collect();
@@ -158,7 +161,7 @@ fn folders(working_dir: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Nothing there, or on the way there.
+/// Whether the file or one of its folders does not exist.
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),

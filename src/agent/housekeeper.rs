@@ -1,6 +1,5 @@
-//! The thread that looks after what nobody uses: a session without requests for a while gives its
-//! servers back, and the next request brings them back. When nothing goes on at all, memory that was freed
-//! goes back to the system.
+//! The housekeeper thread: it suspends the MCP servers of idle sessions (the next request resumes them), and
+//! returns freed memory to the system when no session is in use.
 
 use super::Agent;
 use super::agent_table::AgentTable;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often it looks, at least and at most.
+/// The shortest and the longest interval between two checks.
 const POLL_INTERVALS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(60));
 
 pub(super) struct Housekeeper {
@@ -21,17 +20,17 @@ pub(super) struct Housekeeper {
 }
 
 impl Housekeeper {
-    /// Starts it. `idle` says how long a session may be unused, if there is a limit.
+    /// Starts the thread. `idle_limit` returns how long a session may be unused; `None` for no limit.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub(super) fn begin(
+    /// When the thread cannot start.
+    pub(super) fn start(
         live: Arc<AgentTable<Agent>>,
-        idle: impl Fn() -> Option<Duration> + Send + 'static,
+        idle_limit: impl Fn() -> Option<Duration> + Send + 'static,
     ) -> io::Result<Self> {
         let (open, closed) = bounded(0);
         let thread = sys::spawn("housekeeper".to_owned(), None, move || {
-            keep(&live, &idle, &closed);
+            run(&live, &idle_limit, &closed);
         })?;
         Ok(Housekeeper {
             _open: open,
@@ -39,19 +38,19 @@ impl Housekeeper {
         })
     }
 
-    /// Ends it; an agent that is being laid to rest is waited for.
-    pub(super) fn end(self) {
+    /// Ends the thread after the check that it is at.
+    pub(super) fn stop(self) {
         let Housekeeper { _open, thread } = self;
         drop(_open);
         let _ = thread.join();
     }
 }
 
-fn keep(live: &AgentTable<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
-    // When memory was given back, and how many agents there were.
+fn run(live: &AgentTable<Agent>, idle_limit: &dyn Fn() -> Option<Duration>, closed: &Receiver<()>) {
+    // When memory was returned last, and how many agents there were then.
     let mut trimmed = (Instant::now(), 0);
     loop {
-        let limit = idle();
+        let limit = idle_limit();
         let (shortest, longest) = POLL_INTERVALS;
         let pause = limit.map_or(longest, |limit| (limit / 4).clamp(shortest, longest));
         if closed.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
@@ -59,11 +58,11 @@ fn keep(live: &AgentTable<Agent>, idle: &dyn Fn() -> Option<Duration>, closed: &
         }
         let agents = live.all();
         if let Some(limit) = limit {
-            agents.iter().for_each(|agent| agent.rest_if_idle(limit));
+            agents.iter().for_each(|agent| agent.suspend_if_idle(limit));
         }
-        let quiet = agents.iter().all(|agent| agent.is_quiet());
+        let all_unused = agents.iter().all(|agent| agent.is_unused());
         let used = agents.iter().any(|agent| agent.last_used() > trimmed.0);
-        if quiet && (used || agents.len() != trimmed.1) {
+        if all_unused && (used || agents.len() != trimmed.1) {
             trimmed = (Instant::now(), agents.len());
             drop(agents);
             sys::trim_allocator();

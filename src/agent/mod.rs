@@ -1,7 +1,8 @@
-//! Sessions at work: which agents are live, what they have activated, how they answer, and how they end.
+//! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
 
 mod agent_table;
 mod compaction;
+mod conversation_digest;
 mod error;
 mod event;
 pub mod hints;

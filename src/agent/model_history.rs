@@ -1,23 +1,23 @@
-//! The history as a model may see it. What is stored may have been cut off by a crash, written by
-//! another program, or edited by a client; models refuse what does not add up.
+//! The history for a request to the model. The stored messages may have been cut off by a crash, written by
+//! another program, or edited by a client; models refuse calls without results and results without calls.
 
 use crate::conversation::{Content, Message, Metadata, Outcome, Role, ToolRequest, ToolResponse};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a call is answered with whose answer was lost.
+/// The result of a call whose result is missing.
 const LOST: &str =
     "The call was interrupted before it gave an answer; whether it had an effect is not known.";
-/// What stands for the beginning, where that is gone.
+/// The first message of a history that begins with an answer.
 const BEGINNING: &str = "(The beginning of this conversation is not available.)";
 
-/// The messages that the model sees, so that
+/// The messages that the model sees, repaired so that
 ///
-/// - none is empty, and none holds what is only for the user;
-/// - the answers to all calls of one message are together in the next, in the order of the calls,
-///   and there is no answer without a call;
-/// - the first is the user's.
+/// - none is empty, and none has parts that are only for the user;
+/// - the results of all calls of one message are in the next message, in the order of the calls, and no
+///   result is without a call;
+/// - the first message is the user's.
 pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
     let mut out: Vec<Cow<'_, Message>> = Vec::with_capacity(messages.len());
     let visible = messages.iter().filter(|m| m.metadata.agent_visible);
@@ -28,7 +28,7 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
         }
         let Some(message) = (match message.role {
             Role::Assistant => shown(message),
-            // An answer that follows its call is taken with the call, below.
+            // Results that follow their call are added with the call, below.
             Role::User => kept(message, |part| {
                 !matches!(part, Content::ToolResponse(_) | Content::ToolRequest(_))
             }),
@@ -44,7 +44,7 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
         while let Some(next) = visible.next_if(|next| next.role == Role::User) {
             followers.push(next);
         }
-        let answers = answered(&calls, &followers);
+        let answers = results_of(&calls, &followers);
         out.push(message);
         out.push(answers);
         out.extend(followers.into_iter().filter_map(|follower| {
@@ -56,10 +56,9 @@ pub(super) fn repaired(messages: &[Arc<Message>]) -> Vec<Cow<'_, Message>> {
     out
 }
 
-/// Whether the message holds nothing but answers to calls that nobody waits for: they have their
-/// answers, or there are none.
+/// Whether the message holds nothing but results of unknown or answered calls.
 pub(super) fn is_stray(message: &Message, before: &[Arc<Message>]) -> bool {
-    let waits = |id: &str| {
+    let is_open = |id: &str| {
         let parts = before.iter().rev().flat_map(|m| m.content.iter().rev());
         let mut open = parts.filter_map(|part| match part {
             Content::ToolRequest(request) if request.id == id => Some(true),
@@ -68,11 +67,11 @@ pub(super) fn is_stray(message: &Message, before: &[Arc<Message>]) -> bool {
         });
         open.next() == Some(true)
     };
-    let is_stray = |part: &Content| matches!(part, Content::ToolResponse(r) if !waits(&r.id));
+    let is_stray = |part: &Content| matches!(part, Content::ToolResponse(r) if !is_open(&r.id));
     !message.content.is_empty() && message.content.iter().all(is_stray)
 }
 
-/// The message with the parts that the model may see, wherever it stands; `None` if none is left.
+/// The message with the parts that the model may see, whatever its position; `None` if none is left.
 pub(super) fn shown(message: &Message) -> Option<Cow<'_, Message>> {
     match message.role {
         Role::Assistant => kept(message, |part| !matches!(part, Content::ToolResponse(_))),
@@ -80,10 +79,10 @@ pub(super) fn shown(message: &Message) -> Option<Cow<'_, Message>> {
     }
 }
 
-/// The message with the parts that the model may see and `also` lets pass; `None` if none is left.
-fn kept<'m>(message: &'m Message, also: impl Fn(&Content) -> bool) -> Option<Cow<'m, Message>> {
-    let wanted = |part: &Content| {
-        also(part)
+/// The message with the parts that the model may see and `filter` accepts; `None` if none is left.
+fn kept<'m>(message: &'m Message, filter: impl Fn(&Content) -> bool) -> Option<Cow<'m, Message>> {
+    let is_kept = |part: &Content| {
+        filter(part)
             && match part {
                 Content::Text(text) => !text.text.trim().is_empty(),
                 Content::Image(_)
@@ -98,18 +97,18 @@ fn kept<'m>(message: &'m Message, also: impl Fn(&Content) -> bool) -> Option<Cow
                 | Content::Other(_) => false,
             }
     };
-    let count = message.content.iter().filter(|part| wanted(part)).count();
-    let says = |part: &Content| {
+    let count = message.content.iter().filter(|part| is_kept(part)).count();
+    let has_content = |part: &Content| {
         !matches!(
             part,
             Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
         )
     };
-    // A thought alone is no message.
+    // Reasoning alone does not make a message.
     if !message
         .content
         .iter()
-        .any(|part| wanted(part) && says(part))
+        .any(|part| is_kept(part) && has_content(part))
     {
         return None;
     }
@@ -117,13 +116,13 @@ fn kept<'m>(message: &'m Message, also: impl Fn(&Content) -> bool) -> Option<Cow
         return Some(Cow::Borrowed(message));
     }
     let mut message = message.clone();
-    message.content.retain(wanted);
+    message.content.retain(is_kept);
     Some(Cow::Owned(message))
 }
 
-/// The message that answers `calls`, from what the following messages of the user hold.
-fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Message> {
-    let fits = |message: &Message| {
+/// The message with the results of `calls`, taken from the user messages that follow.
+fn results_of<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Message> {
+    let is_complete = |message: &Message| {
         let parts = message.content.iter();
         message.content.len() == calls.len()
             && parts
@@ -131,7 +130,7 @@ fn answered<'m>(calls: &[&ToolRequest], followers: &[&'m Message]) -> Cow<'m, Me
                 .all(|(part, call)| matches!(part, Content::ToolResponse(r) if r.id == call.id))
     };
     if let Some(first) = followers.first()
-        && fits(first)
+        && is_complete(first)
     {
         return Cow::Borrowed(first);
     }
@@ -186,7 +185,7 @@ mod tests {
         json!({"type": "toolResponse", "id": id, "toolResult": result})
     }
 
-    /// Each message as its role and parts, `u:text` or `a:c1,c2`; a lost answer ends in `!`.
+    /// Each message as its role and parts, `u:text` or `a:c1,c2`; a missing result ends in `!`.
     fn shown(messages: &[Arc<Message>]) -> Vec<String> {
         let part = |part: &Content| match part {
             Content::Text(text) => text.text.clone(),

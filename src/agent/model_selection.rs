@@ -1,22 +1,21 @@
-//! Which model answers for a session, and what clients say to a running turn.
+//! The choice of the model that answers for a session.
 
 use super::turn_channel::Model;
-use super::{Confirmation, Error, Registry};
-use crate::conversation::{Outcome, Session};
-use crate::mcp::types::CallToolResult;
+use super::{Error, Registry};
+use crate::conversation::Session;
 use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
 use serde_json::{Map, Value};
 
-/// What a client wants a session's model to be.
+/// The model that a client chooses for a session.
 #[derive(Clone, Debug, Default)]
 pub struct ModelChoice {
     /// The provider's name.
     pub provider: String,
-    /// The model's name; that of the configuration if absent.
+    /// The model's name; the configured one if absent.
     pub model: Option<String>,
-    /// Instead of what is known of the model.
+    /// Overrides the catalog's value, in tokens.
     pub context_limit: Option<u64>,
-    /// Goes into every request.
+    /// Added to every request.
     pub request_params: Option<Map<String, Value>>,
 }
 
@@ -48,8 +47,7 @@ impl Registry {
         })
     }
 
-    /// The model that answers for the session: its own, else its recipe's, else that of the
-    /// configuration.
+    /// The session's model: its own, else its recipe's, else the configured one.
     pub(super) fn model_of(&self, session: &Session) -> Result<Model, Error> {
         let Some(name) = self.provider_of(session)? else {
             let why = "No model is configured: set GOOSE_PROVIDER and GOOSE_MODEL, or choose one \
@@ -62,7 +60,7 @@ impl Registry {
         let mut config = match stored {
             Some(config) => {
                 let config: ModelConfig = config;
-                // What is stored is for clients; requests follow the settings as they are now.
+                // The stored number is for clients; requests use the current settings.
                 let now = self.catalog().model_config(&name, &config.model_name);
                 ModelConfig {
                     max_tokens: now.max_tokens,
@@ -84,7 +82,7 @@ impl Registry {
         Ok(Model { provider, config })
     }
 
-    /// Says in `session` which model would answer, where none has been chosen yet.
+    /// Writes into `session` the model that would answer, if it has none.
     pub(super) fn show_model(&self, session: &mut Session) {
         if session.provider_name.is_none()
             && let Ok(model) = self.model_of(session)
@@ -93,7 +91,7 @@ impl Registry {
         }
     }
 
-    /// Stores the model in `session`, as clients see it: with the most tokens that it can give, also where
+    /// Writes the model into `session` as clients see it: with its maximal number of output tokens, even if
     /// requests leave that number out.
     pub(super) fn set_shown_model(&self, session: &mut Session, model: &Model) {
         let provider = model.provider.name();
@@ -109,8 +107,8 @@ impl Registry {
     /// Changes the session's model, from the next turn on.
     ///
     /// # Errors
-    /// When there is no such session, the provider is not known or not configured, or no model is
-    /// named anywhere.
+    /// When there is no such session, the provider is unknown or not configured, or neither the choice nor the
+    /// configuration names a model.
     pub fn set_model(&self, id: &str, choice: ModelChoice) -> Result<(), Error> {
         self.session(id)?;
         let provider = self.catalog().provider(&choice.provider)?;
@@ -129,7 +127,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The model of this name, else the first that is known of the provider.
+    /// The model with this name, else the first one that the catalog lists for the provider.
     fn model_config(&self, provider: &str, model: Option<&str>) -> Result<ModelConfig, Error> {
         let known = || self.catalog().known_models(provider).into_iter().next();
         match model.map(str::to_owned).or_else(known) {
@@ -142,9 +140,9 @@ impl Registry {
         }
     }
 
-    /// The model that answers the next turn of a session whose own model is `own`, and its part if
-    /// there are two: the setting `GOOSE_LEAD_MODEL` names a stronger one.
-    pub(super) fn model_for(
+    /// The model that answers the next turn of a session whose own model is `own`. With the setting
+    /// `GOOSE_LEAD_MODEL` also its role, `lead` or `worker`.
+    pub(super) fn model_for_turn(
         &self,
         own: &Model,
         progress: &Progress,
@@ -165,25 +163,6 @@ impl Registry {
                 Ok((Model { provider, config }, Some("lead")))
             }
         }
-    }
-
-    /// SessionRequestHandler the question whether a tool may be called; false if nobody asks, any more.
-    pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
-        self.live(id)
-            .is_some_and(|agent| agent.channel.confirmations.answer(request, answer))
-    }
-
-    /// SessionRequestHandler an elicitation, with what the user filled in or with a no; false if nobody asks, any
-    /// more.
-    pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
-        self.live(id)
-            .is_some_and(|agent| agent.channel.answers.answer(request, data))
-    }
-
-    /// Says what a tool of the client gave; false if nobody waits for it, any more.
-    pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
-        self.live(id)
-            .is_some_and(|agent| agent.channel.results.answer(request, result))
     }
 }
 

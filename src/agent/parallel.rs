@@ -1,13 +1,12 @@
-//! The same work for each of many things, several at a time; where it panics for one, the others have
-//! theirs all the same.
+//! A parallel map. A panic for one item does not affect the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// What `work` gives for each of `items`, in their order, with at most `most` under way. Where it panics,
-/// `panicked` says what there is instead.
+/// The results of `work` for `items`, in their order, computed in at most `most` threads. Where `work`
+/// panics, `panicked` gives the result instead.
 pub(super) fn parallel_map<T: Sync, R: Send + Sync>(
     items: &[T],
     most: usize,
@@ -28,7 +27,7 @@ pub(super) fn parallel_map<T: Sync, R: Send + Sync>(
     thread::scope(|scope| {
         for n in 1..items.len().min(most) {
             let thread = thread::Builder::new().name(format!("activate {n}"));
-            // The threads that there are do the work.
+            // If a thread cannot start, the others do its work.
             let _ = thread.spawn_scoped(scope, take);
         }
         take();

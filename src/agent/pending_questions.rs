@@ -1,33 +1,38 @@
-//! What the user or the client has been asked and not yet answered.
+//! Questions that the user or the client has not answered yet: tool approvals, elicitations, and calls of
+//! tools that the client runs.
 
+use super::{Confirmation, Registry};
+use crate::conversation::Outcome;
+use crate::mcp::types::CallToolResult;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
+use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits looks whether the client is still there.
+/// How often a thread that waits for an answer checks whether its request was cancelled.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Questions by their id, and who waits for the answer. `A` is what an answer is.
+/// Pending questions by their ids. `A` is the type of the answers.
 pub(super) struct PendingQuestions<A> {
     open: Mutex<HashMap<String, Sender<A>>>,
 }
 
-/// A question that has been asked. Dropping it takes it back.
-pub(super) struct PendingQuestion<'d, A> {
-    desk: &'d PendingQuestions<A>,
+/// A question that can be answered until this is dropped.
+pub(super) struct PendingQuestion<'q, A> {
+    questions: &'q PendingQuestions<A>,
     id: String,
     answer: Receiver<A>,
 }
 
-/// Why there is no answer.
+/// Why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoAnswer {
-    /// Nobody answered in time.
+    /// The timeout passed.
     TimedOut,
-    /// Nobody waits any more.
+    /// The request that waits was cancelled.
     Cancelled,
 }
 
@@ -40,35 +45,35 @@ impl<A> Default for PendingQuestions<A> {
 }
 
 impl<A> PendingQuestions<A> {
-    /// Opens a question, so that an answer finds it; to be called before the question is told. `None`
-    /// if one of this id is open already.
-    pub(super) fn ask(&self, id: &str) -> Option<PendingQuestion<'_, A>> {
-        let (tell, answer) = bounded(1);
+    /// Opens a question, so that an answer finds it; called before the question is sent. `None` if a
+    /// question with this id is open.
+    pub(super) fn open(&self, id: &str) -> Option<PendingQuestion<'_, A>> {
+        let (sender, answer) = bounded(1);
         let mut open = lock(&self.open);
         if open.contains_key(id) {
             return None;
         }
-        open.insert(id.to_owned(), tell);
+        open.insert(id.to_owned(), sender);
         Some(PendingQuestion {
-            desk: self,
+            questions: self,
             id: id.to_owned(),
             answer,
         })
     }
 
-    /// SessionRequestHandler the question of this id; false if none is open. The first answer counts.
+    /// Answers the question with this id and closes it; false if it is not open.
     pub(super) fn answer(&self, id: &str, answer: A) -> bool {
-        let asked = lock(&self.open).remove(id);
-        asked.is_some_and(|asked| asked.send(answer).is_ok())
+        let sender = lock(&self.open).remove(id);
+        sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
 }
 
 impl<A> PendingQuestion<'_, A> {
     /// Waits for the answer.
-    pub(super) fn wait(&self, answer_timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
-        let deadline = Instant::now() + answer_timeout;
+    pub(super) fn wait(&self, timeout: Duration, cancel: &Cancel) -> Result<A, NoAnswer> {
+        let deadline = Instant::now() + timeout;
         let (wake, woken) = bounded::<()>(0);
-        // The hook owns the sender: when it has run, the channel is closed.
+        // The hook owns the sender, so the channel closes when the hook has run.
         let _hook = cancel.on_cancel(move || drop(wake));
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -90,7 +95,27 @@ impl<A> PendingQuestion<'_, A> {
 
 impl<A> Drop for PendingQuestion<'_, A> {
     fn drop(&mut self) {
-        lock(&self.desk.open).remove(&self.id);
+        lock(&self.questions.open).remove(&self.id);
+    }
+}
+
+impl Registry {
+    /// Answers the question whether a tool may be called; false if no such question is pending.
+    pub fn confirm(&self, id: &str, request: &str, answer: Confirmation) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.confirmations.answer(request, answer))
+    }
+
+    /// Answers an elicitation with the user's data, or declines it with `None`; false if it is not pending.
+    pub fn answer(&self, id: &str, request: &str, data: Option<Value>) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.elicitations.answer(request, data))
+    }
+
+    /// Passes on the result of a tool that the client ran; false if no call waits for it.
+    pub fn tool_result(&self, id: &str, request: &str, result: Outcome<CallToolResult>) -> bool {
+        self.live_agent(id)
+            .is_some_and(|agent| agent.channel.frontend_results.answer(request, result))
     }
 }
 
@@ -103,18 +128,18 @@ mod tests {
 
     #[test]
     fn the_first_answer_counts_even_before_anybody_waits() {
-        let desk = PendingQuestions::default();
-        let question = desk.ask("a").unwrap();
-        assert!(desk.answer("a", 1));
-        assert!(!desk.answer("a", 2) && !desk.answer("b", 3));
+        let questions = PendingQuestions::default();
+        let question = questions.open("a").unwrap();
+        assert!(questions.answer("a", 1));
+        assert!(!questions.answer("a", 2) && !questions.answer("b", 3));
         assert_eq!(question.wait(LONG, &Cancel::new()), Ok(1));
     }
 
     #[test]
     fn a_question_that_nobody_answers_ends() {
-        let desk = PendingQuestions::<()>::default();
-        let question = desk.ask("a").unwrap();
-        assert!(desk.ask("a").is_none());
+        let questions = PendingQuestions::<()>::default();
+        let question = questions.open("a").unwrap();
+        assert!(questions.open("a").is_none());
         let now = question.wait(Duration::ZERO, &Cancel::new());
         assert_eq!(now, Err(NoAnswer::TimedOut));
         let cancel = Cancel::new();
@@ -123,6 +148,6 @@ mod tests {
             assert_eq!(question.wait(LONG, &cancel), Err(NoAnswer::Cancelled));
         });
         drop(question);
-        assert!(!desk.answer("a", ()));
+        assert!(!questions.answer("a", ()));
     }
 }

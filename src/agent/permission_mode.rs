@@ -1,27 +1,27 @@
-//! How freely tools are called: the setting `GOOSE_MODE`, what the user said before, and what the tool
-//! says of itself.
+//! Which tool calls need the user's approval: by the setting `GOOSE_MODE`, the stored permissions, and the
+//! annotations of the tool.
 
 use crate::mcp::types::ToolAnnotations;
 use crate::store::PermissionLevel;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How freely tools are called.
+/// Which tool calls need the user's approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Without asking.
+    /// None.
     #[default]
     Auto,
-    /// The user is asked about each call.
+    /// All.
     Approve,
-    /// The user is asked about calls that may change something.
+    /// Calls that may change something.
     SmartApprove,
-    /// Not at all.
+    /// No tool is called.
     Chat,
 }
 
-/// What the user says about a call.
+/// The user's answer to a request for approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Confirmation {
@@ -29,7 +29,7 @@ pub enum Confirmation {
     AlwaysAllow,
     /// Yes, this time.
     AllowOnce,
-    /// No answer was wanted; as good as a no.
+    /// The user dismissed the question; the call is denied.
     Cancel,
     /// No, this time.
     DenyOnce,
@@ -37,7 +37,7 @@ pub enum Confirmation {
     AlwaysDeny,
 }
 
-/// What becomes of a call.
+/// What to do with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Run,
@@ -46,8 +46,8 @@ pub(super) enum Decision {
 }
 
 impl Mode {
-    /// What the value of `GOOSE_MODE` means. One that means nothing asks about everything, since it
-    /// was set for a reason.
+    /// The mode that `GOOSE_MODE` names. An unknown value means [`Mode::Approve`], since the user wanted
+    /// some restriction.
     pub(super) fn of(setting: Option<&Value>) -> Self {
         let Some(setting) = setting else {
             return Mode::default();
@@ -58,43 +58,43 @@ impl Mode {
         let mode = crate::json::from_value(&Value::from(named.unwrap_or_default()));
         mode.unwrap_or_else(|_| {
             log::warn!(
-                "not a mode, so every call is asked about setting=GOOSE_MODE value={setting}"
+                "unknown mode, so every call needs approval setting=GOOSE_MODE value={setting}"
             );
             Mode::Approve
         })
     }
 
-    /// What becomes of a call of a tool that the user may have said something about before. Never is
-    /// never, in every mode.
+    /// What to do with a call of a tool that has this stored permission and these annotations. `NeverAllow`
+    /// applies in every mode.
     pub(super) fn authorize(
         self,
         level: Option<PermissionLevel>,
         annotations: Option<&ToolAnnotations>,
     ) -> Decision {
-        let reads = annotations
+        let is_read_only = annotations
             .is_some_and(|a| a.read_only_hint == Some(true) && a.destructive_hint != Some(true));
         match (self, level) {
             (_, Some(PermissionLevel::NeverAllow)) | (Mode::Chat, _) => Decision::Deny,
             (Mode::Auto, _) | (_, Some(PermissionLevel::AlwaysAllow)) => Decision::Run,
-            (Mode::SmartApprove, None) if reads => Decision::Run,
+            (Mode::SmartApprove, None) if is_read_only => Decision::Run,
             (Mode::Approve | Mode::SmartApprove, _) => Decision::Ask,
         }
     }
 
-    /// Whether the user is asked at all, for example about what an MCP server wants from the model.
-    pub(super) fn asks(self) -> bool {
+    /// Whether the user approves anything in this mode, for example sampling requests of MCP servers.
+    pub(super) fn asks_user(self) -> bool {
         matches!(self, Mode::Approve | Mode::SmartApprove)
     }
 }
 
 impl Confirmation {
     /// Whether the tool may be called.
-    pub fn allows(self) -> bool {
+    pub fn is_allowed(self) -> bool {
         matches!(self, Confirmation::AlwaysAllow | Confirmation::AllowOnce)
     }
 
-    /// What is to be remembered of it.
-    pub(super) fn remembered(self) -> Option<PermissionLevel> {
+    /// The permission to store, if the answer holds for later calls.
+    pub(super) fn permission_level(self) -> Option<PermissionLevel> {
         match self {
             Confirmation::AlwaysAllow => Some(PermissionLevel::AlwaysAllow),
             Confirmation::AlwaysDeny => Some(PermissionLevel::NeverAllow),

@@ -1,5 +1,5 @@
-//! Images that a model refused: a short text takes the place of each in all later requests to this model,
-//! after a restart too. Another model gets the images.
+//! Images that a model refused: in later requests to this model, also after a restart, a short text replaces
+//! each of them. Other models get the images.
 
 use crate::conversation::{ExtensionData, Message, Role};
 use crate::provider::{image_hashes, replace_images};
@@ -8,23 +8,23 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// How many images are kept for one model although the model no longer sees them. Those that it sees are
-/// kept, however many there are: a request shows an image again that is forgotten.
-const MOST: usize = 1_000;
+/// How many images are remembered for one model. Those that the conversation still shows to the model are
+/// remembered beyond this limit, because otherwise a request would hold them again.
+const MAX_REMEMBERED: usize = 1_000;
 
-/// The images that each model of a session did not take.
+/// The images that each model of a session refused.
 #[derive(Debug, Default)]
 pub(super) struct RefusedImages {
     /// By `provider/model`, the hashes of their data, oldest first.
     by_model: BTreeMap<String, Vec<u64>>,
-    /// There are more than the model has answered without.
+    /// Images were added, and the model has not answered without them yet.
     is_changed: bool,
-    /// What is to be stored with the session, if that is something new.
+    /// The value to store with the session, if it changed.
     proven: Option<Value>,
 }
 
 impl RefusedImages {
-    /// What is stored with the session.
+    /// Reads the images that are stored with the session.
     pub(super) fn of(data: &ExtensionData) -> Self {
         let stored = data.0.get(ExtensionData::REFUSED_IMAGES);
         let stored = stored.and_then(Value::as_object).into_iter().flatten();
@@ -44,7 +44,7 @@ impl RefusedImages {
         }
     }
 
-    /// The model has answered without the images that it refused, so they were the reason.
+    /// Records that the model answered without the images, so they were the reason for its refusal.
     pub(super) fn prove(&mut self) {
         if !std::mem::take(&mut self.is_changed) {
             return;
@@ -55,7 +55,7 @@ impl RefusedImages {
         self.proven = Some(lists.collect::<Map<String, Value>>().into());
     }
 
-    /// Stores with the session what is proven and not stored yet.
+    /// Stores the proven images with the session.
     pub(super) fn store(&self, data: &mut ExtensionData) {
         if let Some(proven) = &self.proven {
             let key = ExtensionData::REFUSED_IMAGES.to_owned();
@@ -63,7 +63,7 @@ impl RefusedImages {
         }
     }
 
-    /// The history, with words in the place of the images that this model did not take.
+    /// The history with texts in place of the images that this model refused.
     pub(super) fn in_words<'m>(
         &self,
         model: &str,
@@ -79,9 +79,9 @@ impl RefusedImages {
             .collect()
     }
 
-    /// Adds the images of which this model refused one, after a request that showed it `history`: those since
-    /// its last message, or all if there are none since. False if there are none at all. `stored` are the
-    /// messages that the history was made from.
+    /// Adds the images of which this model refused one in a request with `history`: those after its last
+    /// message, or all if there are none after it. False if there are none to add. `stored` are the messages
+    /// that the history was made from.
     pub(super) fn add(
         &mut self,
         model: &str,
@@ -91,8 +91,8 @@ impl RefusedImages {
         let hashes = |messages: &[Cow<'_, Message>]| -> Vec<u64> {
             messages.iter().flat_map(|m| image_hashes(m)).collect()
         };
-        let is_models = |message: &Cow<'_, Message>| message.role == Role::Assistant;
-        let since = history.iter().rposition(is_models).map_or(0, |at| at + 1);
+        let is_answer = |message: &Cow<'_, Message>| message.role == Role::Assistant;
+        let since = history.iter().rposition(is_answer).map_or(0, |at| at + 1);
         let mut new = hashes(&history[since..]);
         if new.is_empty() {
             new = hashes(history);
@@ -104,10 +104,10 @@ impl RefusedImages {
             return false;
         }
         list.extend(new);
-        if list.len() > MOST {
+        if list.len() > MAX_REMEMBERED {
             let visible = stored.iter().filter(|m| m.metadata.agent_visible);
             let visible: HashSet<u64> = visible.flat_map(|m| image_hashes(m)).collect();
-            let mut surplus = list.len() - MOST;
+            let mut surplus = list.len() - MAX_REMEMBERED;
             list.retain(|hash| {
                 let is_kept = surplus == 0 || visible.contains(hash);
                 surplus -= usize::from(!is_kept);
@@ -132,7 +132,7 @@ mod tests {
         serde_json::from_value(message).unwrap()
     }
 
-    /// The images that are left for the model.
+    /// How many images the model still gets.
     fn left(refused: &RefusedImages, model: &str, history: &[Message]) -> usize {
         let history = history.iter().map(Cow::Borrowed).collect();
         let history = refused.in_words(model, history);
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn more_images_than_are_kept_are_refused_once() {
-        let images: Vec<String> = (0..MOST + 5).map(|n| format!("{n:08}")).collect();
+        let images: Vec<String> = (0..MAX_REMEMBERED + 5).map(|n| format!("{n:08}")).collect();
         let images: Vec<&str> = images.iter().map(String::as_str).collect();
         let history = [message("user", &images), message("user", &images[..3])];
         let stored = history.clone().map(Arc::new);
@@ -185,18 +185,21 @@ mod tests {
             rounds += 1;
             assert!(rounds < 10, "it is refused again and again");
         }
-        assert_eq!((rounds, refused.by_model["p/m"].len()), (1, MOST + 5));
+        assert_eq!(
+            (rounds, refused.by_model["p/m"].len()),
+            (1, MAX_REMEMBERED + 5)
+        );
         assert_eq!(left(&refused, "p/m", &history), 0);
     }
 
     #[test]
     fn they_do_not_grow_without_end() {
         let mut refused = RefusedImages::default();
-        for n in 0..MOST + 5 {
+        for n in 0..MAX_REMEMBERED + 5 {
             let message = message("user", &[&format!("{n}")]);
             let stored = [Arc::new(message.clone())];
             refused.add("p/m", &[Cow::Owned(message)], &stored);
         }
-        assert_eq!(refused.by_model["p/m"].len(), MOST);
+        assert_eq!(refused.by_model["p/m"].len(), MAX_REMEMBERED);
     }
 }

@@ -1,5 +1,5 @@
-//! Which sessions have a live agent. Sessions are made, found, changed and ended here, so that the
-//! stored session and the running one never drift apart.
+//! The live agents of all sessions. Sessions are created, found, changed and ended here, so that the stored
+//! session and its agent stay consistent.
 
 use super::agent_table::{AgentTable, IfRunning};
 use super::hints::Hints;
@@ -19,27 +19,27 @@ use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
 
-/// How many extensions a session may begin with.
+/// How many extensions a session may start with.
 pub(super) const MAX_EXTENSIONS: usize = 256;
 
 /// The files that sessions need.
 pub struct Stores {
-    /// Where they are.
+    /// Their paths.
     pub paths: Arc<Paths>,
     /// Settings and the configured extensions.
     pub config: Config,
-    /// What `env_keys` name.
+    /// Secrets, which the `env_keys` of extensions name.
     pub secrets: Arc<Secrets>,
     /// The sessions.
     pub sessions: Arc<Sessions>,
-    /// Which tools may run unasked.
+    /// The permissions of tools.
     pub permissions: Permissions,
-    /// What projects and their owner tell the model.
+    /// Hint files of projects and of the user.
     pub hints: Hints,
 }
 
 impl Stores {
-    /// Those in the folders of `paths`. Nothing is read or made yet.
+    /// The files in the folders of `paths`. Nothing is read or created yet.
     pub fn new(paths: &Paths) -> Self {
         Stores {
             paths: Arc::new(paths.clone()),
@@ -52,29 +52,28 @@ impl Stores {
     }
 }
 
-/// What a session is to begin with.
+/// The parameters of a new session.
 #[derive(Default)]
 pub struct Start {
-    /// Where it works; empty for the home directory.
+    /// The working directory; empty for the home directory.
     pub working_dir: PathBuf,
-    /// The recipe, if there is one.
+    /// The recipe, if any.
     pub recipe: Option<Recipe>,
-    /// Who has chosen what the recipe does.
+    /// Where the recipe comes from.
     pub recipe_source: RecipeSource,
-    /// The extensions to use, unless the recipe says; the enabled ones of the configuration if absent.
+    /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
     pub extension_overrides: Option<Vec<Value>>,
 }
 
-/// Where a recipe comes from, and so whether its extensions run.
+/// Where a recipe comes from. This decides whether its extensions run.
 ///
-/// A client that sends a recipe has read it, and shows it to the user before it does: Goose Desktop
-/// scans it and asks whether to trust it. So does who keeps a recipe in a folder of the configuration.
-/// A link goes from the address that was clicked to the server without anyone having looked, and a
-/// recipe in the working directory may have come with a checkout: of these only those extensions run
-/// that the user has configured, see [`extension::classify_imported`].
+/// A recipe that the client sends is trusted: Goose Desktop scans it and asks the user first. So is a recipe
+/// in a folder of the configuration. A link reaches the server without a check, and a recipe in the working
+/// directory may belong to a checkout: of these recipes, only the extensions run that the user has configured
+/// (see [`extension::classify_imported`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecipeSource {
-    /// The client sends it, or the user keeps it in a folder of the configuration.
+    /// The client, or a folder of the configuration.
     #[default]
     User,
     /// A recipe link.
@@ -84,8 +83,8 @@ pub enum RecipeSource {
 }
 
 impl RecipeSource {
-    /// What it is called, if it is from outside.
-    fn outside(self) -> Option<&'static str> {
+    /// A name for an untrusted source; `None` for a trusted one.
+    fn untrusted(self) -> Option<&'static str> {
         match self {
             RecipeSource::User => None,
             RecipeSource::Link => Some("a recipe link"),
@@ -100,13 +99,13 @@ pub struct Registry {
     catalog: Catalog,
     offline: bool,
     cancel: Cancel,
-    live: Arc<AgentTable<Agent>>,
+    agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
 
 impl Registry {
-    /// A registry without agents. `offline`: no extension and no provider may be on another machine.
+    /// A registry without agents. `offline` forbids extensions and providers on other machines.
     pub fn new(stores: Stores, offline: bool) -> Self {
         let (config, secrets) = (stores.config.clone(), stores.secrets.clone());
         let cancel = Cancel::new();
@@ -114,7 +113,7 @@ impl Registry {
             catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
             stores,
             offline,
-            live: Arc::new(AgentTable::new(cancel.clone())),
+            agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
             housekeeper: Mutex::default(),
@@ -126,7 +125,7 @@ impl Registry {
         &self.stores
     }
 
-    /// The models there are to talk to.
+    /// The catalog of providers and models.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -136,7 +135,7 @@ impl Registry {
         &self.cancel
     }
 
-    /// Makes a session and begins to activate its extensions; does not wait for them.
+    /// Creates a session and starts to activate its extensions; does not wait for them.
     ///
     /// # Errors
     /// When the working directory, the recipe or an extension's configuration is not valid, or the
@@ -147,19 +146,19 @@ impl Registry {
         } else {
             start.working_dir
         };
-        // It has to mean the same wherever the server is started next time.
+        // A relative path would change its meaning when the server starts elsewhere.
         let working_dir = path::absolute(&working_dir).unwrap_or(working_dir);
         check_dir(&working_dir)?;
         if let Some(recipe) = &start.recipe {
             recipe.check()?;
         }
         let mut imported = ImportReport::default();
-        let asked = start.recipe.as_ref().and_then(Recipe::extensions);
-        let wanted = match (asked, start.recipe_source.outside()) {
+        let from_recipe = start.recipe.as_ref().and_then(Recipe::extensions);
+        let wanted = match (from_recipe, start.recipe_source.untrusted()) {
             (Some(extensions), Some(from)) => {
                 let more = start.extension_overrides.unwrap_or_default();
                 imported.from = from.to_owned();
-                self.take_over(extensions, more, &mut imported)?
+                self.import_extensions(extensions, more, &mut imported)?
             }
             (Some(extensions), None) => extensions.to_vec(),
             (None, _) => match start.extension_overrides {
@@ -183,22 +182,22 @@ impl Registry {
             recipe: start.recipe.map(Recipe::into_value),
             ..NewSession::default()
         })?;
-        if let Err(error) = self.launch(&session, IfRunning::Keep) {
+        if let Err(error) = self.keep_or_start(&session, IfRunning::Keep) {
             let _ = self.stores.sessions.delete(&session.id);
             return Err(error);
         }
         Ok(session)
     }
 
-    /// The configurations of the extensions that are enabled in the configuration. An entry that
-    /// makes no sense is left out and logged: it must not keep a session from starting.
+    /// The extensions that the configuration enables. An invalid entry is left out and logged, so that it does
+    /// not prevent sessions from starting.
     fn enabled(&self) -> Result<Vec<Value>, Error> {
         let mut enabled = Vec::new();
         for (key, mut entry) in self.stores.config.extensions()?.entries {
-            let on = entry
+            let enabled_field = entry
                 .as_object_mut()
                 .and_then(|e| e.shift_remove("enabled"));
-            if on != Some(Value::Bool(true)) {
+            if enabled_field != Some(Value::Bool(true)) {
                 continue;
             }
             match ExtensionConfig::from_value(entry) {
@@ -209,9 +208,9 @@ impl Registry {
         Ok(enabled)
     }
 
-    /// Those of the extensions `wanted` by an import that the user has configured, enabled or not, or
-    /// named in `more`. The others go to `imported`.
-    pub(super) fn take_over(
+    /// The extensions of an import, `wanted`, that equal one that the user has configured, enabled or not, or
+    /// one of `more`. The others are listed in `imported`.
+    pub(super) fn import_extensions(
         &self,
         wanted: &[Value],
         more: Vec<Value>,
@@ -240,8 +239,8 @@ impl Registry {
         Ok(divided.active)
     }
 
-    /// The session and, where `load` says so, what became of its extensions; activates them if the
-    /// agent does not run.
+    /// The session and, with `load`, the results of activating its extensions; starts the agent if it does
+    /// not run.
     ///
     /// # Errors
     /// When there is no such session or it cannot be read.
@@ -252,7 +251,7 @@ impl Registry {
         cancel: &Cancel,
     ) -> Result<(Session, Option<Vec<ExtensionResult>>), Error> {
         let (mut session, results) = if load {
-            let (session, agent) = self.run(id, IfRunning::Keep)?;
+            let (session, agent) = self.agent_for_stored(id, IfRunning::Keep)?;
             (session, Some(agent.wait(cancel)?.to_vec()))
         } else {
             (self.session(id)?, None)
@@ -262,21 +261,21 @@ impl Registry {
         Ok((session, results))
     }
 
-    /// Ends the session's agent, if it runs, and starts it anew.
+    /// Ends the session's agent, if it runs, and starts a new one.
     ///
     /// # Errors
     /// When there is no such session.
     pub fn restart(&self, id: &str, cancel: &Cancel) -> Result<Vec<ExtensionResult>, Error> {
-        let (_, agent) = self.run(id, IfRunning::Replace)?;
+        let (_, agent) = self.agent_for_stored(id, IfRunning::Replace)?;
         Ok(agent.wait(cancel)?.to_vec())
     }
 
-    /// Ends the session's agent and all that it started; does nothing if it does not run.
+    /// Ends the session's agent and its extensions, if it runs.
     pub fn stop(&self, id: &str) {
-        self.live.stop(id);
+        self.agents.stop(id);
     }
 
-    /// Changes where the session works and starts its agent anew.
+    /// Changes the working directory of the session and restarts its agent.
     ///
     /// # Errors
     /// When there is no such session, or this is not a directory.
@@ -302,35 +301,35 @@ impl Registry {
         self.stores.sessions.load(id)?.ok_or(Error::NoSession)
     }
 
-    /// The running agent of a session; its extensions may still be starting. Never makes one.
+    /// The running agent of a session; its extensions may still be starting. Never starts one.
     ///
     /// # Errors
     /// When there is no such session, or its agent does not run.
     pub fn agent(&self, id: &str) -> Result<Arc<Agent>, Error> {
-        if let Some(agent) = self.live.running(id) {
-            agent.used();
+        if let Some(agent) = self.agents.running(id) {
+            agent.mark_used();
             return Ok(agent);
         }
         self.session(id)?;
         Err(Error::NotRunning { id: id.to_owned() })
     }
 
-    /// How the extensions of a session are doing, those that did not come up included. Asks no server,
-    /// waits for none and brings none back.
+    /// The status of the extensions of a session, including those that failed. Sends nothing to the servers
+    /// and resumes none.
     ///
     /// # Errors
     /// When there is no such session, or its agent does not run.
     pub fn status(&self, id: &str) -> Result<Vec<Status>, Error> {
-        match self.live.running(id) {
+        match self.agents.running(id) {
             Some(agent) => Ok(agent.status()),
             None => self.agent(id).map(|agent| agent.status()),
         }
     }
 
-    /// Activates an extension in a running session and remembers it with the session.
+    /// Activates an extension in a running session and stores it with the session.
     ///
     /// # Errors
-    /// When the agent does not run or the extension does not come up.
+    /// When the agent does not run or the activation fails.
     pub fn add_extension(
         &self,
         id: &str,
@@ -350,7 +349,7 @@ impl Registry {
         })
     }
 
-    /// Ends an extension of a running session and forgets it; fine if there is none.
+    /// Ends an extension of a running session and removes it from the session, if it has such an extension.
     ///
     /// # Errors
     /// When the agent does not run.
@@ -363,8 +362,8 @@ impl Registry {
         })
     }
 
-    /// Changes the running agent and what is stored of it; once more if another agent took its
-    /// place meanwhile, which may have read what was stored before.
+    /// Changes the running agent and the stored session. Repeats the change if another agent replaced it,
+    /// because that one may have read the session before the change.
     fn with_agent(
         &self,
         id: &str,
@@ -373,14 +372,14 @@ impl Registry {
         loop {
             let agent = self.agent(id)?;
             change(&agent)?;
-            match self.live(id) {
+            match self.live_agent(id) {
                 Some(now) if !Arc::ptr_eq(&now, &agent) => {}
                 _ => return Ok(()),
             }
         }
     }
 
-    /// Changes the enabled extensions; that with this key is no longer one that is switched off.
+    /// Changes the enabled extensions; the one with this key no longer counts as disabled by an import.
     fn change_extensions(
         &self,
         id: &str,
@@ -401,13 +400,13 @@ impl Registry {
         Ok(())
     }
 
-    /// Ends the session's agent, and the turn that it may be in, and deletes all that is stored of it.
+    /// Ends the session's agent with its turn, and deletes the stored session.
     ///
     /// # Errors
-    /// When there is no such session, or a turn of it is under way in another process.
+    /// When there is no such session, or another process runs a turn of it.
     pub fn delete(&self, id: &str) -> Result<(), Error> {
         self.stores.sessions.check_no_turn_in_other_process(id)?;
-        // In this order: an agent that starts now finds either us or its session gone.
+        // Deleted first: an agent that starts now either is stopped here, or does not find its session.
         let deleted = self.stores.sessions.delete(id)?;
         self.stop(id);
         if deleted {
@@ -417,11 +416,11 @@ impl Registry {
         }
     }
 
-    /// Ends every agent, side by side, and lets none start any more.
+    /// Ends all agents in parallel, and prevents new ones.
     pub fn close(&self) {
-        let agents = self.live.end();
+        let agents = self.agents.shut_down();
         if let Some(housekeeper) = lock(&self.housekeeper).take() {
-            housekeeper.end();
+            housekeeper.stop();
         }
         thread::scope(|scope| {
             for (id, agent) in &agents {
@@ -433,21 +432,25 @@ impl Registry {
         });
     }
 
-    /// The session and its agent, which is started if it does not run.
+    /// The session and its agent; starts the agent if it does not run.
     pub(super) fn activate(&self, id: &str) -> Result<(Session, Arc<Agent>), Error> {
-        self.run(id, IfRunning::Keep)
+        self.agent_for_stored(id, IfRunning::Keep)
     }
 
-    pub(super) fn live(&self, id: &str) -> Option<Arc<Agent>> {
-        self.live.get(id)
+    pub(super) fn live_agent(&self, id: &str) -> Option<Arc<Agent>> {
+        self.agents.get(id)
     }
 
-    /// The session as it is stored, and an agent that works accordingly. No lock is held while the
-    /// session is read, so it is read again once the agent can be found by whoever changes it.
-    fn run(&self, id: &str, mut running: IfRunning) -> Result<(Session, Arc<Agent>), Error> {
+    /// The stored session and an agent that matches it. No lock is held while the session is read, so it is
+    /// read again once the agent is in the table, where later changes find it.
+    fn agent_for_stored(
+        &self,
+        id: &str,
+        mut if_running: IfRunning,
+    ) -> Result<(Session, Arc<Agent>), Error> {
         let mut session = self.session(id)?;
         loop {
-            let (agent, new) = self.launch(&session, running)?;
+            let (agent, new) = self.keep_or_start(&session, if_running)?;
             if !new {
                 return Ok((session, agent));
             }
@@ -458,15 +461,20 @@ impl Registry {
             {
                 return Ok((now, agent));
             }
-            (session, running) = (now, IfRunning::Replace);
+            session = now;
+            if_running = IfRunning::Replace;
         }
     }
 
-    /// The session's agent, and whether it is new: the one that runs, if it stays, else another,
-    /// which ends it first.
-    fn launch(&self, session: &Session, running: IfRunning) -> Result<(Arc<Agent>, bool), Error> {
-        if let (IfRunning::Keep, Some(agent)) = (running, self.live.running(&session.id)) {
-            agent.used();
+    /// The session's agent, and whether it is new: the running one, if it is kept, else a new one, which ends
+    /// the running one first.
+    fn keep_or_start(
+        &self,
+        session: &Session,
+        if_running: IfRunning,
+    ) -> Result<(Arc<Agent>, bool), Error> {
+        if let (IfRunning::Keep, Some(agent)) = (if_running, self.agents.running(&session.id)) {
+            agent.mark_used();
             return Ok((agent, false));
         }
         let secrets = self.stores.secrets.clone();
@@ -490,28 +498,37 @@ impl Registry {
             request_handler: None,
         };
         let configs = session.enabled_extensions().to_vec();
-        let off = session.extension_data.imported().unwrap_or_default();
-        let answer_timeout = self.answer_timeout();
-        let (agent, new) = self.live.enter(&session.id, running, |before| {
-            Agent::launch(context, configs, off, before, answer_timeout, &self.cancel)
-        })?;
+        let imported = session.extension_data.imported().unwrap_or_default();
+        let answer_timeout = self.elicitation_timeout();
+        let (agent, new) = self
+            .agents
+            .get_or_insert(&session.id, if_running, |before| {
+                Agent::start(
+                    context,
+                    configs,
+                    imported,
+                    before,
+                    answer_timeout,
+                    &self.cancel,
+                )
+            })?;
         if new {
-            self.keep_house()
+            self.ensure_housekeeper()
         } else {
-            agent.used()
+            agent.mark_used()
         }
         Ok((agent, new))
     }
 
-    /// Sees to it that there is a housekeeper. Without a thread for it, idle sessions keep their servers.
-    fn keep_house(&self) {
+    /// Starts the housekeeper, if it does not run. If it cannot start, idle sessions keep their servers.
+    fn ensure_housekeeper(&self) {
         let mut housekeeper = lock(&self.housekeeper);
         if housekeeper.is_none() && !self.cancel.is_cancelled() {
             let config = self.stores.config.clone();
-            let idle = move || settings::idle(&config);
-            match Housekeeper::begin(self.live.clone(), idle) {
-                Ok(begun) => *housekeeper = Some(begun),
-                Err(error) => log::warn!("no housekeeper reason={error}"),
+            let idle_limit = move || settings::idle_limit(&config);
+            match Housekeeper::start(self.agents.clone(), idle_limit) {
+                Ok(started) => *housekeeper = Some(started),
+                Err(error) => log::warn!("housekeeper thread not started reason={error}"),
             }
         }
     }

@@ -1,9 +1,10 @@
-//! What MCP servers ask of a session: an answer of its model, or of its user. SERVER §5.5; MCP 2025-11-25,
+//! Requests of MCP servers to a session: sampling (an answer of its model) and elicitation (data from its
+//! user). SERVER §5.5; MCP 2025-11-25,
 //! client/sampling and client/elicitation.
 
 use super::pending_questions::NoAnswer;
 use super::token_estimate::{self, Estimate};
-use super::turn_channel::{Notice, SAMPLES, TurnChannel};
+use super::turn_channel::{MAX_SAMPLING_REQUESTS, Notice, TurnChannel};
 use super::turn_output::random_id;
 use crate::conversation::{Action, ActionRequired, Content, Message, Metadata, Role};
 use crate::extension::{Origin, ServerRequestHandler, tool_names};
@@ -22,22 +23,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// How long the user has for an answer, unless a setting says otherwise.
+/// How long a request waits for the user's answer, unless a setting says otherwise.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
-/// The most that a server may have the model write at once, in tokens.
-const MAX_TOKENS: u64 = 4_096;
-/// How many answers of the model servers may wait for at the same time in one session. An answer to a
-/// server calls no tools, so this bounds the depth too: a server that asks because another asked.
-const MAX_DEPTH: usize = 4;
-/// What MCP's example has for a user who does not agree.
+/// The largest output of the model for one sampling request, in tokens.
+const MAX_SAMPLING_TOKENS: u64 = 4_096;
+/// How many sampling requests of one session the model answers at the same time. This bounds nested requests
+/// too, because sampling calls no tools.
+const MAX_PARALLEL_SAMPLING: usize = 4;
+/// The error code that MCP's example has for a user who rejects a sampling request.
 const REJECTED: i64 = -1;
 
-/// SessionRequestHandler for one session.
+/// Handles the requests for one session.
 pub(super) struct SessionRequestHandler {
     pub(super) channel: Arc<TurnChannel>,
-    /// How long the user has for an answer.
+    /// How long a request waits for the user's answer.
     answer_timeout: Duration,
-    asking: AtomicUsize,
+    /// Sampling requests that are being handled.
+    sampling: AtomicUsize,
 }
 
 impl SessionRequestHandler {
@@ -45,12 +47,12 @@ impl SessionRequestHandler {
         SessionRequestHandler {
             channel,
             answer_timeout,
-            asking: AtomicUsize::new(0),
+            sampling: AtomicUsize::new(0),
         }
     }
 
-    /// Asks the user whether the model may answer the server.
-    fn may_sample(
+    /// Asks the user whether the model may answer the server. An error if not.
+    fn approve_sampling(
         &self,
         from: Origin<'_>,
         params: &CreateMessageParams,
@@ -58,15 +60,14 @@ impl SessionRequestHandler {
     ) -> Result<(), ErrorObject> {
         let id = random_id("sampling_");
         let rejected = |why: &str| ErrorObject::new(REJECTED, why);
-        let question = self.channel.confirmations.ask(&id);
+        let question = self.channel.confirmations.open(&id);
         let question = question.ok_or_else(|| rejected("the user could not be asked"))?;
-        // The user is to see what the model will.
+        // The user sees what the model will see.
         let arguments = serde_json::to_string(params).unwrap_or_default();
         let arguments = RawValue::from_string(json_for_model(&arguments).into_owned());
         let arguments = arguments.unwrap_or_default();
-        let shown = self
-            .channel
-            .tell(Notice::Message(asking(Action::ToolConfirmation {
+        let shown = self.channel.send(Notice::Message(question_message(
+            Action::ToolConfirmation {
                 id,
                 tool_name: tool_names::full_name(from.extension, "sampling"),
                 arguments,
@@ -74,14 +75,15 @@ impl SessionRequestHandler {
                     "The MCP server of the extension {:?} wants to ask the model this.",
                     from.extension
                 )),
-            })));
+            },
+        )));
         if !shown {
             return Err(rejected(
                 "there is no user to ask whether the model may answer",
             ));
         }
         match question.wait(self.answer_timeout, cancel) {
-            Ok(answer) if answer.allows() => Ok(()),
+            Ok(answer) if answer.is_allowed() => Ok(()),
             Ok(_) => Err(rejected("the user does not want the model to answer")),
             Err(NoAnswer::TimedOut) => Err(rejected(
                 "the user did not say in time whether the model may answer",
@@ -111,17 +113,25 @@ impl ServerRequestHandler for SessionRequestHandler {
             .map(message)
             .collect::<Result<Vec<_>, _>>();
         let messages = messages.map_err(|why| ErrorObject::new(jsonrpc::INVALID_PARAMS, why))?;
-        let _one = One::of(&self.asking)
-            .ok_or_else(|| refused(format!("the model answers {MAX_DEPTH} servers already")))?;
-        if !self.channel.sample() {
-            let why = format!("servers have had {SAMPLES} answers of the model in this turn");
+        let _slot = SamplingSlot::take(&self.sampling).ok_or_else(|| {
+            refused(format!(
+                "the model answers {MAX_PARALLEL_SAMPLING} servers already"
+            ))
+        })?;
+        if !self.channel.count_sampling_request() {
+            let why = format!(
+                "servers have had {MAX_SAMPLING_REQUESTS} answers of the model in this turn"
+            );
             return Err(refused(why));
         }
-        if mode.asks() {
-            self.may_sample(from, &params, cancel)?;
+        if mode.asks_user() {
+            self.approve_sampling(from, &params, cancel)?;
         }
         let mut config = model.config.clone();
-        let most = config.max_tokens.unwrap_or(MAX_TOKENS).min(MAX_TOKENS);
+        let most = config
+            .max_tokens
+            .unwrap_or(MAX_SAMPLING_TOKENS)
+            .min(MAX_SAMPLING_TOKENS);
         config.max_tokens = Some(params.max_tokens.clamp(1, most));
         config.temperature = params.temperature.or(config.temperature);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
@@ -137,7 +147,7 @@ impl ServerRequestHandler for SessionRequestHandler {
         };
         let answer = model.provider.complete(&ask, cancel, &mut DiscardDeltas);
         let answer = answer.map_err(|error| refused(error.message))?;
-        self.channel.tell(Notice::Usage(answer.usage));
+        self.channel.send(Notice::Usage(answer.usage));
         let stop_reason = match answer.stop {
             StopReason::Complete => "endTurn",
             StopReason::Length => "maxTokens",
@@ -167,33 +177,35 @@ impl ServerRequestHandler for SessionRequestHandler {
         };
         let mut message = for_model(&params.message).into_owned();
         if params.mode == ElicitMode::Url {
-            // That it is http or https was checked when it was read.
+            // Reading the request has checked that the scheme is http or https.
             let url = params.url.as_deref().unwrap_or_default();
             message = format!("{message}\n\nOpen this address, if you trust it: {url}");
         }
         let id = random_id("elicitation_");
-        let Some(question) = self.channel.answers.ask(&id) else {
+        let Some(question) = self.channel.elicitations.open(&id) else {
             return Ok(unanswered(ElicitAction::Cancel));
         };
         let shown = self
             .channel
-            .tell(Notice::Message(asking(Action::Elicitation {
+            .send(Notice::Message(question_message(Action::Elicitation {
                 id,
                 message,
                 requested_schema: to_raw_value(&schema).unwrap_or_default(),
             })));
-        let who = from.extension;
+        let extension = from.extension;
         if !shown {
-            log::info!("declined, as there is nobody to ask extension={who:?}");
+            log::info!("elicitation declined, as no turn is running extension={extension:?}");
             return Ok(unanswered(ElicitAction::Decline));
         }
         match question.wait(self.answer_timeout, cancel) {
-            Ok(answer) => judged(answer, &schema, params.mode),
+            Ok(answer) => elicit_result(answer, &schema, params.mode),
             Err(NoAnswer::TimedOut) => {
-                let answer_timeout = self.answer_timeout;
-                log::info!("declined, as nobody answered in {answer_timeout:?} extension={who:?}");
+                let timeout = self.answer_timeout;
+                log::info!(
+                    "elicitation declined, as the user did not answer in {timeout:?} extension={extension:?}"
+                );
                 self.channel
-                    .tell(Notice::Message(late(who, answer_timeout)));
+                    .send(Notice::Message(unanswered_notice(extension, timeout)));
                 Ok(unanswered(ElicitAction::Decline))
             }
             Err(NoAnswer::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
@@ -201,10 +213,10 @@ impl ServerRequestHandler for SessionRequestHandler {
     }
 }
 
-/// What the user's answer means: `null` is no; `{"action": "accept" | "decline" | "cancel", "content":
-/// {…}}` says it in full, unless the form itself asks for an `action`; any other object is what was
-/// filled in.
-fn judged(
+/// The result for the user's answer. `null` declines; `{"action": "accept" | "decline" | "cancel",
+/// "content": {…}}` is taken as it is, unless the schema has a property `action`; any other object is the
+/// data of the form.
+fn elicit_result(
     answer: Option<Value>,
     schema: &Value,
     mode: ElicitMode,
@@ -212,8 +224,8 @@ fn judged(
     let Some(answer) = answer else {
         return Ok(unanswered(ElicitAction::Decline));
     };
-    let own = schema.pointer("/properties/action").is_some();
-    let action = answer.get("action").filter(|_| !own);
+    let is_property = schema.pointer("/properties/action").is_some();
+    let action = answer.get("action").filter(|_| !is_property);
     let (action, content) = match action.and_then(|action| crate::json::from_value(action).ok()) {
         Some(action) => (action, answer.get("content").cloned()),
         None => (ElicitAction::Accept, Some(answer)),
@@ -244,18 +256,18 @@ fn unanswered(action: ElicitAction) -> ElicitResult {
     }
 }
 
-fn asking(data: Action) -> Message {
+fn question_message(data: Action) -> Message {
     let content = vec![Content::ActionRequired(ActionRequired { data })];
     Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY)
 }
 
-fn late(extension: &str, answer_timeout: Duration) -> Message {
-    let seconds = answer_timeout.as_secs();
+fn unanswered_notice(extension: &str, timeout: Duration) -> Message {
+    let seconds = timeout.as_secs();
     let text = format!("There was no answer to {extension} in {seconds} s, so it was told no.");
     Message::text(Role::Assistant, text).seen_by(Metadata::USER_ONLY)
 }
 
-/// A message of a server as one of ours.
+/// Converts a message of a sampling request.
 fn message(from: &SamplingMessage) -> Result<Message, String> {
     let role = match from.role.as_str() {
         "user" => Role::User,
@@ -273,7 +285,7 @@ fn message(from: &SamplingMessage) -> Result<Message, String> {
     Ok(Message::new(role, content.collect::<Result<_, String>>()?))
 }
 
-/// A part of our message as one for a server.
+/// Converts a part of an answer for the server; `None` for parts that MCP does not have.
 fn part(content: &Content) -> Option<Part> {
     match content {
         Content::Text(text) => Some(Part::text(&text.text)),
@@ -282,21 +294,22 @@ fn part(content: &Content) -> Option<Part> {
     }
 }
 
-/// One of those who are asking.
-struct One<'c>(&'c AtomicUsize);
+/// One of the sampling requests that are being handled.
+struct SamplingSlot<'c>(&'c AtomicUsize);
 
-impl<'c> One<'c> {
-    fn of(count: &'c AtomicUsize) -> Option<Self> {
+impl<'c> SamplingSlot<'c> {
+    /// `None` if there are too many.
+    fn take(count: &'c AtomicUsize) -> Option<Self> {
         let order = Ordering::SeqCst;
-        let more = |count: usize| (count < MAX_DEPTH).then_some(count + 1);
+        let more = |count: usize| (count < MAX_PARALLEL_SAMPLING).then_some(count + 1);
         count
             .fetch_update(order, order, more)
             .ok()
-            .map(|_| One(count))
+            .map(|_| SamplingSlot(count))
     }
 }
 
-impl Drop for One<'_> {
+impl Drop for SamplingSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -306,9 +319,9 @@ impl Drop for One<'_> {
 mod tests {
     use super::*;
 
-    fn judged(answer: Value, schema: Value) -> (ElicitAction, Option<Value>) {
+    fn result_of(answer: Value, schema: Value) -> (ElicitAction, Option<Value>) {
         let answer = Some(answer).filter(|answer| !answer.is_null());
-        let result = super::judged(answer, &schema, ElicitMode::Form).unwrap();
+        let result = elicit_result(answer, &schema, ElicitMode::Form).unwrap();
         (result.action, result.content.map(Value::Object))
     }
 
@@ -334,21 +347,23 @@ mod tests {
                 Some(json!({"name": "x"})),
             ),
         ] {
-            assert_eq!(judged(answer, form.clone()), (action, content));
+            assert_eq!(result_of(answer, form.clone()), (action, content));
         }
-        let own = json!({"properties": {"action": {"type": "string"}}});
+        let with_action = json!({"properties": {"action": {"type": "string"}}});
         let filled_in = json!({"action": "cancel"});
         let accepted = (ElicitAction::Accept, Some(filled_in.clone()));
-        assert_eq!(judged(filled_in, own), accepted);
+        assert_eq!(result_of(filled_in, with_action), accepted);
     }
 
     #[test]
     fn only_so_many_ask_at_once() {
         let count = AtomicUsize::new(0);
-        let all: Vec<_> = (0..MAX_DEPTH).map_while(|_| One::of(&count)).collect();
-        assert_eq!(all.len(), MAX_DEPTH);
-        assert!(One::of(&count).is_none());
+        let all: Vec<_> = (0..MAX_PARALLEL_SAMPLING)
+            .map_while(|_| SamplingSlot::take(&count))
+            .collect();
+        assert_eq!(all.len(), MAX_PARALLEL_SAMPLING);
+        assert!(SamplingSlot::take(&count).is_none());
         drop(all);
-        assert!(One::of(&count).is_some());
+        assert!(SamplingSlot::take(&count).is_some());
     }
 }

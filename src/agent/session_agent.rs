@@ -1,5 +1,5 @@
-//! One live agent: the extensions of one session, activated in the background, side by side, and the
-//! conversation that it is in.
+//! The live agent of one session: its extensions, which it activates in the background and in parallel, and
+//! the state of its turns.
 
 use super::Error;
 use super::parallel::parallel_map;
@@ -27,57 +27,57 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often somebody who waits for the extensions looks whether the client is still there.
+/// How often a thread that waits for the activation or a turn checks whether its request was cancelled.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How many extensions are activated at the same time.
+/// How many extensions are activated in parallel.
 const MAX_PARALLEL: usize = 16;
 
-/// What became of one extension.
+/// The result of activating one extension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExtensionResult {
     /// Its name as configured.
     pub name: String,
     /// Whether it is active.
     pub success: bool,
-    /// Why not.
+    /// Why it is not active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// How long the end of an agent, or the next message, waits for a cancelled turn to give up.
-const GIVE_UP: Duration = Duration::from_secs(5);
-/// How long a message waits for the turn before it to be cancelled, or to end.
-pub(super) const MOMENT: Duration = Duration::from_secs(1);
+/// How long the end of an agent, or the next turn, waits for a cancelled turn to end.
+const CANCELLED_TURN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a turn waits for the running one to end or to be cancelled.
+pub(super) const RUNNING_TURN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A session at work.
+/// The live agent of a session.
 pub struct Agent {
     pub(super) session_id: String,
     pub(super) extensions: Manager,
     pub(super) channel: Arc<TurnChannel>,
-    /// What turns work with; a turn that runs has taken it.
-    work: Mutex<TurnStateSlot>,
-    /// A turn is over.
-    idle: Condvar,
-    /// Threads that make the session's name or bring its servers back.
+    /// What turns need from one to the next.
+    turn_state: Mutex<TurnStateSlot>,
+    /// Signalled when a turn ends.
+    turn_ended: Condvar,
+    /// Threads that name the session or resume its servers.
     background: Mutex<Vec<JoinHandle<()>>>,
     usage: Mutex<Usage>,
-    /// Its servers were given back, and no request has come since.
-    resting: AtomicBool,
-    /// The session may be without a name.
-    nameless: AtomicBool,
+    /// The servers are suspended, and no request has come since.
+    suspended: AtomicBool,
+    /// Whether the session may still need a name.
+    unnamed: AtomicBool,
     cancel: Cancel,
     results: OnceLock<Vec<ExtensionResult>>,
-    /// Closed when the activation is over.
+    /// Closed when the activation ends.
     ready: Receiver<()>,
     activation: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// When the session was used.
+/// When requests used the session.
 struct Usage {
     /// Requests that are being served.
-    under_way: usize,
-    /// When the last one came or ended.
+    active: usize,
+    /// When the last request began or ended.
     last: Instant,
 }
 
@@ -87,12 +87,12 @@ struct InUse<'a>(&'a Agent);
 impl Drop for InUse<'_> {
     fn drop(&mut self) {
         let mut usage = lock(&self.0.usage);
-        usage.under_way -= 1;
+        usage.active -= 1;
         usage.last = Instant::now();
     }
 }
 
-/// Where the work of turns is.
+/// The turn state, unless a turn owns it.
 #[derive(Default)]
 enum TurnStateSlot {
     /// There was no turn yet.
@@ -100,14 +100,14 @@ enum TurnStateSlot {
     Empty,
     /// No turn runs.
     Idle(Box<TurnState>),
-    /// A turn has it.
+    /// A turn owns it; the token cancels that turn.
     InUse(Cancel),
 }
 
-/// The work of turns, in the hands of one. It goes back when this is dropped.
+/// The turn state while a turn owns it. Dropping this returns the state to the agent.
 pub(super) struct TurnStateGuard<'a> {
     agent: &'a Agent,
-    work: Option<Box<TurnState>>,
+    state: Option<Box<TurnState>>,
     _in_use: InUse<'a>,
 }
 
@@ -115,44 +115,43 @@ impl Deref for TurnStateGuard<'_> {
     type Target = Option<Box<TurnState>>;
 
     fn deref(&self) -> &Option<Box<TurnState>> {
-        &self.work
+        &self.state
     }
 }
 
 impl DerefMut for TurnStateGuard<'_> {
     fn deref_mut(&mut self) -> &mut Option<Box<TurnState>> {
-        &mut self.work
+        &mut self.state
     }
 }
 
 impl Drop for TurnStateGuard<'_> {
     fn drop(&mut self) {
-        *lock(&self.agent.work) = match self.work.take() {
-            Some(work) => TurnStateSlot::Idle(work),
+        *lock(&self.agent.turn_state) = match self.state.take() {
+            Some(state) => TurnStateSlot::Idle(state),
             None => TurnStateSlot::Empty,
         };
-        self.agent.idle.notify_all();
+        self.agent.turn_ended.notify_all();
     }
 }
 
 impl Agent {
-    /// Begins to activate the extensions and returns at once. `before` is the agent that this one
-    /// replaces: it is ended first, so that the two never hold the same thing. Of `off`, the extensions
-    /// that are switched off count as failed. `answer_timeout` is how long
-    /// the user has to answer what a server asks.
+    /// Starts to activate the extensions and returns at once. `before` is the agent that this one replaces;
+    /// it is ended first, so that the two never use the same resource. The extensions that `imported` has
+    /// disabled count as failed. `answer_timeout` is how long a request of a server waits for the user.
     ///
     /// # Errors
-    /// When no thread can be made.
-    pub(super) fn launch(
+    /// When the thread cannot start.
+    pub(super) fn start(
         mut context: Context,
         configs: Vec<Value>,
-        off: ImportReport,
+        imported: ImportReport,
         before: Option<Arc<Agent>>,
         answer_timeout: Duration,
         server: &Cancel,
     ) -> Result<Arc<Agent>, Error> {
         let name = format!("activate {}", context.session_id);
-        let (working, ready) = bounded::<()>(0);
+        let (activating, ready) = bounded::<()>(0);
         let channel = Arc::new(TurnChannel::default());
         context.request_handler = Some(Arc::new(SessionRequestHandler::new(
             channel.clone(),
@@ -162,15 +161,15 @@ impl Agent {
             session_id: context.session_id.clone(),
             extensions: Manager::new(context),
             channel,
-            work: Mutex::default(),
-            idle: Condvar::new(),
+            turn_state: Mutex::default(),
+            turn_ended: Condvar::new(),
             background: Mutex::default(),
             usage: Mutex::new(Usage {
-                under_way: 0,
+                active: 0,
                 last: Instant::now(),
             }),
-            resting: AtomicBool::new(false),
-            nameless: AtomicBool::new(true),
+            suspended: AtomicBool::new(false),
+            unnamed: AtomicBool::new(true),
             cancel: server.child(),
             results: OnceLock::new(),
             ready,
@@ -183,11 +182,11 @@ impl Agent {
                 before.close();
             }
             let mut results = this.activate(&configs);
-            let not_begun = |it: &DisabledExtension| failed(&it.name, off.reason(it));
-            results.extend(off.switched_off.iter().map(not_begun));
+            let disabled = |it: &DisabledExtension| failed(&it.name, imported.reason(it));
+            results.extend(imported.switched_off.iter().map(disabled));
             this.extensions.initial_done();
             let _ = this.results.set(results);
-            drop(working);
+            drop(activating);
         });
         *slot = Some(thread.map_err(|e| Error::Busy {
             reason: e.to_string(),
@@ -238,7 +237,7 @@ impl Agent {
             match self.ready.recv_timeout(POLL_INTERVAL) {
                 Err(RecvTimeoutError::Timeout) if cancel.probe() => return Err(Error::Cancelled),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Nothing is ever sent: the channel closes when the work is done, well or not.
+                // Nothing is sent; the channel closes when the activation ends or panics.
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => {
                     return Ok(self.results.get().map_or(&[], Vec::as_slice));
                 }
@@ -249,7 +248,7 @@ impl Agent {
     /// Calls `key__tool`; waits for the activation only if no active extension owns the tool yet.
     ///
     /// # Errors
-    /// As [`Manager::call`]; what kept the tool's extension from coming up; when `cancel` fires.
+    /// As [`Manager::call`]; when the activation of the tool's extension failed; when `cancel` fires.
     pub fn call(
         &self,
         name: &str,
@@ -264,7 +263,7 @@ impl Agent {
                 !result.success && tool.is_some_and(|tool| tool.starts_with(tool_names::SEPARATOR))
             };
             let failed = results.iter().find(is_its);
-            // It may have come up since.
+            // It may have been activated since.
             if let Some(failed) = failed.filter(|failed| !self.extensions.has(&failed.name)) {
                 let reason = failed.error.as_deref().unwrap_or("it failed");
                 return Err(extension::Error::not_active(&failed.name, reason).into());
@@ -292,8 +291,7 @@ impl Agent {
         Ok(self.extensions.read_resource(extension, uri, cancel)?)
     }
 
-    /// The tools of all extensions, or of one; waits until the activation is over, so that none is
-    /// missing.
+    /// The tools of all extensions, or of one; waits until the activation ends, so that none is missing.
     ///
     /// # Errors
     /// When `cancel` fires.
@@ -309,7 +307,7 @@ impl Agent {
         Ok(self.extensions.tools(extension, cancel))
     }
 
-    /// The extensions, once every one is active or has failed.
+    /// The extensions; waits until every one is active or has failed.
     ///
     /// # Errors
     /// When `cancel` fires.
@@ -318,50 +316,50 @@ impl Agent {
         Ok(&self.extensions)
     }
 
-    /// Begins a turn; nobody else can until what is given back is dropped.
+    /// Begins a turn. No other turn can begin until the guard is dropped.
     ///
-    /// Who interrupts an answer may send the next message before the turn has noticed, so a turn that
-    /// runs is given a moment to end.
+    /// A client that interrupts an answer may send the next message before the turn has noticed, so this
+    /// waits for a running turn to end.
     ///
     /// # Errors
-    /// [`Error::Working`] when another turn goes on, [`Error::Cancelled`].
-    pub(super) fn begin(&self, cancel: &Cancel) -> Result<TurnStateGuard<'_>, Error> {
+    /// [`Error::Working`] when another turn keeps running, [`Error::Cancelled`].
+    pub(super) fn begin_turn(&self, cancel: &Cancel) -> Result<TurnStateGuard<'_>, Error> {
         let start = Instant::now();
-        let mut place = lock(&self.work);
-        while let TurnStateSlot::InUse(other) = &*place {
+        let mut slot = lock(&self.turn_state);
+        while let TurnStateSlot::InUse(other) = &*slot {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            let answer_timeout = if other.is_cancelled() {
-                GIVE_UP
+            let timeout = if other.is_cancelled() {
+                CANCELLED_TURN_TIMEOUT
             } else {
-                MOMENT
+                RUNNING_TURN_TIMEOUT
             };
-            let left = answer_timeout.saturating_sub(start.elapsed());
+            let left = timeout.saturating_sub(start.elapsed());
             if left.is_zero() {
                 return Err(Error::Working { holder: None });
             }
-            let waited = self.idle.wait_timeout(place, left.min(POLL_INTERVAL));
-            place = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.turn_ended.wait_timeout(slot, left.min(POLL_INTERVAL));
+            slot = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let work = match std::mem::replace(&mut *place, TurnStateSlot::InUse(cancel.clone())) {
-            TurnStateSlot::Idle(work) => Some(work),
+        let state = match std::mem::replace(&mut *slot, TurnStateSlot::InUse(cancel.clone())) {
+            TurnStateSlot::Idle(state) => Some(state),
             TurnStateSlot::Empty | TurnStateSlot::InUse(_) => None,
         };
         Ok(TurnStateGuard {
             agent: self,
-            work,
+            state,
             _in_use: self.in_use(),
         })
     }
 
-    /// Gives away what turns work with, unless one runs. The next one makes it anew.
-    pub(super) fn let_go(&self) -> Option<Box<TurnState>> {
-        let mut place = lock(&self.work);
-        match std::mem::take(&mut *place) {
-            TurnStateSlot::Idle(work) => Some(work),
+    /// Takes the turn state out of the agent, unless a turn is running. The next turn loads it again.
+    pub(super) fn release_turn_state(&self) -> Option<Box<TurnState>> {
+        let mut slot = lock(&self.turn_state);
+        match std::mem::take(&mut *slot) {
+            TurnStateSlot::Idle(state) => Some(state),
             other => {
-                *place = other;
+                *slot = other;
                 None
             }
         }
@@ -372,14 +370,14 @@ impl Agent {
         &self.cancel
     }
 
-    /// Whether the session should be named now: asked once in an agent's life, and no more after that.
-    pub(super) fn wants_name(&self) -> bool {
-        self.nameless.swap(false, Ordering::SeqCst)
+    /// Whether the session may need a name; true for the first call only.
+    pub(super) fn take_unnamed(&self) -> bool {
+        self.unnamed.swap(false, Ordering::SeqCst)
     }
 
-    /// Works in a thread that ends with the agent; not at all once the agent is ending.
+    /// Runs `work` in a thread that the end of the agent joins. Does nothing if the agent is ending.
     pub(super) fn in_background(&self, name: &str, work: impl FnOnce() + Send + 'static) {
-        // Held until the thread is among those that the end waits for.
+        // Locked until the thread is listed, so that `close` joins it.
         let mut background = lock(&self.background);
         if self.is_ending() {
             return;
@@ -389,58 +387,58 @@ impl Agent {
                 background.retain(|earlier| !earlier.is_finished());
                 background.push(thread);
             }
-            Err(error) => log::warn!("nothing done in the background reason={error}"),
+            Err(error) => log::warn!("background thread not started task={name} reason={error}"),
         }
     }
 
-    /// A request concerns the session: its servers come back, should they have been given back. Whoever
-    /// needs one of them waits for it.
-    pub(super) fn used(self: &Arc<Self>) {
+    /// Records a request for the session, and resumes its servers if they are suspended. A call that needs one
+    /// of them waits for it.
+    pub(super) fn mark_used(self: &Arc<Self>) {
         drop(self.in_use());
-        if self.resting.swap(false, Ordering::SeqCst) {
+        if self.suspended.swap(false, Ordering::SeqCst) {
             let this = self.clone();
             self.in_background("wake", move || this.extensions.resume(&this.cancel));
         }
     }
 
-    /// While what is given back lives, the session is not idle.
+    /// Marks the session as in use until the guard is dropped.
     fn in_use(&self) -> InUse<'_> {
-        lock(&self.usage).under_way += 1;
+        lock(&self.usage).active += 1;
         InUse(self)
     }
 
-    /// Gives the servers back, and what turns work with, if the session was not used for so long.
-    pub(super) fn rest_if_idle(&self, limit: Duration) {
+    /// Suspends the servers and drops the turn state if the session was unused for `limit`.
+    pub(super) fn suspend_if_idle(&self, limit: Duration) {
         let idle = {
             let usage = lock(&self.usage);
-            usage.under_way == 0 && usage.last.elapsed() >= limit
+            usage.active == 0 && usage.last.elapsed() >= limit
         };
         let ready = self.results.get().is_some() && !self.is_ending();
-        if !idle || !ready || self.resting.swap(true, Ordering::SeqCst) {
+        if !idle || !ready || self.suspended.swap(true, Ordering::SeqCst) {
             return;
         }
-        drop(self.let_go());
-        let still = || self.resting.load(Ordering::SeqCst);
-        self.extensions.suspend(&still);
+        drop(self.release_turn_state());
+        let is_suspended = || self.suspended.load(Ordering::SeqCst);
+        self.extensions.suspend(&is_suspended);
     }
 
-    /// Whether nothing is under way.
-    pub(super) fn is_quiet(&self) -> bool {
-        lock(&self.usage).under_way == 0
+    /// Whether no request is being served.
+    pub(super) fn is_unused(&self) -> bool {
+        lock(&self.usage).active == 0
     }
 
-    /// When the last request came or ended.
+    /// When the last request began or ended.
     pub(super) fn last_used(&self) -> Instant {
         lock(&self.usage).last
     }
 
-    /// How the extensions are doing, those that did not come up included. Asks no server.
+    /// The status of the extensions, including those that failed. Sends nothing to the servers.
     pub(super) fn status(&self) -> Vec<Status> {
         let mut all = self.extensions.status();
         let results = self.results.get().map_or(&[][..], Vec::as_slice);
         for result in results.iter().filter(|result| !result.success) {
             let key = config::key(&result.name);
-            // It may have been added since.
+            // It may have been added later.
             if all.iter().all(|status| status.key != key) {
                 let mut status = Status::bare(&result.name, key, None, State::Failed);
                 status.error = result.error.clone();
@@ -455,7 +453,7 @@ impl Agent {
         self.cancel.is_cancelled()
     }
 
-    /// Stops what runs and ends every extension; returns when they are gone. A second call waits
+    /// Cancels the running turn and ends every extension; returns when they have ended. A second call waits
     /// for the first.
     pub fn close(&self) {
         self.cancel.cancel();
@@ -463,10 +461,12 @@ impl Agent {
         if let Some(activation) = activation.take() {
             let _ = activation.join();
         }
-        let taken = |place: &mut TurnStateSlot| matches!(place, TurnStateSlot::InUse(_));
-        let _ = self
-            .idle
-            .wait_timeout_while(lock(&self.work), GIVE_UP, taken);
+        let in_use = |slot: &mut TurnStateSlot| matches!(slot, TurnStateSlot::InUse(_));
+        let _ = self.turn_ended.wait_timeout_while(
+            lock(&self.turn_state),
+            CANCELLED_TURN_TIMEOUT,
+            in_use,
+        );
         self.extensions.close();
         for thread in std::mem::take(&mut *lock(&self.background)) {
             let _ = thread.join();
@@ -474,8 +474,8 @@ impl Agent {
     }
 }
 
-/// What there is to activate, and what cannot be. Extensions that belong to Goose's own agent are kept
-/// for it and do not concern us, unless we have one of the same name.
+/// The extensions to activate, and results for those whose configuration is invalid. Platform extensions of
+/// Goose are left out, unless gosling has one of the same name.
 fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     let mut keys = HashSet::new();
     let mut plans = Vec::new();

@@ -1,26 +1,29 @@
-//! A name for the session, made by its model from what was said first. It is made in the background,
-//! after the first turn, so that no answer waits for it.
+//! The name of a session, made by its model from the first messages. It is made in the background after the
+//! first turn, so that no answer waits for it.
 
 use super::Registry;
+use super::conversation_digest::digest;
 use super::session_agent::Agent;
-use super::token_estimate::{self, Estimate};
-use crate::conversation::{Message, Role};
+use super::token_estimate::Estimate;
+use super::turn_channel::Model;
+use crate::conversation::{Message, Role, Session};
 use crate::provider::{CompletionRequest, DeltaSink, Purpose};
+use crate::store::Sessions;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
-/// How much of what was said is looked at, in bytes.
-const DIGEST: usize = 4_000;
+/// The size of the digest that the model gets, in bytes.
+const DIGEST_SIZE: usize = 4_000;
 /// The longest name, in characters.
-const LONGEST: usize = 80;
-/// How much a model may say, thoughts included, before the request for a name is cancelled, in bytes.
+const MAX_NAME: usize = 80;
+/// The request is cancelled after so many bytes of its answer, reasoning included.
 ///
-/// This bounds answers that come as a stream. One that comes as a whole has its end already; the provider's
-/// own limit on output bounds it. The request sends no limit in tokens: a small one cuts off a model that
-/// thinks before it answers, and servers with a small context refuse a large one.
-const MOST_SAID: usize = 64 << 10;
-/// What encloses thoughts that come as text.
-const THOUGHTS: [(&str, &str); 4] = [
+/// This bounds answers that are streamed; the provider's own limit bounds the others. The request has no limit
+/// in tokens: a small one cuts off a model that reasons before it answers, and servers with a small context
+/// refuse a large one.
+const MAX_ANSWER: usize = 64 << 10;
+/// The tags around reasoning in the text of some models.
+const REASONING_TAGS: [(&str, &str); 4] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -31,91 +34,111 @@ const SYSTEM: &str = "You name chats. Answer with a name for the session that yo
 most, in the language of the user, and with nothing else: no quotes, no explanation.";
 
 impl Registry {
-    /// Begins to name the session, if it has no name yet. A name that a person chose stays.
+    /// Starts to name the session in the background, if it has no name. A name that the user chose stays.
     pub(super) fn name_in_background(&self, agent: &Arc<Agent>, id: &str) {
-        if !agent.wants_name() {
+        if !agent.take_unnamed() {
             return;
         }
-        let sessions = self.stores().sessions.clone();
         let (Some(model), _) = agent.channel.model() else {
             return;
         };
-        let (id, cancel) = (id.to_owned(), agent.cancel().clone());
-        let named = move || {
-            let unnamed =
-                |s: &crate::conversation::Session| !s.user_set_name && s.name == "New Chat";
-            if !sessions
-                .load(&id)
-                .ok()
-                .flatten()
-                .is_some_and(|session| unnamed(&session))
-            {
-                return;
-            }
-            let Ok(Some(messages)) = sessions.conversation(&id) else {
-                return;
-            };
-            let both = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
-            let shown = messages.iter().filter(both).take(4);
-            let digest = token_estimate::digest(shown, DIGEST);
-            let question = format!("Name this session:\n\n<conversation>\n{digest}</conversation>");
-            let question = Message::text(Role::User, question);
-            let ask = CompletionRequest {
-                model: &model.config,
-                system: SYSTEM,
-                messages: &[&question],
-                note: None,
-                tools: &[],
-                purpose: Purpose::Name,
-                input: Estimate::default().tokens(digest.len()),
-            };
-            let mut bound = Bound::new(cancel.child());
-            let asked = bound.cancel.clone();
-            let name = match model.provider.complete(&ask, &asked, &mut bound) {
-                Ok(answer) => tidy(&Message::new(Role::Assistant, answer.content).concat_text()),
-                Err(error) => {
-                    log::debug!("session not named by its model session={id} reason={error}");
-                    String::new()
-                }
-            };
-            let first = messages.iter().find(|m| tells(m));
-            let name = if name.is_empty() {
-                tidy(&first.map(Message::concat_text).unwrap_or_default())
-            } else {
-                name
-            };
-            if name.is_empty() || cancel.is_cancelled() {
-                return;
-            }
-            let stored = sessions.update(&id, |session| {
-                if unnamed(session) {
-                    session.name = name;
-                }
-            });
-            if let Err(error) = stored {
-                log::debug!("name of a session not stored session={id} reason={error}");
-            }
+        let namer = SessionNamer {
+            sessions: self.stores().sessions.clone(),
+            id: id.to_owned(),
+            model,
+            cancel: agent.cancel().clone(),
         };
-        agent.in_background("name", named);
+        agent.in_background("name", move || namer.run());
     }
 }
 
-/// Cancels a model that says too much for a name.
-struct Bound {
+/// Names one session.
+struct SessionNamer {
+    sessions: Arc<Sessions>,
+    id: String,
+    model: Model,
     cancel: Cancel,
-    said: usize,
 }
 
-impl Bound {
-    fn new(cancel: Cancel) -> Self {
-        Bound { cancel, said: 0 }
+impl SessionNamer {
+    fn run(&self) {
+        let session = self.sessions.load(&self.id).ok().flatten();
+        if !session.is_some_and(|session| is_unnamed(&session)) {
+            return;
+        }
+        let Ok(Some(messages)) = self.sessions.conversation(&self.id) else {
+            return;
+        };
+        let mut name = self.ask_model(&messages);
+        if name.is_empty() {
+            let first = messages.iter().find(|message| has_topic(message));
+            name = name_from(&first.map(Message::concat_text).unwrap_or_default());
+        }
+        if name.is_empty() || self.cancel.is_cancelled() {
+            return;
+        }
+        let stored = self.sessions.update(&self.id, |session| {
+            if is_unnamed(session) {
+                session.name = name;
+            }
+        });
+        if let Err(error) = stored {
+            log::debug!(
+                "name of a session not stored session={} reason={error}",
+                self.id
+            );
+        }
+    }
+
+    /// The name that the model gives; empty if it gives none.
+    fn ask_model(&self, messages: &[Message]) -> String {
+        let is_shown = |m: &&Message| m.metadata.user_visible && m.metadata.agent_visible;
+        let first = messages.iter().filter(is_shown).take(4);
+        let text = digest(first, DIGEST_SIZE);
+        let question = format!("Name this session:\n\n<conversation>\n{text}</conversation>");
+        let question = Message::text(Role::User, question);
+        let ask = CompletionRequest {
+            model: &self.model.config,
+            system: SYSTEM,
+            messages: &[&question],
+            note: None,
+            tools: &[],
+            purpose: Purpose::Name,
+            input: Estimate::default().tokens(text.len()),
+        };
+        let cancel = self.cancel.child();
+        let mut limit = LengthLimit::new(cancel.clone());
+        match self.model.provider.complete(&ask, &cancel, &mut limit) {
+            Ok(answer) => name_from(&Message::new(Role::Assistant, answer.content).concat_text()),
+            Err(error) => {
+                let id = &self.id;
+                log::debug!("session not named by its model session={id} reason={error}");
+                String::new()
+            }
+        }
     }
 }
 
-impl DeltaSink for Bound {
+fn is_unnamed(session: &Session) -> bool {
+    !session.user_set_name && session.name == "New Chat"
+}
+
+/// Cancels the request when the answer is too long.
+struct LengthLimit {
+    cancel: Cancel,
+    length: usize,
+}
+
+impl LengthLimit {
+    fn new(cancel: Cancel) -> Self {
+        LengthLimit { cancel, length: 0 }
+    }
+}
+
+impl DeltaSink for LengthLimit {
     fn text(&mut self, text: &str) {
-        self.said += text.len();
-        if self.said > MOST_SAID {
+        self.length += text.len();
+        if self.length > MAX_ANSWER {
             self.cancel.cancel();
         }
     }
@@ -125,15 +148,15 @@ impl DeltaSink for Bound {
     }
 }
 
-/// Whether the message says what the session is about: the user's words, but no command.
-pub(super) fn tells(message: &Message) -> bool {
+/// Whether the message can say what the session is about: a message of the user that is not a command.
+pub(super) fn has_topic(message: &Message) -> bool {
     let metadata = message.metadata;
     message.role == Role::User && metadata.user_visible && metadata.agent_visible
 }
 
-/// What follows the thoughts that some models write into their text; nothing if a thought has no end.
-fn without_thoughts(text: &str) -> &str {
-    for (open, close) in THOUGHTS {
+/// The text after the reasoning that some models write into it; empty if the reasoning does not end.
+fn without_reasoning(text: &str) -> &str {
+    for (open, close) in REASONING_TAGS {
         if let Some((_, answer)) = text.rsplit_once(close) {
             return answer;
         }
@@ -144,15 +167,15 @@ fn without_thoughts(text: &str) -> &str {
     text
 }
 
-/// The first line that says something, as a name.
-fn tidy(text: &str) -> String {
-    let text = without_thoughts(text);
+/// The first line that is not blank, as a name.
+fn name_from(text: &str) -> String {
+    let text = without_reasoning(text);
     let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     let line = line.unwrap_or_default();
     let bare = line.trim_matches(['"', '\'', '`', '*', '#', '.', ' ', '“', '”']);
     let mut name = String::new();
     for c in bare.chars().filter(|c| !c.is_control()) {
-        if name.chars().count() == LONGEST {
+        if name.chars().count() == MAX_NAME {
             name.push('…');
             break;
         }
@@ -168,15 +191,15 @@ mod tests {
     #[test]
     fn a_name_is_one_short_line_without_ornament() {
         assert_eq!(
-            tidy("\n  **\"Adding two numbers.\"**\nBecause…"),
+            name_from("\n  **\"Adding two numbers.\"**\nBecause…"),
             "Adding two numbers"
         );
-        assert_eq!(tidy("<think>hm\nhm</think>\nSums"), "Sums");
-        assert_eq!(tidy("hm</think>Sums"), "Sums");
-        assert_eq!(tidy("[THINK]hm[/THINK]Sums"), "Sums");
-        assert_eq!(tidy("\n<think>\nOkay, the user"), "");
-        assert_eq!(tidy("a\u{1b}[31mb"), "a[31mb");
-        assert_eq!(tidy(&"é".repeat(200)).chars().count(), LONGEST + 1);
-        assert_eq!(tidy(" \n "), "");
+        assert_eq!(name_from("<think>hm\nhm</think>\nSums"), "Sums");
+        assert_eq!(name_from("hm</think>Sums"), "Sums");
+        assert_eq!(name_from("[THINK]hm[/THINK]Sums"), "Sums");
+        assert_eq!(name_from("\n<think>\nOkay, the user"), "");
+        assert_eq!(name_from("a\u{1b}[31mb"), "a[31mb");
+        assert_eq!(name_from(&"é".repeat(200)).chars().count(), MAX_NAME + 1);
+        assert_eq!(name_from(" \n "), "");
     }
 }

@@ -1,6 +1,7 @@
-//! Changes to stored sessions that a running agent must not miss: names, copies, recipe values.
+//! Operations on stored sessions that a running agent has to notice: rename, set a container, set recipe
+//! values, fork, import.
 
-use super::session_agent::MOMENT;
+use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
 use super::{Error, Registry};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
@@ -12,17 +13,17 @@ use serde_json::{Map, Value};
 use std::env;
 use std::path::{self, PathBuf};
 
-/// What a fork is to be.
+/// The parameters of [`Registry::fork`].
 #[derive(Clone, Copy, Debug)]
 pub struct Fork {
-    /// Another session, rather than this one changed.
+    /// Whether to copy the session instead of truncating it.
     pub copy: bool,
-    /// The messages of this Unix time in seconds and all after them are left out.
+    /// Unix time in seconds. The first message of this time or later, and all after it, are left out.
     pub until: Option<i64>,
 }
 
 impl Registry {
-    /// The session with its messages, as far as they are stored.
+    /// The session with its stored messages.
     ///
     /// # Errors
     /// When there is no such session or it cannot be read.
@@ -38,17 +39,17 @@ impl Registry {
         Ok(session)
     }
 
-    /// Gives the session a name that is never replaced by one that a model finds.
+    /// Sets the name of the session. A model never replaces it.
     ///
     /// # Errors
     /// When there is no such session, or the name is empty or longer than [`MAX_NAME`].
     pub fn rename(&self, id: &str, name: &str) -> Result<(), Error> {
         let name = name.trim();
         if name.is_empty() {
-            return Err(refused("a session's name must not be empty"));
+            return Err(invalid("a session's name must not be empty"));
         }
         if name.chars().count() > MAX_NAME {
-            return Err(refused(format!(
+            return Err(invalid(format!(
                 "a session's name has at most {MAX_NAME} characters"
             )));
         }
@@ -59,12 +60,11 @@ impl Registry {
         Ok(())
     }
 
-    /// Has the session's extensions run in a container, or outside again, from now on: its agent starts
-    /// anew, so that none is left in the other place, as after a change of the working directory. An agent
-    /// that does not run is not started, and one that works there already goes on.
+    /// Sets the container in which the session's extensions run; `None` runs them on the host. A running agent
+    /// is restarted, unless it uses this container already. An agent that does not run is not started.
     ///
     /// # Errors
-    /// When there is no such session, or this can be no container's name or id.
+    /// When there is no such session, or the name or id of the container is not valid.
     pub fn set_container(
         &self,
         id: &str,
@@ -72,13 +72,13 @@ impl Registry {
         cancel: &Cancel,
     ) -> Result<(), Error> {
         let container = container.map(Container::named);
-        let container = container.transpose().map_err(refused)?;
+        let container = container.transpose().map_err(invalid)?;
         let container = container.as_ref().map(Container::as_str);
         let change = |session: &mut Session| session.extension_data.set_container(container);
         self.session(id)?;
         self.stores().sessions.update(id, change)?;
-        // One that starts meanwhile sees what is stored.
-        match self.live(id).filter(|agent| !agent.is_ending()) {
+        // An agent that starts now reads the stored container.
+        match self.live_agent(id).filter(|agent| !agent.is_ending()) {
             Some(agent) if agent.extensions.container() != container => {
                 self.restart(id, cancel).map(drop)
             }
@@ -86,30 +86,30 @@ impl Registry {
         }
     }
 
-    /// Stores the values for the parameters of the session's recipe, and gives the recipe with them
-    /// filled in, or as it is while some are missing.
+    /// Stores the values for the parameters of the session's recipe. Returns the rendered recipe, or the
+    /// unrendered one while values are missing.
     ///
     /// # Errors
-    /// When there is no such session, it has no recipe, or a value does not fit; none is stored then.
+    /// When there is no such session, it has no recipe, or a value does not fit. Nothing is stored then.
     pub fn set_recipe_values(&self, id: &str, values: Map<String, Value>) -> Result<Value, Error> {
         let mut session = self.session(id)?;
         session.user_recipe_values = Some(values.clone());
         let Some(recipe) = recipe::apply(&session)? else {
-            return Err(refused("the session was not started from a recipe"));
+            return Err(invalid("the session was not started from a recipe"));
         };
         let keep = |session: &mut Session| session.user_recipe_values = Some(values);
         self.stores().sessions.update(id, keep)?;
         Ok(recipe)
     }
 
-    /// Copies the session, or cuts it short, and gives the id of the session that came of it.
+    /// Copies or truncates the session; returns the id of the result.
     ///
-    /// A copy has the messages so far, also of a session at work. Only a session that is not at work,
-    /// here or in another process, can be cut short; a running agent sees that it was before it appends
-    /// the next message.
+    /// A session can be copied during a turn; the copy has the messages so far. It can be truncated only when
+    /// no turn is running, in this process or another; a running agent notices it before it appends the next
+    /// message.
     ///
     /// # Errors
-    /// When there is no such session, it is at work, or the copy cannot be stored.
+    /// When there is no such session, a turn is running, or the copy cannot be stored.
     pub fn fork(&self, id: &str, fork: Fork) -> Result<String, Error> {
         let sessions = &self.stores().sessions;
         if fork.copy {
@@ -118,52 +118,54 @@ impl Registry {
             let mut copy = Session {
                 session_type: Default::default(),
                 schedule_id: None,
-                // What was spent was spent once.
+                // The copy has cost nothing.
                 accumulated_total_tokens: None,
                 accumulated_input_tokens: None,
                 accumulated_output_tokens: None,
                 ..session
             };
-            if let Some(kept) = kept(messages.iter(), fork.until) {
-                messages.truncate(kept);
-                // They were counted with what is left out.
-                (copy.total_tokens, copy.input_tokens, copy.output_tokens) = (None, None, None);
+            if let Some(count) = messages_before(messages.iter(), fork.until) {
+                messages.truncate(count);
+                // The counts cover the messages that are left out.
+                copy.total_tokens = None;
+                copy.input_tokens = None;
+                copy.output_tokens = None;
                 copy.counted_messages = None;
             }
             return Ok(sessions.add(copy, messages)?.id);
         }
-        let agent = self.live(id);
+        let agent = self.live_agent(id);
         let _working = match &agent {
-            Some(agent) => Some(agent.begin(self.cancel())?),
+            Some(agent) => Some(agent.begin_turn(self.cancel())?),
             None => None,
         };
-        let _lock = sessions.lock_turn(id, MOMENT)?;
+        let _lock = sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
         let mut journal = sessions.journal(id)?;
         let all = journal.messages();
-        if let Some(kept) = kept(all.iter().map(AsRef::as_ref), fork.until) {
-            let messages = all[..kept].iter().map(|message| (**message).clone());
+        if let Some(count) = messages_before(all.iter().map(AsRef::as_ref), fork.until) {
+            let messages = all[..count].iter().map(|message| (**message).clone());
             journal.replace(messages.collect())?;
-            // The tokens were counted with what is left out.
+            // The counts cover the messages that are left out.
             sessions.end_turn(&mut journal, |session| session.counted_messages = Some(0))?;
         }
         Ok(id.to_owned())
     }
 
-    /// Makes a session of what [`Session::from_export`] reads, with its messages.
+    /// Creates a session from an export, with its messages (see [`Session::from_export`]).
     ///
-    /// What comes from outside runs nothing: its extensions are active only if the user has configured
-    /// ones that do the same, and its recipe is there only if it passes [`Recipe::check`]. What was not
-    /// taken over is kept with the session ([`ImportReport`]), and a last message tells the user.
+    /// An import runs nothing by itself: its extensions are active only if the user has configured equal ones,
+    /// and its recipe is kept only if it passes [`Recipe::check`]. The session stores what was left out
+    /// ([`ImportReport`]), and its last message tells the user.
     ///
     /// # Errors
-    /// When the text is no exported session, the configuration cannot be read, or the session cannot be
+    /// When the text is not an exported session, the configuration cannot be read, or the session cannot be
     /// stored.
     pub fn import(&self, text: &str) -> Result<Session, Error> {
         let Export {
             mut session,
             mut messages,
             left_out,
-        } = Session::from_export(text).map_err(refused)?;
+        } = Session::from_export(text).map_err(invalid)?;
         if session.working_dir.as_os_str().is_empty() {
             session.working_dir = env::home_dir().unwrap_or_else(|| PathBuf::from("/"));
         }
@@ -188,7 +190,7 @@ impl Registry {
             let more = format!("the extensions after the first {}", wanted.len());
             imported.left_out.push(more);
         }
-        let extensions = self.take_over(wanted, Vec::new(), &mut imported)?;
+        let extensions = self.import_extensions(wanted, Vec::new(), &mut imported)?;
         session.set_enabled_extensions(extensions);
         imported.told = !imported.is_empty();
         session.extension_data.set_imported(&imported);
@@ -205,20 +207,23 @@ fn check(recipe: &Value) -> Result<(), recipe::Error> {
     Recipe::from_object(given)?.check()
 }
 
-/// What was not taken over of an import, as a message to the user.
+/// A message to the user with what an import left out.
 pub(super) fn notice(imported: &ImportReport) -> Message {
     Message::text(Role::Assistant, imported.notice())
         .with_id(random_id("msg_"))
         .seen_by(Metadata::USER_ONLY)
 }
 
-/// How many messages come before the moment `until`; `None` if all do.
-fn kept<'a>(mut messages: impl Iterator<Item = &'a Message>, until: Option<i64>) -> Option<usize> {
+/// How many messages precede the time `until`; `None` if all do.
+fn messages_before<'a>(
+    mut messages: impl Iterator<Item = &'a Message>,
+    until: Option<i64>,
+) -> Option<usize> {
     let until = until?;
     messages.position(|message| message.created >= until)
 }
 
-fn refused(reason: impl std::fmt::Display) -> Error {
+fn invalid(reason: impl std::fmt::Display) -> Error {
     Error::Config {
         reason: reason.to_string(),
     }

@@ -1,5 +1,5 @@
-//! What the configuration says about how sessions work. A setting that makes no sense is logged and left
-//! out, so that it keeps nobody from working.
+//! The settings of sessions. An invalid value is logged and ignored, so that it does not prevent sessions
+//! from working.
 
 use super::{Registry, server_requests};
 use crate::conversation::Session;
@@ -9,8 +9,8 @@ use crate::sys::TimeLimit;
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a session may be unused before it gives its servers back.
-const IDLE: Duration = Duration::from_secs(30 * 60);
+/// How long a session is unused before its servers are suspended, unless a setting says otherwise.
+const DEFAULT_IDLE_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The levels of log messages (MCP server/utilities/logging).
 const LEVELS: [&str; 8] = [
@@ -24,14 +24,15 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// The setting `GOOSE_SESSION_IDLE_SECS`; none for never.
-pub(super) fn idle(config: &Config) -> Option<Duration> {
-    let idle = count(config, "GOOSE_SESSION_IDLE_SECS")
-        .map_or(IDLE, |seconds| TimeLimit::from_secs(seconds).get());
-    (!idle.is_zero()).then_some(idle)
+/// The setting `GOOSE_SESSION_IDLE_SECS`; `None` for no limit.
+pub(super) fn idle_limit(config: &Config) -> Option<Duration> {
+    let limit = count(config, "GOOSE_SESSION_IDLE_SECS").map_or(DEFAULT_IDLE_LIMIT, |seconds| {
+        TimeLimit::from_secs(seconds).get()
+    });
+    (!limit.is_zero()).then_some(limit)
 }
 
-/// What the setting says; nothing, and a line in the log, if it cannot be read.
+/// The value of the setting; `None` if it is not set. Logs a setting that cannot be read.
 fn read(config: &Config, key: &str) -> Option<Value> {
     match config.get(key) {
         Ok(value) => value.filter(|value| !value.is_null()),
@@ -42,22 +43,22 @@ fn read(config: &Config, key: &str) -> Option<Value> {
     }
 }
 
-/// A setting that is a number.
+/// A setting that is a whole number.
 fn count(config: &Config, key: &str) -> Option<u64> {
     let value = read(config, key)?;
     if value.as_u64().is_none() {
-        log::warn!("not a number, so left out setting={key} value={value}");
+        log::warn!("not a whole number, so ignored setting={key} value={value}");
     }
     value.as_u64()
 }
 
 impl Registry {
-    /// What the setting says, if anything.
+    /// The value of the setting, if it is set.
     pub(super) fn setting(&self, key: &str) -> Option<Value> {
         read(&self.stores().config, key)
     }
 
-    /// What the settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes) say.
+    /// The settings `GOOSE_MCP_MAX_TIMEOUT` (seconds) and `GOOSE_MCP_MAX_MESSAGE` (bytes).
     pub(super) fn bounds(&self) -> Limits {
         let mut bounds = Limits::default();
         if let Some(seconds) = self.count("GOOSE_MCP_MAX_TIMEOUT") {
@@ -69,7 +70,7 @@ impl Registry {
         bounds
     }
 
-    /// Whether servers are offered the working directory: the setting `GOOSE_MCP_ROOTS`.
+    /// Whether MCP servers get the working directory as a root: the setting `GOOSE_MCP_ROOTS`.
     pub(super) fn roots(&self) -> bool {
         let setting = self.setting("GOOSE_MCP_ROOTS");
         setting.is_some_and(|setting| match setting {
@@ -80,16 +81,16 @@ impl Registry {
         })
     }
 
-    /// How long a user may think about what a server asks.
-    pub(super) fn answer_timeout(&self) -> Duration {
+    /// How long an elicitation waits for the user: the setting `GOOSE_ELICITATION_TIMEOUT`.
+    pub(super) fn elicitation_timeout(&self) -> Duration {
         let seconds = self.count("GOOSE_ELICITATION_TIMEOUT");
         seconds.map_or(server_requests::ANSWER_TIMEOUT, |seconds| {
             TimeLimit::from_secs(seconds).get()
         })
     }
 
-    /// In which container the extensions of a session run, and what the settings `GOOSE_CONTAINER_RUNTIME`,
-    /// `GOOSE_CONTAINER_WORKDIR` and `GOOSE_CONTAINER_GOSLING` say about that.
+    /// The container of the session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
+    /// `GOOSE_CONTAINER_GOSLING`.
     pub(super) fn containers(&self, session: &Session) -> Containers {
         Containers {
             session: session.extension_data.container(),
@@ -108,12 +109,12 @@ impl Registry {
         })
     }
 
-    /// A setting that is a number.
+    /// A setting that is a whole number.
     fn count(&self, key: &str) -> Option<u64> {
         count(&self.stores().config, key)
     }
 
-    /// From which level on servers shall log: the setting `GOOSE_MCP_LOG_LEVEL`.
+    /// The lowest level at which MCP servers log: the setting `GOOSE_MCP_LOG_LEVEL`.
     pub(super) fn log_level(&self) -> Option<&'static str> {
         let setting = self.setting("GOOSE_MCP_LOG_LEVEL")?;
         let wanted = setting.as_str().unwrap_or_default().trim();
@@ -121,7 +122,9 @@ impl Registry {
             .into_iter()
             .find(|level| level.eq_ignore_ascii_case(wanted));
         if level.is_none() {
-            log::warn!("no level of MCP, so left out setting=GOOSE_MCP_LOG_LEVEL value={setting}");
+            log::warn!(
+                "unknown MCP log level, so ignored setting=GOOSE_MCP_LOG_LEVEL value={setting}"
+            );
         }
         level
     }

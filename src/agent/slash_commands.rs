@@ -1,5 +1,5 @@
-//! Commands that a message may begin with: `/prompts`, `/prompt`, `/compact`, `/clear`, and those that the
-//! configuration gives to recipes. SERVER §5.3; CORE §10.
+//! Slash commands, with which a message may begin: `/prompts`, `/prompt`, `/compact`, `/clear`, and the
+//! commands that the configuration assigns to recipes. SERVER §5.3; CORE §10.
 
 use super::Error;
 use super::turn::Turn;
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 
 impl Turn<'_> {
-    /// Does what the message commands. Gives back what is left for the model: the message, if it is no
-    /// command; an empty one, if what the model is to answer is stored already; nothing, if there is
-    /// nothing to answer.
-    pub(super) fn obey(&mut self, user: Message) -> Result<Option<Message>, Error> {
+    /// Runs the command that the message begins with. Returns the message for the model: the same one if it
+    /// is not a command; an empty one if the command has stored the messages that the model answers; `None`
+    /// if the model is not asked.
+    pub(super) fn run_slash_command(&mut self, user: Message) -> Result<Option<Message>, Error> {
         let [Content::Text(text)] = user.content.as_slice() else {
             return Ok(Some(user));
         };
@@ -31,20 +31,20 @@ impl Turn<'_> {
             "prompt" => self.use_prompt(user, rest),
             "compact" => self.compact("You asked for it").map(|()| None),
             "clear" => {
-                self.work.journal.replace(Vec::new())?;
-                self.work.estimate.forget();
+                self.state.journal.replace(Vec::new())?;
+                self.state.estimate.forget();
                 self.output.tokens.clear();
-                self.tell_conversation();
+                self.send_conversation();
                 Ok(None)
             }
             command => self.use_recipe(user, command, rest),
         }
     }
 
-    /// Stores a command with its answer, for the user alone.
-    fn show(&mut self, command: Message, answer: impl Into<String>) -> Result<(), Error> {
-        self.keep(command.seen_by(Metadata::USER_ONLY))?;
-        self.stop_short(answer)
+    /// Stores a command and its answer, both visible to the user only.
+    fn answer_command(&mut self, command: Message, answer: impl Into<String>) -> Result<(), Error> {
+        self.store(command.seen_by(Metadata::USER_ONLY))?;
+        self.reply_without_model(answer)
     }
 
     fn show_prompts(&mut self, user: Message, extension: &str) -> Result<(), Error> {
@@ -62,14 +62,14 @@ impl Turn<'_> {
         for error in &listing.errors {
             let _ = writeln!(text, "- {error}");
         }
-        self.show(user, text)
+        self.answer_command(user, text)
     }
 
     fn use_prompt(&mut self, user: Message, rest: &str) -> Result<Option<Message>, Error> {
         let mut words = words(rest).into_iter();
         let Some(name) = words.next() else {
             let usage = "Say which one: `/prompt NAME KEY=VALUE …`; `/prompts` lists them.";
-            return self.show(user, usage).map(|()| None);
+            return self.answer_command(user, usage).map(|()| None);
         };
         let listing = self.agent.extensions.prompts(None, &self.cancel);
         let (extension, bare) = name
@@ -83,11 +83,11 @@ impl Turn<'_> {
             let answer = format!(
                 "No active extension offers a prompt called `{name}`; `/prompts` lists them."
             );
-            return self.show(user, answer).map(|()| None);
+            return self.answer_command(user, answer).map(|()| None);
         };
         let words: Vec<String> = words.collect();
         if words.iter().any(|word| word == "--info") {
-            return self.show(user, about(item)).map(|()| None);
+            return self.answer_command(user, describe(item)).map(|()| None);
         }
         let mut arguments = Map::new();
         for word in &words {
@@ -98,9 +98,9 @@ impl Turn<'_> {
                 None => {
                     let answer = format!(
                         "`{word}` is not of the form `KEY=VALUE`.\n\n{}",
-                        about(item)
+                        describe(item)
                     );
-                    return self.show(user, answer).map(|()| None);
+                    return self.answer_command(user, answer).map(|()| None);
                 }
             }
         }
@@ -112,19 +112,21 @@ impl Turn<'_> {
             Ok(prompt) => prompt,
             Err(error) => {
                 return self
-                    .show(user, format!("{error}\n\n{}", about(item)))
+                    .answer_command(user, format!("{error}\n\n{}", describe(item)))
                     .map(|()| None);
             }
         };
         let messages: Vec<Message> = prompt.messages.iter().filter_map(message).collect();
         let Some(last) = messages.last().map(|message| message.role) else {
-            return self.show(user, "The prompt is empty.").map(|()| None);
+            return self
+                .answer_command(user, "The prompt is empty.")
+                .map(|()| None);
         };
-        self.keep(user.seen_by(Metadata::USER_ONLY))?;
+        self.store(user.seen_by(Metadata::USER_ONLY))?;
         for message in messages {
             let message = message.with_id(random_id("msg_"));
-            self.output.say(&message);
-            self.keep(message)?;
+            self.output.message(&message);
+            self.store(message)?;
         }
         self.output.flush();
         Ok((last == Role::User).then(|| Message::new(Role::User, Vec::new())))
@@ -138,51 +140,51 @@ impl Turn<'_> {
     ) -> Result<Option<Message>, Error> {
         let config = &self.registry.stores().config;
         let recipe = match recipe::slash_commands::find(config, command) {
-            // Many a message begins with a slash, a path for one.
+            // Not every message with a slash is a command: it may begin with a path.
             Ok(None) => return Ok(Some(user)),
             Ok(Some(recipe)) => recipe,
             Err(error) => {
                 return self
-                    .show(user, format!("`/{command}`: {error}"))
+                    .answer_command(user, format!("`/{command}`: {error}"))
                     .map(|()| None);
             }
         };
         let mut values = Map::new();
-        let mut free = Vec::new();
+        let mut unnamed = Vec::new();
         for word in words(rest) {
             match word.split_once('=') {
                 Some((key, value)) => {
                     values.insert(key.to_owned(), Value::from(value));
                 }
-                None => free.push(word),
+                None => unnamed.push(word),
             }
         }
-        // What is not named is the value of the first parameter that has none.
-        if !free.is_empty() {
+        // Words without a name are the value of the first parameter that has none.
+        if !unnamed.is_empty() {
             let parameters = &recipe.fields().parameters;
-            let open = parameters.iter().find(|p| !values.contains_key(&p.key));
-            if let Some(open) = open {
-                values.insert(open.key.clone(), Value::from(free.join(" ")));
+            let first = parameters.iter().find(|p| !values.contains_key(&p.key));
+            if let Some(parameter) = first {
+                values.insert(parameter.key.clone(), Value::from(unnamed.join(" ")));
             }
         }
         let rendered = match recipe.render(&values, &self.session.working_dir) {
             Ok(rendered) => rendered,
             Err(error) => {
                 return self
-                    .show(user, format!("`/{command}`: {error}"))
+                    .answer_command(user, format!("`/{command}`: {error}"))
                     .map(|()| None);
             }
         };
         let texts = [rendered.instructions, rendered.prompt];
         let text = texts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
-        self.keep(user.seen_by(Metadata::USER_ONLY))?;
+        self.store(user.seen_by(Metadata::USER_ONLY))?;
         let message = Message::text(Role::User, text);
         Ok(Some(message.seen_by(Metadata::AGENT_ONLY)))
     }
 }
 
-/// What a prompt is for and what it takes.
-fn about(prompt: &Prompt) -> String {
+/// The description and the arguments of a prompt.
+fn describe(prompt: &Prompt) -> String {
     let mut text = format!("`{}`", prompt.name);
     if let Some(description) = &prompt.description {
         let _ = write!(text, ": {description}");
@@ -199,7 +201,7 @@ fn about(prompt: &Prompt) -> String {
     text
 }
 
-/// A message of a prompt as one of ours; text of embedded resources counts as text.
+/// Converts a message of a prompt. An embedded resource becomes its text.
 fn message(from: &PromptMessage) -> Option<Message> {
     let role = match from.role.as_str() {
         "assistant" => Role::Assistant,
@@ -217,28 +219,33 @@ fn message(from: &PromptMessage) -> Option<Message> {
     Some(Message::new(role, vec![part]))
 }
 
-/// The words of a line; quotes keep blanks together.
+/// Splits a line into words. Quoted text may contain blanks.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
-    let (mut word, mut inside, mut quote) = (String::new(), false, None);
+    let mut word = String::new();
+    let mut is_inside = false;
+    let mut quote = None;
     for c in line.chars() {
         match quote {
             Some(q) if c == q => quote = None,
             Some(_) => word.push(c),
-            None if c == '"' || c == '\'' => (quote, inside) = (Some(c), true),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                is_inside = true;
+            }
             None if c.is_whitespace() => {
-                if inside {
+                if is_inside {
                     words.push(std::mem::take(&mut word));
-                    inside = false;
+                    is_inside = false;
                 }
             }
             None => {
                 word.push(c);
-                inside = true;
+                is_inside = true;
             }
         }
     }
-    if inside {
+    if is_inside {
         words.push(word);
     }
     words

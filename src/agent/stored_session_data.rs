@@ -1,4 +1,4 @@
-//! What builtin extensions keep with a session, in its file.
+//! The data that builtin extensions store in the file of a session.
 
 use crate::builtin::SessionData;
 use crate::store::Sessions;
@@ -23,17 +23,17 @@ impl StoredSessionData {
 impl SessionData for StoredSessionData {
     fn get(&self, key: &str) -> Result<Option<Value>, String> {
         let session = self.sessions.load(&self.id).map_err(|e| e.to_string())?;
-        let session = session.ok_or("its session is not there any more")?;
+        let session = session.ok_or("the session was deleted")?;
         Ok(session.extension_data.0.get(key).cloned())
     }
 
     fn set(&self, key: &str, value: Value) -> Result<(), String> {
-        let keep = |data: &mut crate::conversation::ExtensionData| {
+        let insert = |data: &mut crate::conversation::ExtensionData| {
             data.0.insert(key.to_owned(), value);
         };
-        let kept = self
+        let stored = self
             .sessions
-            .update(&self.id, |session| keep(&mut session.extension_data));
-        kept.map(drop).map_err(|e| e.to_string())
+            .update(&self.id, |session| insert(&mut session.extension_data));
+        stored.map(drop).map_err(|e| e.to_string())
     }
 }

@@ -1,36 +1,27 @@
-//! How much of a model's context a conversation fills, and the digest that a summary is made from.
+//! The estimated size of requests to a model, in tokens.
 
 use super::model_history;
-use crate::conversation::{Content, Message, Outcome, Role, Session, ToolRequest};
-use crate::provider::{
-    ToolSpec, Usage, audience_includes_model, replayed_call, response_size, result_text,
-};
+use crate::conversation::{Content, Message, Role, Session, ToolRequest};
+use crate::provider::{ToolSpec, Usage, audience_includes_model, replayed_call, response_size};
 use serde_json::Value;
 use std::io;
 use std::slice::SliceIndex;
 use std::sync::{Arc, Weak};
 
-/// Characters of a token, until a model has said how many it counts. English prose has four, code and
-/// JSON three.
-const USUAL: f64 = 3.6;
-/// What a provider's count may make of it. More characters than that are not counted as one token: the
-/// count is then not one of the whole request, but for example of what the provider did not have in its
-/// cache.
-const MOST: f64 = 64.0;
-/// Requests shorter than this tell little about the ratio, in characters.
-const TELLING: usize = 4_000;
-/// What an image counts for, in characters.
-const IMAGE: usize = 4_000;
-/// What goes around a message or a tool, in characters.
-const AROUND: usize = 16;
+/// Characters per token before the provider has counted any. English prose has four, code and JSON three.
+const DEFAULT_RATIO: f64 = 3.6;
+/// The largest plausible number of characters per token. A count with more does not cover the whole request,
+/// but for example only the part that was not in the provider's cache.
+const MAX_RATIO: f64 = 64.0;
+/// Requests shorter than this do not change the ratio; in characters.
+const MIN_SAMPLE: usize = 4_000;
+/// The size of an image, in characters.
+const IMAGE_SIZE: usize = 4_000;
+/// The size of the JSON around a message or a tool, in characters.
+const OVERHEAD: usize = 16;
 
-/// The longest part of a message in a digest, in characters.
-const PART: usize = 4_000;
-/// The longest answer of a tool in a digest, in characters.
-const ANSWER: usize = 1_500;
-
-/// How many tokens a model will count, estimated from what it has counted: the count of the last
-/// exchange, and in characters what came since.
+/// Estimates the tokens of a request from the provider's count of the last request and its answer, and from
+/// the characters that were added since.
 #[derive(Default)]
 pub(super) struct Estimate {
     ratio: Ratio,
@@ -38,30 +29,30 @@ pub(super) struct Estimate {
     counted: Option<Counted>,
 }
 
-/// What the provider counted of the last exchange.
+/// The provider's count of the last request and its answer.
 #[derive(Clone, Copy)]
 struct Counted {
-    /// How many messages it covers; the last of them is the answer.
+    /// How many messages the count covers; the last one is the answer.
     messages: usize,
     input: u64,
     output: u64,
-    /// The request, unless it was not measured, or another process made it.
-    request: Option<Request>,
+    /// The request; `None` if it was not measured, or another process made it.
+    request: Option<RequestSize>,
 }
 
 /// The size of a request to the model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Request {
+pub(super) struct RequestSize {
     /// In tokens.
     pub(super) tokens: u64,
-    /// In characters, or what counts like them.
+    /// In characters, or their equivalent.
     characters: usize,
-    /// How many of them are not of the conversation, but of the prompt and the tools.
+    /// How many of the characters belong to the prompt and the tools.
     beside: usize,
 }
 
 impl Estimate {
-    /// Starts from the counts that are stored with the session, if they are not those that were taken here.
+    /// Takes over the counts that are stored with the session, if another process stored them.
     pub(super) fn resume(&mut self, session: &Session, messages: &[Arc<Message>]) {
         let count = |tokens: Option<i64>| tokens.and_then(|tokens| u64::try_from(tokens).ok());
         let (input, output) = (count(session.input_tokens), count(session.output_tokens));
@@ -70,10 +61,10 @@ impl Estimate {
             let last = messages.iter().rposition(|message| is_answer(message));
             last.map_or(0, |last| last + 1)
         });
-        let known = |counted: Counted| {
+        let is_own = |counted: Counted| {
             (counted.messages, counted.input, counted.output) == (messages, input, output)
         };
-        if !self.counted.is_some_and(known) {
+        if !self.counted.is_some_and(is_own) {
             self.counted = (messages > 0 && input > 0).then_some(Counted {
                 messages,
                 input,
@@ -83,24 +74,23 @@ impl Estimate {
         }
     }
 
-    /// The counts of the last exchange say nothing about the conversation that follows.
+    /// Drops the last count, because the messages it covers were replaced.
     pub(super) fn forget(&mut self) {
         self.counted = None;
     }
 
-    /// How many messages the provider's count covers; 0 if there is none.
+    /// How many messages the last count covers; 0 if there is none.
     pub(super) fn counted_messages(&self) -> usize {
         self.counted.map_or(0, |counted| counted.messages)
     }
 
-    /// The size of a request with these messages, and `beside` them a prompt and tools of so many
-    /// characters.
-    pub(super) fn request(&mut self, messages: &[Arc<Message>], beside: usize) -> Request {
+    /// The size of a request with these messages, and `beside` characters of prompt and tools.
+    pub(super) fn request(&mut self, messages: &[Arc<Message>], beside: usize) -> RequestSize {
         self.sizes.update(messages);
         self.since_counted(messages, beside).unwrap_or_else(|| {
             self.counted = None;
             let characters = self.sizes.sum(..) + beside;
-            Request {
+            RequestSize {
                 tokens: self.ratio.tokens(characters),
                 characters,
                 beside,
@@ -108,20 +98,20 @@ impl Estimate {
         })
     }
 
-    /// The same from what the provider counted last, if that is a part of this conversation.
-    fn since_counted(&mut self, messages: &[Arc<Message>], beside: usize) -> Option<Request> {
+    /// The size on the basis of the last count; `None` if it does not belong to this conversation.
+    fn since_counted(&mut self, messages: &[Arc<Message>], beside: usize) -> Option<RequestSize> {
         let counted = self.counted?;
         let at = counted.messages.checked_sub(1)?;
         messages.get(at).filter(|message| is_answer(message))?;
         let before = match counted.request {
             Some(request) => request,
-            // The prompt and the tools are taken to be what they were.
+            // Assumes that the prompt and the tools have not changed since.
             None => {
                 let characters = self.sizes.sum(..at) + beside;
                 if !self.ratio.learn(characters, counted.input) {
                     return None;
                 }
-                let request = Request {
+                let request = RequestSize {
                     tokens: counted.input,
                     characters,
                     beside,
@@ -133,36 +123,37 @@ impl Estimate {
                 request
             }
         };
-        let (answer, after) = (self.sizes.sum(at..=at), self.sizes.sum(at + 1..));
-        // Some models count thoughts that they do not get back.
+        let answer = self.sizes.sum(at..=at);
+        let after = self.sizes.sum(at + 1..);
+        // Some models count reasoning that later requests do not contain.
         let mut tokens = match counted.output {
             0 => self.ratio.tokens(answer),
             output => self.ratio.tokens(answer).min(output),
         };
         tokens += self.ratio.tokens(after);
         tokens += counted.input + self.ratio.tokens(beside.saturating_sub(before.beside));
-        let gone = self.ratio.tokens(before.beside.saturating_sub(beside));
-        Some(Request {
-            tokens: tokens.saturating_sub(gone),
+        let removed = self.ratio.tokens(before.beside.saturating_sub(beside));
+        Some(RequestSize {
+            tokens: tokens.saturating_sub(removed),
             characters: (before.characters + answer + after + beside).saturating_sub(before.beside),
             beside,
         })
     }
 
-    /// The provider counted this for a request, if it was measured, and its answer, which is the last of
-    /// these messages, unless there was none to store.
+    /// Records the provider's count for a request, if it was measured, and its answer, which is the last of
+    /// these messages, unless it was empty.
     pub(super) fn learn(
         &mut self,
-        request: Option<Request>,
+        request: Option<RequestSize>,
         usage: Usage,
         messages: &[Arc<Message>],
     ) {
         let Some(input) = usage.input.filter(|input| *input > 0) else {
             return;
         };
-        // The session shows this count from now on: it must not be taken for one that is believed.
+        // An implausible count is stored with the session as well, but must not be used.
         self.counted = None;
-        let is_plausible = |request: Request| self.ratio.learn(request.characters, input);
+        let is_plausible = |request: RequestSize| self.ratio.learn(request.characters, input);
         if messages.last().is_some_and(|last| is_answer(last)) && request.is_none_or(is_plausible) {
             self.counted = Some(Counted {
                 messages: messages.len(),
@@ -188,24 +179,24 @@ fn is_answer(message: &Message) -> bool {
     message.role == Role::Assistant && message.metadata.agent_visible
 }
 
-/// How many characters a model counts as a token, learned from what providers report.
+/// Characters per token, learned from the counts of the provider.
 #[derive(Clone, Copy, Debug)]
 struct Ratio(f64);
 
 impl Default for Ratio {
     fn default() -> Self {
-        Ratio(USUAL)
+        Ratio(DEFAULT_RATIO)
     }
 }
 
 impl Ratio {
-    /// A request of `size` characters was counted as `tokens`; false if that cannot be.
+    /// Records that `size` characters were counted as `tokens`; false if that is implausible.
     fn learn(&mut self, size: usize, tokens: u64) -> bool {
         let ratio = size as f64 / tokens as f64;
-        if ratio > MOST {
+        if ratio > MAX_RATIO {
             return false;
         }
-        if size >= TELLING {
+        if size >= MIN_SAMPLE {
             self.0 = ratio.max(1.0);
         }
         true
@@ -222,31 +213,31 @@ impl Ratio {
     }
 }
 
-/// The size of what is sent besides the conversation: the prompt and the tools, in characters.
+/// The size of the prompt and the tools, in characters.
 pub(super) fn size_beside(system: &str, tools: &[ToolSpec]) -> usize {
     let tools = tools.iter().map(|tool| {
-        AROUND + tool.name.len() + tool.description.len() + tool.input_schema.get().len()
+        OVERHEAD + tool.name.len() + tool.description.len() + tool.input_schema.get().len()
     });
     system.len() + tools.sum::<usize>()
 }
 
 /// The sizes of the messages as the model sees them. Each is measured once.
 ///
-/// What makes a history complete (an answer for a call that has none, a beginning) is short and not counted.
+/// The short texts that repair a history (a result for a call without one, a beginning) are not counted.
 #[derive(Default)]
 struct Sizes(Vec<(Weak<Message>, usize)>);
 
 impl Sizes {
-    /// Measures those of the messages that are new; gives their number.
+    /// Measures the new messages; returns their number.
     fn update(&mut self, messages: &[Arc<Message>]) -> usize {
         self.0.truncate(messages.len());
         let mut new = 0;
         for (at, message) in messages.iter().enumerate() {
-            // While there is a weak reference, no other message has the same address.
-            let is_known = |(known, _): &(Weak<Message>, usize)| {
+            // A weak reference keeps the address from being used for another message.
+            let is_measured = |(known, _): &(Weak<Message>, usize)| {
                 std::ptr::eq(known.as_ptr(), Arc::as_ptr(message))
             };
-            if self.0.get(at).is_some_and(is_known) {
+            if self.0.get(at).is_some_and(is_measured) {
                 continue;
             }
             new += 1;
@@ -262,7 +253,7 @@ impl Sizes {
         new
     }
 
-    /// The size of these messages in all.
+    /// The total size of these messages.
     fn sum(
         &self,
         range: impl SliceIndex<[(Weak<Message>, usize)], Output = [(Weak<Message>, usize)]>,
@@ -272,32 +263,32 @@ impl Sizes {
     }
 }
 
-/// The size of what requests hold of a message, in characters or what counts like them. Not every protocol
-/// sends thoughts back.
+/// The size of a message in a request, in characters or their equivalent. Not every protocol sends reasoning
+/// back.
 pub(super) fn size_of(message: &Message) -> usize {
     let part = |part: &Content| match part {
         Content::Text(text) if audience_includes_model(text.annotations.as_ref()) => {
             text.text.len()
         }
-        Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE,
+        Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => IMAGE_SIZE,
         Content::ToolRequest(request) => {
             let (name, arguments) = replayed_call(request);
-            AROUND + name.len() + arguments.len() + size_of_metadata(request)
+            OVERHEAD + name.len() + arguments.len() + size_of_metadata(request)
         }
         Content::ToolResponse(response) => {
             let (text, images) = response_size(&response.tool_result);
-            AROUND + text + images * IMAGE
+            OVERHEAD + text + images * IMAGE_SIZE
         }
         Content::Thinking(thinking) => thinking.thinking.len() + thinking.signature.len(),
         Content::RedactedThinking(thinking) => thinking.data.len(),
         Content::Reasoning(reasoning) => reasoning.text.len(),
         _ => 0,
     };
-    AROUND + message.content.iter().map(part).sum::<usize>()
+    OVERHEAD + message.content.iter().map(part).sum::<usize>()
 }
 
-/// The size of what a provider sent with a call and gets back with it, as JSON. The name and the arguments of
-/// a call that cannot be made are in the same place.
+/// The size of the JSON that a provider sent with a call and gets back with it. The metadata of a malformed
+/// call also holds its name and arguments, which are counted elsewhere.
 fn size_of_metadata(request: &ToolRequest) -> usize {
     /// Counts the bytes that are written.
     struct Length(usize);
@@ -317,63 +308,11 @@ fn size_of_metadata(request: &ToolRequest) -> usize {
     let fields = request.metadata.as_ref().and_then(Value::as_object);
     for (key, value) in fields.into_iter().flatten() {
         if key != "name" && key != "arguments" {
-            // It is JSON already, and counting does not fail.
+            // Neither the value nor the writer can fail.
             let _ = serde_json::to_writer(&mut length, value);
         }
     }
     length.0
-}
-
-/// The conversation as text of at most about `budget` bytes, for somebody who is to sum it up. What
-/// does not fit is left out of the middle: the beginning says what is wanted, the end where it stands.
-pub(super) fn digest<'m>(messages: impl IntoIterator<Item = &'m Message>, budget: usize) -> String {
-    let mut all = String::new();
-    for message in messages {
-        for part in &message.content {
-            let (who, text) = match part {
-                Content::Text(text) if !audience_includes_model(text.annotations.as_ref()) => {
-                    continue;
-                }
-                Content::Text(text) if message.role == Role::User => ("User", text.text.clone()),
-                Content::Text(text) => ("Assistant", text.text.clone()),
-                Content::Image(_) => ("User", "(an image)".to_owned()),
-                Content::ToolRequest(request) => match &request.tool_call {
-                    Outcome::Success { value } => {
-                        let call = format!("{} {}", value.name, value.arguments.get());
-                        ("Call", shortened(&call, ANSWER))
-                    }
-                    Outcome::Error { error } => ("Call", error.clone()),
-                },
-                Content::ToolResponse(response) => match &response.tool_result {
-                    Outcome::Success { value } => {
-                        ("Result", shortened(&result_text(value), ANSWER))
-                    }
-                    Outcome::Error { error } => ("Result", shortened(error, ANSWER)),
-                },
-                _ => continue,
-            };
-            all.push_str(who);
-            all.push_str(": ");
-            all.push_str(&shortened(&text, PART));
-            all.push_str("\n\n");
-        }
-    }
-    shortened(&all, budget)
-}
-
-/// The text with its middle left out, if it is longer than about `most` bytes.
-fn shortened(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let head = text.floor_char_boundary(most / 4);
-    let tail = text.ceil_char_boundary(text.len() - (most - most / 4));
-    format!(
-        "{}\n[… {} bytes left out …]\n{}",
-        &text[..head],
-        tail - head,
-        &text[tail..]
-    )
 }
 
 #[cfg(test)]
@@ -410,17 +349,17 @@ mod tests {
         let mut messages = vec![said(Role::User, &"x".repeat(10_000))];
         let mut estimate = Estimate::default();
         let first = estimate.request(&messages, 2_000);
-        assert_eq!(first.tokens, (12_016_f64 / USUAL).ceil() as u64);
+        assert_eq!(first.tokens, (12_016_f64 / DEFAULT_RATIO).ceil() as u64);
         messages.push(said(Role::Assistant, &"y".repeat(984)));
         estimate.learn(Some(first), usage(1_502, 100), &messages);
-        // Eight characters a token.
+        // Eight characters per token.
         messages.push(said(Role::User, &"z".repeat(784)));
         let next = estimate.request(&messages, 2_000);
         assert_eq!(next.tokens, 1_502 + 100 + 100);
         // The prompt grew by 100 tokens.
         let grown = estimate.request(&messages, 2_800);
         assert_eq!(grown.tokens, next.tokens + 100);
-        // Thoughts that the model does not get back are not counted.
+        // Reasoning that later requests do not contain is not counted.
         estimate.learn(Some(first), usage(1_502, 50_000), &messages[..2]);
         let next = estimate.request(&messages, 2_000);
         assert!(next.tokens < 1_800, "{next:?}");
@@ -446,7 +385,7 @@ mod tests {
             assert!((1_001..1_020).contains(&request.tokens), "{request:?}");
             assert_eq!(estimate.counted_messages(), 2);
         }
-        // It covers nothing, or something else than this conversation.
+        // The count covers nothing, or other messages.
         for counted in [Some(0), Some(1), Some(9)] {
             let mut estimate = Estimate::default();
             estimate.resume(&session(counted), &messages);
@@ -476,7 +415,7 @@ mod tests {
         messages.push(said(Role::Assistant, "answer"));
         assert_eq!((sizes.update(&messages), sizes.update(&messages)), (1, 0));
         assert_eq!((sizes.sum(..), sizes.sum(100..)), (100 * 20 + 22, 22));
-        // As the journal hides them.
+        // The journal hides messages this way.
         Arc::make_mut(&mut messages[0]).metadata.agent_visible = false;
         assert_eq!((sizes.update(&messages), sizes.sum(..2)), (1, 20));
         messages.truncate(1);
@@ -488,7 +427,7 @@ mod tests {
     fn everything_that_goes_back_to_a_model_is_counted() {
         let part = |part: Value| {
             let message = serde_json::json!({"role": "assistant", "created": 1, "content": [part]});
-            size_of(&serde_json::from_value(message).unwrap()) - AROUND
+            size_of(&serde_json::from_value(message).unwrap()) - OVERHEAD
         };
         let long = "x".repeat(500);
         let metadata = serde_json::json!({"signature": long});
@@ -534,31 +473,5 @@ mod tests {
         let request = estimate.request(&messages[..1], 0);
         estimate.learn(Some(request), usage(10, 10), &messages);
         assert!(estimate.request(&messages, 0).tokens > 2_700);
-    }
-
-    #[test]
-    fn a_digest_has_nothing_that_is_for_the_user_alone() {
-        let message = serde_json::json!({"role": "user", "created": 1, "content": [
-            {"type": "toolResponse", "id": "1", "toolResult": {"status": "success", "value": {"content": [
-                {"type": "text", "text": "open"},
-                {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
-            ]}}},
-            {"type": "text", "text": "secret", "annotations": {"audience": ["user"]}},
-        ]});
-        let message: Message = serde_json::from_value(message).unwrap();
-        assert_eq!(digest([&message], usize::MAX), "Result: open\n\n");
-    }
-
-    #[test]
-    fn a_digest_keeps_both_ends() {
-        let messages: Vec<Message> = (0..100)
-            .map(|n| Message::text(Role::User, format!("message é {n} {}", "x".repeat(50))))
-            .collect();
-        let whole = digest(&messages, usize::MAX);
-        assert!(whole.contains("message é 50 "));
-        let digest = digest(&messages, 1_000);
-        assert!(digest.len() < 1_100 && !digest.contains("message é 50 "));
-        assert!(digest.starts_with("User: message é 0 ") && digest.contains("message é 99 "));
-        assert!(digest.contains("bytes left out"));
     }
 }

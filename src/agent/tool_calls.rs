@@ -1,12 +1,13 @@
-//! The calls of one answer of the model: judged, asked about where that is wanted, run side by side, and
-//! answered in their order.
+//! The tool calls of one model answer: each is authorized, approved by the user where the mode requires it,
+//! and run; the calls run in parallel, and their results go out in the order of the calls.
 
+use super::pending_questions::{NoAnswer, PendingQuestion};
 use super::permission_mode::Decision;
 use super::session_agent::Agent;
 use super::turn::Turn;
-use super::turn_channel::Notice;
-use super::turn_output::random_id;
-use super::{Confirmation, Error, Event, Mode, pending_questions};
+use super::turn_channel::{Notice, TurnReceiver};
+use super::turn_output::{TurnOutput, random_id};
+use super::{Confirmation, Error, Event, Mode};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -20,7 +21,7 @@ use crate::provider::{is_part_for_model, result_text};
 use crate::store::{PermissionLevel, Permissions, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
-use crossbeam_channel::{Sender, bounded, select};
+use crossbeam_channel::{Receiver, Sender, bounded, select};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
@@ -29,16 +30,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How many calls run at the same time; the others wait for their turn.
+/// How many calls run at the same time; the others wait.
 const MAX_PARALLEL: usize = 64;
-/// How long the user may think about a call.
-const APPROVAL: Duration = Duration::from_secs(3600);
-/// How long the client may take to run a tool of its own.
-const FRONTEND: Duration = Duration::from_secs(3600);
-/// Longer answers go to a file, in characters of text.
-const LARGE: usize = 200_000;
-/// How much of it the model sees, in characters.
-const HEAD: usize = 4_000;
+/// How long a call waits for the user's approval.
+const APPROVAL_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How long a call waits for the result of a tool that the client runs.
+const FRONTEND_TIMEOUT: Duration = Duration::from_secs(3600);
+/// A longer result is written to a file; in characters of text.
+const LARGE_RESULT: usize = 200_000;
+/// How much of a large result the model sees, in characters.
+const LARGE_RESULT_HEAD: usize = 4_000;
 
 const DECLINED: &str = "The user does not want this tool to be called, so it was not run. Do not call it \
                         again for this; go another way, or say what cannot be done without it and stop.";
@@ -46,203 +47,288 @@ const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call 
                          what cannot be done without it and stop.";
 const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
                          it was not called.";
-const UNKNOWN_LEAVE: &str =
+const PERMISSIONS_UNREADABLE: &str =
     "What the user has allowed could not be read, so nothing was called. Tell the user:";
-const CHATTING: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
+const CHAT_MODE: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
                         the user what you would have done and what they can do themselves.";
 const NOT_RUN: &str = "The call was cancelled before it began, so the tool was not run.";
 const CANCELLED: &str = "The call was cancelled before it gave an answer; whether it had an effect is not \
                          known.";
 const UNANSWERED: &str = "The client did not say in time what its tool gave.";
 
-/// What is to be done about one call.
-enum Plan<'d> {
-    /// Nothing: this is the answer.
-    Said(Outcome<CallToolResult>),
-    /// A tool of a server.
-    Run(Box<Run<'d>>),
-    /// A tool of the client.
-    Frontend(Option<pending_questions::PendingQuestion<'d, Outcome<CallToolResult>>>),
+/// How one call is answered.
+enum Plan<'c> {
+    /// Without running a tool: this is the result.
+    Answered(Outcome<CallToolResult>),
+    /// An MCP server, or gosling itself, runs the tool.
+    Run(Box<PermittedCall<'c>>),
+    /// The client runs the tool. `None` if another call with the same id is pending.
+    Frontend(Option<PendingQuestion<'c, Outcome<CallToolResult>>>),
 }
 
-struct Run<'d> {
+/// A call that runs as soon as the user approves it, where approval is required.
+struct PermittedCall<'c> {
     call: ToolCall,
-    /// What is known of the tool; nothing if it is one of our own.
+    /// The listed tool; `None` for a resource tool of gosling itself.
     tool: Option<ListedTool>,
-    question: Option<pending_questions::PendingQuestion<'d, Confirmation>>,
+    approval: Option<PendingQuestion<'c, Confirmation>>,
+}
+
+/// A call that the model requested, and how it is answered.
+struct PlannedCall<'c> {
+    request: &'c ToolRequest,
+    plan: Plan<'c>,
+}
+
+/// The index of a call that ended, and its result; `None` if the client may still send the result with its
+/// next message.
+type EndedCall = (usize, Option<Outcome<CallToolResult>>);
+
+/// The progress of one call, as the turn's thread sees it.
+enum CallState {
+    Pending,
+    Answered(ToolResponse),
+    /// The client may still send the result with its next message.
+    LeftToClient,
+}
+
+/// The results of one message's calls. They are sent and stored in the order of the calls.
+struct CallResults {
+    /// The id of the message that holds all of them.
+    message_id: String,
+    states: Vec<CallState>,
+    /// How many of `states`, from the first on, have been sent.
+    sent: usize,
+}
+
+impl CallResults {
+    fn new(count: usize) -> Self {
+        CallResults {
+            message_id: random_id("msg_"),
+            states: (0..count).map(|_| CallState::Pending).collect(),
+            sent: 0,
+        }
+    }
+
+    fn set(&mut self, n: usize, id: &str, result: Option<Outcome<CallToolResult>>) {
+        self.states[n] = match result {
+            Some(tool_result) => CallState::Answered(ToolResponse {
+                id: id.to_owned(),
+                tool_result,
+                metadata: None,
+            }),
+            None => CallState::LeftToClient,
+        };
+    }
+
+    /// Sends the results up to the first call that is still pending.
+    fn send_ready(&mut self, output: &mut TurnOutput<'_>) {
+        while let Some(state) = self.states.get(self.sent) {
+            match state {
+                CallState::Pending => return,
+                CallState::LeftToClient => {}
+                CallState::Answered(response) => {
+                    let content = vec![Content::ToolResponse(response.clone())];
+                    let message = Message::new(Role::User, content);
+                    output.message(&message.with_id(&self.message_id));
+                }
+            }
+            self.sent += 1;
+        }
+    }
+
+    /// How many of the results are errors.
+    fn failures(&self) -> usize {
+        let is_failure = |state: &&CallState| match state {
+            CallState::Answered(response) => {
+                (response.tool_result.value()).is_none_or(|result| result.is_error == Some(true))
+            }
+            CallState::Pending | CallState::LeftToClient => false,
+        };
+        self.states.iter().filter(is_failure).count()
+    }
+
+    /// The message that holds the results; `None` if there are none.
+    fn into_message(self) -> Option<Message> {
+        let responses = self.states.into_iter().filter_map(|state| match state {
+            CallState::Answered(response) => Some(Content::ToolResponse(response)),
+            CallState::Pending | CallState::LeftToClient => None,
+        });
+        let content: Vec<Content> = responses.collect();
+        if content.is_empty() {
+            return None;
+        }
+        Some(Message::new(Role::User, content).with_id(self.message_id))
+    }
 }
 
 impl Turn<'_> {
-    /// Makes the calls that `message` asks for, and stores and says what they give. False if the turn
-    /// was cancelled meanwhile; what was given until then is stored.
-    pub(super) fn call(&mut self, message: &Message) -> Result<bool, Error> {
-        let requests: Vec<&ToolRequest> = message.tool_requests().collect();
+    /// Runs the calls that `message` requests; sends and stores their results. False if the turn was
+    /// cancelled; the results so far are stored then, too.
+    pub(super) fn call_tools(&mut self, message: &Message) -> Result<bool, Error> {
         let agent = self.agent;
-        let plans: Vec<(&ToolRequest, Plan<'_>)> = (requests.iter())
-            .map(|request| (*request, self.plan(agent, request)))
+        let calls: Vec<PlannedCall<'_>> = (message.tool_requests())
+            .map(|request| PlannedCall {
+                request,
+                plan: self.plan_call(agent, request),
+            })
             .collect();
-        // Those who answer may do so as soon as they hear the question.
-        let ear = agent.channel.listen();
-        for (request, plan) in &plans {
-            self.announce(request, plan);
+        // Opened before the questions go out, because an answer may come at once.
+        let receiver = agent.channel.open();
+        for call in &calls {
+            self.announce(call);
         }
         self.output.flush();
 
-        let message_id = random_id("msg_");
-        let mut answers: Vec<Option<Option<ToolResponse>>> =
-            requests.iter().map(|_| None).collect();
-        let mut said = 0;
-        let (done, results) = bounded(plans.len());
-        let (next, hands) = (AtomicUsize::new(0), plans.len().min(MAX_PARALLEL));
-        let cancel = self.cancel.clone();
-        let registry = self.registry;
-        let runner = ToolCallRunner {
-            agent,
-            permissions: &registry.stores().permissions,
-            sessions: &registry.stores().sessions,
-            cancel: &cancel,
-        };
-        let work = &|done: Sender<(usize, Option<Outcome<CallToolResult>>)>| {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some((request, plan)) = plans.get(n) else {
-                    return;
-                };
-                if done.send((n, runner.carry_out(request, plan))).is_err() {
-                    return;
-                }
-            }
-        };
-        let mut notes = Vec::new();
-        thread::scope(|scope| {
-            for n in 0..hands {
-                let thread = thread::Builder::new().name(format!("call {n}"));
-                let sender = done.clone();
-                if thread.spawn_scoped(scope, move || work(sender)).is_err() && n == 0 {
-                    // Without a thread nobody hears the questions, but the work is done.
-                    work(done.clone());
-                }
-            }
-            drop(done);
-            loop {
-                select! {
-                    recv(ear.notes) -> note => notes.extend(note.ok()),
-                    recv(results) -> result => {
-                        // What a tool said while it ran comes before its answer.
-                        notes.extend(ear.notes.try_iter());
-                        self.pass_on(&mut notes);
-                        let Ok((n, result)) = result else { return };
-                        let id = requests[n].id.clone();
-                        answers[n] = Some(result.map(|tool_result| ToolResponse {
-                            id,
-                            tool_result,
-                            metadata: None,
-                        }));
-                        while let Some(Some(answer)) = answers.get(said) {
-                            said += 1;
-                            if let Some(answer) = answer {
-                                let content = vec![Content::ToolResponse(answer.clone())];
-                                let message = Message::new(Role::User, content);
-                                self.output.say(&message.with_id(&message_id));
-                            }
-                        }
-                    }
-                }
-                self.pass_on(&mut notes);
-                self.output.flush();
-            }
-        });
-        drop(ear);
-        self.calls += requests.len();
-        let failed = |answer: &&ToolResponse| match answer.tool_result.value() {
-            Some(result) => result.is_error == Some(true),
-            None => true,
-        };
-        self.failures += answers.iter().flatten().flatten().filter(failed).count();
-        let content: Vec<Content> = answers
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(Content::ToolResponse)
-            .collect();
-        if !content.is_empty() {
-            self.keep(Message::new(Role::User, content).with_id(message_id))?;
+        let results = self.run_calls(&calls, &receiver);
+        drop(receiver);
+        self.calls += calls.len();
+        self.failures += results.failures();
+        if let Some(message) = results.into_message() {
+            self.store(message)?;
         }
         Ok(!self.cancel.is_cancelled())
     }
 
-    /// Decides about a call. A question is opened here, before it is told.
-    fn plan<'d>(&self, agent: &'d Agent, request: &ToolRequest) -> Plan<'d> {
+    /// Runs the calls in up to [`MAX_PARALLEL`] threads, while this thread sends their results and notices.
+    fn run_calls(&mut self, calls: &[PlannedCall<'_>], receiver: &TurnReceiver<'_>) -> CallResults {
+        let mut results = CallResults::new(calls.len());
+        let cancel = self.cancel.clone();
+        let stores = self.registry.stores();
+        let runner = ToolCallRunner {
+            agent: self.agent,
+            permissions: &stores.permissions,
+            sessions: &stores.sessions,
+            cancel: &cancel,
+        };
+        let next = AtomicUsize::new(0);
+        let work = &|ended: Sender<EndedCall>| {
+            while let (n, Some(call)) = {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                (n, calls.get(n))
+            } {
+                if ended.send((n, runner.answer(call))).is_err() {
+                    return;
+                }
+            }
+        };
+        let (sender, ended) = bounded(calls.len());
+        thread::scope(|scope| {
+            for n in 0..calls.len().min(MAX_PARALLEL) {
+                let thread = thread::Builder::new().name(format!("call {n}"));
+                let to_turn = sender.clone();
+                if thread.spawn_scoped(scope, move || work(to_turn)).is_err() && n == 0 {
+                    // Without any thread, this one runs the calls and sends nothing until they end.
+                    work(sender.clone());
+                }
+            }
+            drop(sender);
+            self.forward_results(calls, receiver, &ended, &mut results);
+        });
+        results
+    }
+
+    /// Sends notices and results as they arrive, until every call has ended.
+    fn forward_results(
+        &mut self,
+        calls: &[PlannedCall<'_>],
+        receiver: &TurnReceiver<'_>,
+        ended: &Receiver<EndedCall>,
+        results: &mut CallResults,
+    ) {
+        let mut notices = Vec::new();
+        loop {
+            select! {
+                recv(receiver.notices) -> notice => notices.extend(notice.ok()),
+                recv(ended) -> call => {
+                    // The notices of a call go out before its result.
+                    notices.extend(receiver.notices.try_iter());
+                    self.forward_notices(&mut notices);
+                    let Ok((n, result)) = call else { return };
+                    results.set(n, &calls[n].request.id, result);
+                    results.send_ready(&mut self.output);
+                }
+            }
+            self.forward_notices(&mut notices);
+            self.output.flush();
+        }
+    }
+
+    /// Decides how a call is answered. A question is opened here, before it is sent to the client.
+    fn plan_call<'c>(&self, agent: &'c Agent, request: &ToolRequest) -> Plan<'c> {
         let refuse = |why: &str| {
             let value = refusal(why);
-            Plan::Said(Outcome::Success { value })
+            Plan::Answered(Outcome::Success { value })
         };
         let call = match &request.tool_call {
             Outcome::Success { value } => value,
             Outcome::Error { error } => return refuse(error),
         };
         if self.mode == Mode::Chat {
-            return refuse(CHATTING);
+            return refuse(CHAT_MODE);
         }
         let tool = agent.extensions.find(&call.name);
-        let own = tool.is_none() && resource_tools::owns(&call.name);
-        if tool.is_none() && !own {
-            let error = self.unknown(&call.name);
-            return Plan::Said(Outcome::Error { error });
+        if tool.is_none() && !resource_tools::owns(&call.name) {
+            let error = self.unknown_tool(&call.name);
+            return Plan::Answered(Outcome::Error { error });
         }
-        let level = self.registry.stores().permissions.level(&call.name);
-        let level = match level {
+        let level = match self.registry.stores().permissions.level(&call.name) {
             Ok(level) => level,
             Err(error) => {
                 log::warn!("permissions not read tool={:?} reason={error}", call.name);
-                if !self.mode.asks() {
-                    return refuse(&format!("{UNKNOWN_LEAVE} {error}"));
+                if !self.mode.asks_user() {
+                    return refuse(&format!("{PERMISSIONS_UNREADABLE} {error}"));
                 }
                 Some(PermissionLevel::AskBefore)
             }
         };
-        let own_tools;
+        let resource_tools;
         let annotations = match &tool {
             Some(listed) => listed.tool.annotations.as_ref(),
             None => {
-                own_tools = resource_tools::tools();
-                own_tools.first().and_then(|tool| tool.annotations.as_ref())
+                resource_tools = resource_tools::tools();
+                resource_tools
+                    .first()
+                    .and_then(|tool| tool.annotations.as_ref())
             }
         };
-        let frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
-        let question = match self.mode.authorize(level, annotations) {
+        let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
+        let approval = match self.mode.authorize(level, annotations) {
             Decision::Deny => return refuse(FORBIDDEN),
-            // The client that runs it can ask by itself.
-            Decision::Run | Decision::Ask if frontend => {
-                return Plan::Frontend(agent.channel.results.ask(&request.id));
+            // The client that runs the tool can ask the user itself.
+            Decision::Run | Decision::Ask if is_frontend => {
+                return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
             }
             Decision::Run => None,
-            Decision::Ask => match agent.channel.confirmations.ask(&request.id) {
-                Some(question) => Some(question),
+            Decision::Ask => match agent.channel.confirmations.open(&request.id) {
+                Some(approval) => Some(approval),
                 None => return refuse("Another call with this id is being asked about."),
             },
         };
-        Plan::Run(Box::new(Run {
+        Plan::Run(Box::new(PermittedCall {
             call: call.clone(),
             tool,
-            question,
+            approval,
         }))
     }
 
-    /// Tells the client what is wanted of it.
-    fn announce(&mut self, request: &ToolRequest, plan: &Plan<'_>) {
+    /// Sends the client what it has to do for the call: ask the user, or run the tool.
+    fn announce(&mut self, planned: &PlannedCall<'_>) {
+        let request = planned.request;
         let Outcome::Success { value: call } = &request.tool_call else {
             return;
         };
-        let part = match plan {
-            Plan::Run(run) if run.question.is_some() => Content::ActionRequired(ActionRequired {
-                data: Action::ToolConfirmation {
-                    id: request.id.clone(),
-                    tool_name: call.name.clone(),
-                    arguments: call.arguments.clone(),
-                    prompt: None,
-                },
-            }),
+        let part = match &planned.plan {
+            Plan::Run(permitted) if permitted.approval.is_some() => {
+                Content::ActionRequired(ActionRequired {
+                    data: Action::ToolConfirmation {
+                        id: request.id.clone(),
+                        tool_name: call.name.clone(),
+                        arguments: call.arguments.clone(),
+                        prompt: None,
+                    },
+                })
+            }
             Plan::Frontend(Some(_)) => Content::FrontendToolRequest(FrontendToolRequest {
                 id: request.id.clone(),
                 tool_call: request.tool_call.clone(),
@@ -250,28 +336,28 @@ impl Turn<'_> {
             _ => return,
         };
         let message = Message::new(Role::Assistant, vec![part]);
-        self.output.say(&message.seen_by(Metadata::USER_ONLY));
+        self.output.message(&message.seen_by(Metadata::USER_ONLY));
     }
 
-    /// Passes on what was noted.
-    fn pass_on(&mut self, notes: &mut Vec<Notice>) {
-        for note in notes.drain(..) {
-            match note {
+    /// Sends the notices to the client.
+    fn forward_notices(&mut self, notices: &mut Vec<Notice>) {
+        for notice in notices.drain(..) {
+            match notice {
                 Notice::McpNotification { request, message } => {
                     self.output.event(Event::Notification {
                         request_id: &request,
                         message: &message,
                     });
                 }
-                Notice::Message(message) => self.output.say(&message),
-                Notice::Usage(usage) => self.output.spent(usage),
+                Notice::Message(message) => self.output.message(&message),
+                Notice::Usage(usage) => self.output.count_side_request(usage),
             }
         }
     }
 
-    /// The error for a tool that does not exist, in the words of Goose. If an extension has a tool of this
-    /// name, the error says how to call it.
-    fn unknown(&self, name: &str) -> String {
+    /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
+    /// name, the error names them.
+    fn unknown_tool(&self, name: &str) -> String {
         let bare = name
             .rsplit(tool_names::SEPARATOR)
             .next()
@@ -290,7 +376,7 @@ impl Turn<'_> {
     }
 }
 
-/// What a thread needs to make a call.
+/// What a thread needs to run a call.
 struct ToolCallRunner<'t> {
     agent: &'t Agent,
     permissions: &'t Permissions,
@@ -299,64 +385,73 @@ struct ToolCallRunner<'t> {
 }
 
 impl ToolCallRunner<'_> {
-    /// The answer to one call; `None` if it may still come later, from the client.
-    fn carry_out(&self, request: &ToolRequest, plan: &Plan<'_>) -> Option<Outcome<CallToolResult>> {
-        let result = match plan {
-            Plan::Said(result) => return Some(result.clone()),
-            Plan::Run(run) => self.run(&request.id, run),
+    /// The result of one call; `None` if the client may still send it with its next message.
+    fn answer(&self, planned: &PlannedCall<'_>) -> Option<Outcome<CallToolResult>> {
+        let request = planned.request;
+        let result = match &planned.plan {
+            Plan::Answered(result) => return Some(result.clone()),
+            Plan::Run(permitted) => self.run_if_approved(&request.id, permitted),
             Plan::Frontend(None) => {
                 refusal("Another call with this id is with the client already.")
             }
-            Plan::Frontend(Some(question)) => match question.wait(FRONTEND, self.cancel) {
+            Plan::Frontend(Some(question)) => match question.wait(FRONTEND_TIMEOUT, self.cancel) {
                 Ok(Outcome::Success { value }) => value,
                 Ok(Outcome::Error { error }) => refusal(&error),
-                Err(pending_questions::NoAnswer::TimedOut) => refusal(UNANSWERED),
-                // It may come with the next message.
-                Err(pending_questions::NoAnswer::Cancelled) => return None,
+                Err(NoAnswer::TimedOut) => refusal(UNANSWERED),
+                Err(NoAnswer::Cancelled) => return None,
             },
         };
         let name = request.tool_call.value().map_or("", |call| &call.name);
-        let value = self.shortened(name, result);
+        let value = self.without_large_text(name, result);
         Some(Outcome::Success { value })
     }
 
-    fn run(&self, id: &str, run: &Run<'_>) -> CallToolResult {
-        let name = &run.call.name;
-        if let Some(question) = &run.question {
-            match question.wait(APPROVAL, self.cancel) {
+    /// Waits for the user's approval where it is required, then runs the call. `id` is that of the request.
+    fn run_if_approved(&self, id: &str, permitted: &PermittedCall<'_>) -> CallToolResult {
+        let name = &permitted.call.name;
+        if let Some(approval) = &permitted.approval {
+            match approval.wait(APPROVAL_TIMEOUT, self.cancel) {
                 Ok(answer) => {
-                    if let Some(level) = answer.remembered()
+                    if let Some(level) = answer.permission_level()
                         && let Err(error) = self.permissions.set(name, level)
                     {
                         log::warn!("permission not remembered tool={name:?} reason={error}");
                     }
-                    if !answer.allows() {
+                    if !answer.is_allowed() {
                         return refusal(DECLINED);
                     }
                 }
-                Err(pending_questions::NoAnswer::TimedOut) => return refusal(UNDECIDED),
-                Err(pending_questions::NoAnswer::Cancelled) => return refusal(NOT_RUN),
+                Err(NoAnswer::TimedOut) => return refusal(UNDECIDED),
+                Err(NoAnswer::Cancelled) => return refusal(NOT_RUN),
             }
         }
         if self.cancel.is_cancelled() {
             return refusal(NOT_RUN);
         }
-        let Some(listed) = &run.tool else {
-            let arguments = &run.call.arguments;
-            return resource_tools::run(&self.agent.extensions, name, arguments, self.cancel);
-        };
+        match &permitted.tool {
+            Some(listed) => self.call_server(id, &permitted.call, listed),
+            None => {
+                let arguments = &permitted.call.arguments;
+                resource_tools::run(&self.agent.extensions, name, arguments, self.cancel)
+            }
+        }
+    }
+
+    /// Calls a tool of an MCP server with arguments that are converted to the types of its schema. If the
+    /// call fails and the arguments do not fit the schema, the result says where.
+    fn call_server(&self, id: &str, call: &ToolCall, listed: &ListedTool) -> CallToolResult {
         let schema: Value =
             crate::json::from_str(listed.tool.input_schema.get()).unwrap_or_default();
         let arguments: Map<String, Value> =
-            crate::json::from_str(run.call.arguments.get()).unwrap_or_default();
+            crate::json::from_str(call.arguments.get()).unwrap_or_default();
         let coerced = schema::coerce(&schema, &arguments);
         let raw = coerced
             .as_ref()
             .and_then(|arguments| to_raw_value(arguments).ok());
         let result = self.agent.extensions.call(
-            name,
-            raw.as_deref().unwrap_or(&run.call.arguments),
-            self.followed(id),
+            &call.name,
+            raw.as_deref().unwrap_or(&call.arguments),
+            self.call_options(id),
             self.cancel,
         );
         let mut result = match result {
@@ -376,50 +471,51 @@ impl ToolCallRunner<'_> {
         result
     }
 
-    /// What the server says meanwhile goes to the turn.
-    fn followed<'i>(&self, id: &'i str) -> CallOptions<'i> {
+    /// Options with which the notifications of the call go to the turn.
+    fn call_options<'i>(&self, id: &'i str) -> CallOptions<'i> {
         let (channel, request) = (Arc::clone(&self.agent.channel), id.to_owned());
         CallOptions {
             observer: Some(Arc::new(move |method: &str, params: Option<&RawValue>| {
                 if let Some(message) = notification(method, params) {
                     let request = request.clone();
-                    channel.tell(Notice::McpNotification { request, message });
+                    channel.send(Notice::McpNotification { request, message });
                 }
             })),
             label: Some(id),
         }
     }
 
-    /// The result; one that is too large is put into a file, and the model learns where.
-    fn shortened(&self, name: &str, mut result: CallToolResult) -> CallToolResult {
+    /// The result. If its text is too large, the text is written to a file, and the result has the beginning
+    /// and the path instead.
+    fn without_large_text(&self, name: &str, mut result: CallToolResult) -> CallToolResult {
         let size: usize = result.content.iter().map(|part| part.as_json().len()).sum();
         let structured = result
             .structured_content
             .as_ref()
             .map_or(0, |s| s.get().len());
-        if size.max(structured) < LARGE {
+        if size.max(structured) < LARGE_RESULT {
             return result;
         }
         let text = result_text(&result);
         let count = text.chars().count();
-        if count <= LARGE {
+        if count <= LARGE_RESULT {
             return result;
         }
-        let head: String = text.chars().take(HEAD).collect();
+        let head: String = text.chars().take(LARGE_RESULT_HEAD).collect();
         let place = match self
             .sessions
             .store_tool_output(&self.agent.session_id, name, &text)
         {
             Ok(path) => format!("is in the file {}", path.display()),
             Err(error) => {
-                log::warn!("large answer not kept tool={name:?} reason={error}");
+                log::warn!("large tool result not written to a file tool={name:?} reason={error}");
                 "could not be written to a file".to_owned()
             }
         };
         let note = format!(
             "The answer has {count} characters, which is too much to show. All of it {place}. It \
              begins:\n\n{head}\n\n[… {} characters more]",
-            count - HEAD
+            count - LARGE_RESULT_HEAD
         );
         result.content.retain(|part| {
             !is_part_for_model(part) || matches!(part.kind().as_str(), "image" | "audio")
@@ -441,7 +537,7 @@ fn notification(method: &str, params: Option<&RawValue>) -> Option<RawJson> {
     to_raw_value(&Notification { method, params }).ok()
 }
 
-/// A result that says why there is none.
+/// An error result with this text.
 pub(super) fn refusal(why: &str) -> CallToolResult {
     CallToolResult {
         content: vec![Part::text(why)],

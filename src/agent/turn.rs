@@ -1,13 +1,13 @@
-//! One turn: what the user said goes to the model, the calls that it wants are made, what they give goes
-//! back to it, until it has no more to ask. CORE §7.4; GUIDE §6.
+//! One turn: the user's message goes to the model, gosling runs the tool calls that the model requests, and
+//! their results go back to the model, until it requests no more. CORE §7.4; GUIDE §6.
 //!
-//! The turn runs in the thread of whoever asked. Everything it says goes out as an [`Event`], and is
+//! The turn runs in the thread that calls [`Registry::reply`]. Each message goes out as an [`Event`] and is
 //! in the session's journal before the next request to the model.
 
 use super::permission_mode::Mode;
 use super::refused_images::RefusedImages;
-use super::session_agent::{Agent, MOMENT};
-use super::token_estimate::{self, Estimate};
+use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
+use super::token_estimate::{self, Estimate, RequestSize};
 use super::turn_channel::{Model, TurnChannel};
 use super::turn_output::{AnswerAccumulator, TurnOutput, random_id};
 use super::{
@@ -16,7 +16,8 @@ use super::{
 };
 use crate::builtin::todo;
 use crate::conversation::{
-    Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState, ToolRequest,
+    Action, Content, Message, Metadata, NotificationType, Outcome, Role, Session, TokenState,
+    ToolRequest,
 };
 use crate::extension::resource_tools;
 use crate::mcp::types::Tool;
@@ -35,22 +36,22 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How often the model is asked in one turn, where nothing else is set.
-const MAX_TURNS: u64 = 1_000;
-/// How often one question is asked again because the model refused an image in it: without the new images,
+/// How many requests to the model a turn makes at most, unless a setting says otherwise.
+const MAX_REQUESTS: u64 = 1_000;
+/// How many times a request is repeated because the model refused an image in it: without the new images,
 /// then without any.
 const IMAGE_RETRIES: usize = 2;
-/// After so many answers in a row with nothing but calls that are none, the model is not asked again.
-const MAX_BAD: usize = 3;
+/// The turn ends after so many answers in a row whose tool calls are all malformed.
+const MAX_MALFORMED: usize = 3;
 
-/// What an agent keeps from turn to turn. The turn that runs has it.
+/// What an agent keeps from turn to turn. A running turn owns it.
 pub(super) struct TurnState {
     pub(super) journal: Journal,
     pub(super) estimate: Estimate,
-    /// How the turns went, where two models share them.
+    /// The results of the turns so far, where a lead and a worker model share the session.
     progress: Progress,
-    /// Which of the two answered last.
-    part: Option<&'static str>,
+    /// Which of the two models answered last: `lead` or `worker`.
+    last_role: Option<&'static str>,
 }
 
 impl TurnState {
@@ -63,54 +64,55 @@ impl TurnState {
             journal,
             estimate: Estimate::default(),
             progress: Progress::of_turns(turns),
-            part: None,
+            last_role: None,
         }
     }
 }
 
-/// One turn under way.
+/// A running turn.
 pub(super) struct Turn<'t> {
     pub(super) registry: &'t Registry,
     pub(super) agent: &'t Agent,
     pub(super) session: Session,
-    pub(super) work: &'t mut TurnState,
+    pub(super) state: &'t mut TurnState,
     pub(super) output: TurnOutput<'t>,
     pub(super) cancel: Cancel,
     pub(super) mode: Mode,
+    /// The model that answers this turn.
     pub(super) model: Model,
-    /// The session's own model, where another one answers this turn.
-    own: Model,
-    /// The tokens when the turn began.
-    before: TokenState,
+    /// The session's own model. Another one answers this turn if it is the lead model's.
+    own_model: Model,
+    /// The token counts when the turn began.
+    tokens_before: TokenState,
     /// The images that the model refused.
     refused: RefusedImages,
-    /// The user was told in this turn what was left out of an import.
+    /// Whether this turn told the user what an import left out.
     told_import: bool,
-    /// How many calls there were in this turn.
+    /// How many tool calls this turn made.
     pub(super) calls: usize,
-    /// How many of them gave nothing but an error.
+    /// How many of them failed.
     pub(super) failures: usize,
-    /// The model has said something.
+    /// Whether the model has answered.
     answered: bool,
-    /// How many messages there were when the conversation was compacted in this turn; 0 if it was not.
+    /// How many messages there were when this turn compacted the conversation; 0 if it did not.
     pub(super) compacted: usize,
 }
 
 /// Why a turn ends.
 enum End {
-    /// The model has said all, or is not to be asked further.
+    /// The model has nothing more to do, or must not be asked again.
     Finished,
-    /// Nobody waits any more.
+    /// The client left, or the session was stopped.
     Cancelled,
 }
 
 impl Registry {
-    /// Takes what the user says and lets the agent answer; returns when the turn is over. `so_far`
-    /// replaces what was said before. Whatever goes wrong is an event, and the last event is
+    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
+    /// `so_far` replaces the stored messages. Errors become events, and the last event is
     /// [`Event::Finish`] or [`Event::Error`], unless `cancel` ended the turn.
     ///
-    /// What answers an open question (an elicitation, a tool of the client) goes to who asked, and
-    /// begins no turn.
+    /// A message that answers a pending question (an elicitation, a tool of the client) goes to the call
+    /// that waits for it, and no turn begins.
     pub fn reply(
         &self,
         id: &str,
@@ -119,8 +121,7 @@ impl Registry {
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) {
-        let outcome = self.turn(id, user, so_far, events, cancel);
-        if let Err(error) = outcome {
+        if let Err(error) = self.run_turn(id, user, so_far, events, cancel) {
             let error = match error {
                 Error::NoSession => format!("Failed to read session: {error}"),
                 error => error.to_string(),
@@ -130,7 +131,7 @@ impl Registry {
         events.flush();
     }
 
-    fn turn(
+    fn run_turn(
         &self,
         id: &str,
         user: Message,
@@ -143,16 +144,13 @@ impl Registry {
             tokens: TokenState::of(&session),
             events,
         };
-        if answers(&agent.channel, &user) || is_form(&user) {
-            output.event(Event::Finish {
-                reason: "stop",
-                token_state: output.tokens,
-            });
+        if answer_pending_questions(&agent.channel, &user) || is_elicitation_response(&user) {
+            output.finish();
             return Ok(());
         }
-        let mut working = agent.begin(cancel)?;
-        let lock = self.stores().sessions.lock_turn(id, MOMENT)?;
-        // The turn before may have changed it while this one waited.
+        let mut guard = agent.begin_turn(cancel)?;
+        let lock = self.stores().sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
+        // The previous turn may have changed the session while this one waited.
         let session = self.session(id)?;
         output.tokens = TokenState::of(&session);
         self.turn_states.touch(&agent);
@@ -162,81 +160,110 @@ impl Registry {
             move || cancel.cancel()
         });
         agent.wait(&turn_cancel)?;
-        let work = match &mut *working {
-            Some(work) => {
-                work.journal.refresh()?;
-                work
-            }
-            none => none.insert(Box::new(TurnState::new(
-                self.stores().sessions.journal(id)?,
-            ))),
-        };
-        if let Some(so_far) = so_far
-            && !is_same(&so_far, work.journal.messages())
-        {
-            work.journal.replace(so_far)?;
-            work.estimate.forget();
-            // The stored counts are those of the conversation before, also if this turn ends early.
-            let sessions = &self.stores().sessions;
-            sessions.end_turn(&mut work.journal, |session| {
-                session.counted_messages = Some(0)
-            })?;
-        } else {
-            work.estimate.resume(&session, work.journal.messages());
-        }
-        if model_history::is_stray(&user, work.journal.messages()) {
-            let token_state = output.tokens;
-            output.event(Event::Finish {
-                reason: "stop",
-                token_state,
-            });
+        let state = self.load_turn_state(&session, &mut guard)?;
+        self.apply_client_history(&session, so_far, state)?;
+        if model_history::is_stray(&user, state.journal.messages()) {
+            output.finish();
             return Ok(());
         }
-        let own = self.model_of(&session)?;
-        let (model, part) = self.model_for(&own, &work.progress)?;
-        if let (Some(mode), true) = (part, part != work.part) {
+        let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
+        let end = turn.run(user);
+        turn.finish(end)?;
+        let messages = turn.state.journal.messages();
+        let has_topic = messages.iter().any(|m| session_naming::has_topic(m));
+        drop(lock);
+        drop(guard);
+        if has_topic {
+            self.name_in_background(&agent, id);
+        }
+        Ok(())
+    }
+
+    /// The state of the previous turn with what other processes have appended since, or a new one.
+    fn load_turn_state<'g>(
+        &self,
+        session: &Session,
+        guard: &'g mut TurnStateGuard<'_>,
+    ) -> Result<&'g mut TurnState, Error> {
+        match &mut **guard {
+            Some(state) => {
+                state.journal.refresh()?;
+                Ok(state)
+            }
+            none => {
+                let journal = self.stores().sessions.journal(&session.id)?;
+                Ok(none.insert(Box::new(TurnState::new(journal))))
+            }
+        }
+    }
+
+    /// Replaces the stored messages by those that the client sent, if they differ.
+    fn apply_client_history(
+        &self,
+        session: &Session,
+        so_far: Option<Vec<Message>>,
+        state: &mut TurnState,
+    ) -> Result<(), Error> {
+        let new = so_far.filter(|messages| !is_same(messages, state.journal.messages()));
+        let Some(messages) = new else {
+            state.estimate.resume(session, state.journal.messages());
+            return Ok(());
+        };
+        state.journal.replace(messages)?;
+        state.estimate.forget();
+        // The stored counts cover the replaced messages. This holds even if the turn ends early.
+        self.stores()
+            .sessions
+            .end_turn(&mut state.journal, |session| {
+                session.counted_messages = Some(0)
+            })?;
+        Ok(())
+    }
+
+    /// Chooses the model and the mode of the turn, and tells the client if the model changes.
+    fn prepare_turn<'t>(
+        &'t self,
+        session: Session,
+        agent: &'t Agent,
+        state: &'t mut TurnState,
+        mut output: TurnOutput<'t>,
+        cancel: Cancel,
+    ) -> Result<Turn<'t>, Error> {
+        let own_model = self.model_of(&session)?;
+        let (model, role) = self.model_for_turn(&own_model, &state.progress)?;
+        if let Some(mode) = role
+            && role != state.last_role
+        {
             let model = &model.config.model_name;
             output.event(Event::ModelChange { model, mode });
         }
-        work.part = part;
+        state.last_role = role;
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
-        agent.channel.begin(&model, mode);
+        agent.channel.begin_turn(&model, mode);
         let refused = RefusedImages::of(&session.extension_data);
-        let mut turn = Turn {
-            before: output.tokens,
+        Ok(Turn {
+            tokens_before: output.tokens,
             registry: self,
-            agent: &agent,
+            agent,
             session,
-            work,
+            state,
             output,
-            cancel: turn_cancel,
+            cancel,
             mode,
             model,
-            own,
+            own_model,
             refused,
             told_import: false,
             calls: 0,
             failures: 0,
             answered: false,
             compacted: 0,
-        };
-        let end = turn.run(user);
-        turn.finish(end)?;
-        let messages = turn.work.journal.messages();
-        let tells = messages
-            .iter()
-            .any(|message| session_naming::tells(message));
-        drop(lock);
-        drop(working);
-        if tells {
-            self.name_in_background(&agent, id);
-        }
-        Ok(())
+        })
     }
 }
 
-/// Whether this is what was said already: some clients repeat it with every message, and the journal
-/// need not grow by it.
+/// Whether the client sent the messages that are stored. Some clients repeat them with every message, and
+/// the journal must not grow by that.
 fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
     let json = |message: &Message| serde_json::to_string(message).ok();
     so_far.len() == stored.len()
@@ -246,22 +273,21 @@ fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
             .all(|(a, b)| a.id == b.id && json(a) == json(b))
 }
 
-/// Gives what the message answers to who asked; true if anybody had.
-fn answers(channel: &TurnChannel, user: &Message) -> bool {
-    use crate::conversation::Action;
+/// Passes the answers in the message to the pending questions; true if there was one of them.
+fn answer_pending_questions(channel: &TurnChannel, user: &Message) -> bool {
     let mut any = false;
     for part in &user.content {
         any |= match part {
             Content::ActionRequired(action) => match &action.data {
                 Action::ElicitationResponse { id, user_data } => {
                     let data = Some(user_data.clone()).filter(|data| !data.is_null());
-                    channel.answers.answer(id, data)
+                    channel.elicitations.answer(id, data)
                 }
                 _ => false,
             },
             Content::ToolResponse(response) => {
                 let result = response.tool_result.clone();
-                channel.results.answer(&response.id, result)
+                channel.frontend_results.answer(&response.id, result)
             }
             _ => false,
         };
@@ -269,91 +295,151 @@ fn answers(channel: &TurnChannel, user: &Message) -> bool {
     any
 }
 
-/// Whether there is nothing in it but what somebody filled in: that says nothing to the model, even if it
-/// comes too late for who asked.
-fn is_form(user: &Message) -> bool {
-    use crate::conversation::Action::ElicitationResponse;
-    let is_answer = |part: &Content| matches!(part, Content::ActionRequired(action) if matches!(action.data, ElicitationResponse { .. }));
-    !user.content.is_empty() && user.content.iter().all(is_answer)
+/// Whether the message holds nothing but responses to elicitations. They are not for the model, even if
+/// they come too late.
+fn is_elicitation_response(user: &Message) -> bool {
+    let is_response = |part: &Content| match part {
+        Content::ActionRequired(action) => {
+            matches!(action.data, Action::ElicitationResponse { .. })
+        }
+        _ => false,
+    };
+    !user.content.is_empty() && user.content.iter().all(is_response)
+}
+
+/// What the model said to one request.
+struct Reply {
+    answer: Result<Completion, provider::Error>,
+    /// The message as far as it was streamed.
+    streamed: Message,
+    /// The size of the request, if it was measured.
+    size: Option<RequestSize>,
 }
 
 impl Turn<'_> {
     fn run(&mut self, user: Message) -> Result<End, Error> {
-        let Some(user) = self.obey(user)? else {
+        let Some(user) = self.run_slash_command(user)? else {
             return Ok(End::Finished);
         };
-        let is_first = self.work.journal.messages().is_empty();
+        let is_first = self.state.journal.messages().is_empty();
         if !user.content.is_empty() {
-            self.keep(user)?;
+            self.store(user)?;
         }
-        if is_first
-            && let Some(imported) = self.session.extension_data.imported()
+        if is_first {
+            self.report_import()?;
+        }
+        self.ask_and_call()
+    }
+
+    /// Tells the user once what an import left out.
+    fn report_import(&mut self) -> Result<(), Error> {
+        if let Some(imported) = self.session.extension_data.imported()
             && !imported.told
         {
-            self.tell(session_operations::notice(&imported))?;
+            self.send_and_store(session_operations::notice(&imported))?;
             self.told_import = true;
         }
-        let (limit, who) = self.max_turns();
-        let (mut count, mut bad) = (0, 0);
-        loop {
+        Ok(())
+    }
+
+    /// Asks the model and runs the calls that it requests, until it requests none.
+    fn ask_and_call(&mut self) -> Result<End, Error> {
+        let (limit, limit_name) = self.max_requests();
+        let mut malformed = 0;
+        for _ in 0..limit {
             if self.cancel.is_cancelled() {
                 return Ok(End::Cancelled);
             }
-            if count == limit {
-                let often = match limit {
-                    1 => "once".to_owned(),
-                    limit => format!("{limit} times"),
-                };
-                self.stop_short(format!(
-                    "I have asked for tools {often} in this turn and stop here, as {who} says. \
-                     Shall I go on?"
-                ))?;
-                return Ok(End::Finished);
-            }
-            count += 1;
-            let Some(message) = self.ask()? else {
-                return Ok(if self.cancel.is_cancelled() {
-                    End::Cancelled
-                } else {
-                    End::Finished
-                });
+            let Some(message) = self.ask_model()? else {
+                return Ok(self.end());
             };
             if message.tool_requests().next().is_none() {
                 return Ok(End::Finished);
             }
-            let is_bad = |call: &ToolRequest| call.tool_call.value().is_none();
-            bad = if message.tool_requests().all(is_bad) {
-                bad + 1
+            let is_malformed = |call: &ToolRequest| call.tool_call.value().is_none();
+            malformed = if message.tool_requests().all(is_malformed) {
+                malformed + 1
             } else {
                 0
             };
-            if !self.call(&message)? {
+            if !self.call_tools(&message)? {
                 return Ok(End::Cancelled);
             }
-            if bad == MAX_BAD {
-                self.stop_short(
+            if malformed == MAX_MALFORMED {
+                self.reply_without_model(
                     "I could not spell a tool call correctly several times in a row, so I stop \
                      here. A model with a larger limit on its output, or another model, may help.",
                 )?;
                 return Ok(End::Finished);
             }
         }
+        if self.cancel.is_cancelled() {
+            return Ok(End::Cancelled);
+        }
+        let often = match limit {
+            1 => "once".to_owned(),
+            limit => format!("{limit} times"),
+        };
+        self.reply_without_model(format!(
+            "I have asked for tools {often} in this turn and stop here, as {limit_name} says. \
+             Shall I go on?"
+        ))?;
+        Ok(End::Finished)
     }
 
-    /// Asks the model once; stores and gives back what it says. `None` if the turn is over with that:
-    /// it said nothing, it failed, or nobody waits any more.
-    fn ask(&mut self) -> Result<Option<Message>, Error> {
+    fn end(&self) -> End {
+        if self.cancel.is_cancelled() {
+            End::Cancelled
+        } else {
+            End::Finished
+        }
+    }
+
+    /// Asks the model once; stores and returns its message. `None` if the turn is over: the answer was
+    /// empty, the model failed, or the turn was cancelled.
+    fn ask_model(&mut self) -> Result<Option<Message>, Error> {
+        let Reply {
+            answer,
+            streamed,
+            size,
+        } = self.request_answer()?;
+        match answer {
+            Ok(answer) => {
+                self.refused.prove();
+                let usage = answer.usage;
+                let message = self.store_answer(answer, streamed)?;
+                let TurnState {
+                    journal, estimate, ..
+                } = &mut *self.state;
+                estimate.learn(size, usage, journal.messages());
+                Ok(message)
+            }
+            Err(error) => {
+                if !streamed.content.is_empty() {
+                    self.store(streamed)?;
+                }
+                if error.class != ErrorClass::Cancelled {
+                    self.report_model_error(&error)?;
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Sends the conversation to the model. Repeats the request after compacting the conversation if it is
+    /// too long for the model, and without images that the model refused.
+    fn request_answer(&mut self) -> Result<Reply, Error> {
         let tools = self.tools()?;
-        let system = self.system();
+        let system = self.system_prompt();
         let note = self.checklist();
         let beside = token_estimate::size_beside(&system, &tools)
             + note.as_ref().map_or(0, token_estimate::size_of);
         let (provider, model) = (&self.model.provider, &self.model.config.model_name);
         let name = format!("{}/{model}", provider.name());
         let mut image_retries = 0;
-        let (answer, heard, size) = loop {
-            let size = self.make_room(beside)?;
-            let history = model_history::repaired(self.work.journal.messages());
+        loop {
+            let size = self.compact_if_full(beside)?;
+            let history = model_history::repaired(self.state.journal.messages());
             let history = self.refused.in_words(&name, history);
             let messages: Vec<&Message> = history.iter().map(Cow::as_ref).collect();
             let ask = CompletionRequest {
@@ -368,69 +454,59 @@ impl Turn<'_> {
             let mut accumulator = AnswerAccumulator::new(&mut self.output);
             let provider = &self.model.provider;
             let answer = provider.complete(&ask, &self.cancel, &mut accumulator);
-            let heard = accumulator.end();
+            let streamed = accumulator.into_message();
             match answer {
                 Err(error) if error.class == ErrorClass::ContextExceeded && self.may_compact() => {
                     self.compact("The conversation is too long for the model")?;
                 }
                 Err(error)
                     if error.class == ErrorClass::Image
-                        && heard.content.is_empty()
+                        && streamed.content.is_empty()
                         && image_retries < IMAGE_RETRIES
-                        && (self.refused).add(&name, &history, self.work.journal.messages()) =>
+                        && (self.refused).add(&name, &history, self.state.journal.messages()) =>
                 {
                     image_retries += 1;
                     let kind = NotificationType::InlineMessage;
                     let told = "The model refused an image and gets a short text in its place";
                     self.output.notify(kind, format!("{told}: {error}"));
                 }
-                answer => break (answer, heard, size),
-            }
-        };
-        match answer {
-            Ok(answer) => {
-                self.refused.prove();
-                let usage = answer.usage;
-                let message = self.take(answer, heard)?;
-                let TurnState {
-                    journal, estimate, ..
-                } = &mut *self.work;
-                estimate.learn(size, usage, journal.messages());
-                Ok(message)
-            }
-            Err(error) => {
-                if !heard.content.is_empty() {
-                    self.keep(heard)?;
+                answer => {
+                    return Ok(Reply {
+                        answer,
+                        streamed,
+                        size,
+                    });
                 }
-                if error.class != ErrorClass::Cancelled {
-                    self.failed(&error)?;
-                }
-                Ok(None)
             }
         }
     }
 
-    /// Stores an answer and says what has not been said while it came.
-    fn take(&mut self, answer: Completion, heard: Message) -> Result<Option<Message>, Error> {
+    /// Stores the answer and sends the parts that were not streamed. `None` if the answer has neither text
+    /// nor calls.
+    fn store_answer(
+        &mut self,
+        answer: Completion,
+        streamed: Message,
+    ) -> Result<Option<Message>, Error> {
         let mut message = Message {
             content: answer.content,
-            ..heard
+            ..streamed
         };
-        self.mark(&mut message);
+        self.complete_requests(&mut message);
         self.answered = true;
-        self.output.used(answer.usage);
-        let thought = |part: &Content| {
+        self.output.count_request(answer.usage);
+        let is_thought = |part: &Content| {
             matches!(
                 part,
                 Content::Thinking(_) | Content::RedactedThinking(_) | Content::Reasoning(_)
             )
         };
-        if message.content.iter().all(thought) {
+        if message.content.iter().all(is_thought) {
             if !message.content.is_empty() {
-                self.keep(message)?;
+                self.store(message)?;
             }
-            let why = empty_answer(answer.stop);
-            self.output.notify(NotificationType::InlineMessage, why);
+            let text = empty_answer(answer.stop);
+            self.output.notify(NotificationType::InlineMessage, text);
             return Ok(None);
         }
         let rest = message.content.iter().filter(|part| {
@@ -441,14 +517,14 @@ impl Turn<'_> {
         });
         let rest: Vec<Content> = rest.cloned().collect();
         if !rest.is_empty() {
-            self.output.say(&Message {
+            self.output.message(&Message {
                 content: rest,
                 id: message.id.clone(),
                 ..message
             });
             self.output.flush();
         }
-        self.keep(message.clone())?;
+        self.store(message.clone())?;
         let cut = match answer.stop {
             StopReason::Complete => None,
             StopReason::Length => {
@@ -462,8 +538,8 @@ impl Turn<'_> {
         Ok(Some(message))
     }
 
-    /// Gives every call an id of its own and says who owns its tool.
-    fn mark(&self, message: &mut Message) {
+    /// Gives every request a unique id and adds the extension that owns its tool.
+    fn complete_requests(&self, message: &mut Message) {
         let mut seen = HashSet::new();
         for part in &mut message.content {
             let Content::ToolRequest(request) = part else {
@@ -487,94 +563,90 @@ impl Turn<'_> {
         }
     }
 
-    /// The model failed: the user is told, and the model need not know.
-    fn failed(&mut self, error: &provider::Error) -> Result<(), Error> {
+    /// Tells the user that the model failed. The model does not see this message.
+    fn report_model_error(&mut self, error: &provider::Error) -> Result<(), Error> {
         log::warn!(
             "model failed class={:?} reason={:?}",
             error.class,
             error.message
         );
-        self.output.events.failed(error);
+        self.output.events.model_failed(error);
         if error.class == ErrorClass::Credits {
             self.output
                 .notify(NotificationType::CreditsExhausted, &error.message);
         }
-        self.stop_short(format!(
+        self.reply_without_model(format!(
             "The model gave no answer: {error}\n\nSend your message again to try once more."
         ))
     }
 
-    /// Says something in the place of the model; the model is not told.
-    pub(super) fn stop_short(&mut self, text: impl Into<String>) -> Result<(), Error> {
+    /// Sends and stores a message in place of an answer of the model, which does not see it.
+    pub(super) fn reply_without_model(&mut self, text: impl Into<String>) -> Result<(), Error> {
         let message = Message::text(Role::Assistant, text).with_id(random_id("msg_"));
-        self.tell(message.seen_by(Metadata::USER_ONLY))
+        self.send_and_store(message.seen_by(Metadata::USER_ONLY))
     }
 
-    fn tell(&mut self, message: Message) -> Result<(), Error> {
-        self.output.say(&message);
+    fn send_and_store(&mut self, message: Message) -> Result<(), Error> {
+        self.output.message(&message);
         self.output.flush();
-        self.keep(message)
+        self.store(message)
     }
 
-    /// Puts a message into the journal.
-    pub(super) fn keep(&mut self, mut message: Message) -> Result<(), Error> {
+    /// Appends a message to the journal.
+    pub(super) fn store(&mut self, mut message: Message) -> Result<(), Error> {
         if message.id.is_none() {
             message.id = Some(random_id(&format!("msg_{}_", self.session.id)));
         }
-        Ok(self.work.journal.append(vec![message])?)
+        Ok(self.state.journal.append(vec![message])?)
     }
 
-    /// Makes everything durable, and says how the turn ended.
+    /// Makes the messages and the session durable, and sends the last event.
     fn finish(&mut self, end: Result<End, Error>) -> Result<(), Error> {
-        let (registry, model) = (self.registry, &self.own);
-        let (before, tokens) = (self.before, self.output.tokens);
-        let counted_messages = self.work.estimate.counted_messages();
-        let (refused, told_import) = (&self.refused, self.told_import);
-        let stored =
-            registry
-                .stores()
-                .sessions
-                .end_turn(&mut self.work.journal, |session: &mut Session| {
-                    tokens.store(&before, session);
-                    session.counted_messages = Some(counted_messages);
-                    let data = &mut session.extension_data;
-                    refused.store(data);
-                    if told_import && let Some(mut imported) = data.imported() {
-                        imported.told = true;
-                        data.set_imported(&imported);
-                    }
-                    if session.provider_name.is_none() {
-                        registry.set_shown_model(session, model);
-                    }
-                });
+        let registry = self.registry;
+        let model = &self.own_model;
+        let before = self.tokens_before;
+        let tokens = self.output.tokens;
+        let counted_messages = self.state.estimate.counted_messages();
+        let refused = &self.refused;
+        let told_import = self.told_import;
+        let stored = registry.stores().sessions.end_turn(
+            &mut self.state.journal,
+            |session: &mut Session| {
+                tokens.store(&before, session);
+                session.counted_messages = Some(counted_messages);
+                let data = &mut session.extension_data;
+                refused.store(data);
+                if told_import && let Some(mut imported) = data.imported() {
+                    imported.told = true;
+                    data.set_imported(&imported);
+                }
+                if session.provider_name.is_none() {
+                    registry.set_shown_model(session, model);
+                }
+            },
+        );
         let end = end?;
         self.output.tokens = TokenState::of(&stored?);
         if self.answered
             && let Some(policy) = LeadWorker::from_config(&self.registry.stores().config)?
         {
             let failed = self.calls > 0 && self.failures == self.calls;
-            self.work.progress = policy.after(self.work.progress, failed);
+            self.state.progress = policy.after(self.state.progress, failed);
         }
         match end {
-            End::Finished => {
-                let token_state = self.output.tokens;
-                self.output.event(Event::Finish {
-                    reason: "stop",
-                    token_state,
-                });
-            }
-            // The client may be gone, but it may as well be the session that was stopped.
+            End::Finished => self.output.finish(),
+            // If the session was stopped, the client is still connected and gets the error.
             End::Cancelled => return Err(Error::Cancelled),
         }
         Ok(())
     }
 
-    /// The tools that the model may call; none in chat mode, unless the conversation has calls already.
+    /// The tools that the model may call: none in chat mode, unless the conversation has calls.
     fn tools(&self) -> Result<Vec<ToolSpec>, Error> {
-        // Some providers refuse a history with calls where no tools are offered.
-        let calls =
+        // Some providers refuse a history with calls if the request offers no tools.
+        let has_calls =
             |m: &Arc<Message>| m.metadata.agent_visible && m.tool_requests().next().is_some();
-        if self.mode == Mode::Chat && !self.work.journal.messages().iter().any(calls) {
+        if self.mode == Mode::Chat && !self.state.journal.messages().iter().any(has_calls) {
             return Ok(Vec::new());
         }
         let listed = self.agent.tools(None, &self.cancel)?;
@@ -583,7 +655,7 @@ impl Turn<'_> {
             description: for_model(&tool.description.unwrap_or_default()).into_owned(),
             input_schema: match json_for_model(tool.input_schema.get()) {
                 Cow::Borrowed(_) => tool.input_schema,
-                // It still is the JSON that it was.
+                // The replacement keeps it valid JSON.
                 Cow::Owned(schema) => RawValue::from_string(schema).unwrap_or_default(),
             },
         };
@@ -592,13 +664,13 @@ impl Turn<'_> {
             .map(|listed| spec(listed.name, listed.tool));
         let mut specs: Vec<ToolSpec> = listed.collect();
         if self.agent.extensions.has_resources() {
-            let own = resource_tools::tools().into_iter();
-            specs.extend(own.map(|tool| spec(tool.name.clone(), tool)));
+            let resource_tools = resource_tools::tools().into_iter();
+            specs.extend(resource_tools.map(|tool| spec(tool.name.clone(), tool)));
         }
         Ok(specs)
     }
 
-    fn system(&self) -> String {
+    fn system_prompt(&self) -> String {
         let instructions = self.agent.extensions.instructions();
         let extensions: Vec<(&str, &str)> = (instructions.iter())
             .map(|(name, text)| (name.as_str(), text.as_str()))
@@ -628,7 +700,7 @@ impl Turn<'_> {
         })
     }
 
-    /// The session's checklist as it is now, for the model.
+    /// A message with the session's current checklist, for the model.
     fn checklist(&self) -> Option<Message> {
         if !self.agent.extensions.has(todo::NAME) {
             return None;
@@ -638,19 +710,19 @@ impl Turn<'_> {
         Some(Message::text(Role::User, system_prompt::checklist(list)))
     }
 
-    /// How often the model may be asked in one turn, and who says so.
-    fn max_turns(&self) -> (u64, &'static str) {
+    /// How many requests to the model this turn may make, and the name of the setting.
+    fn max_requests(&self) -> (u64, &'static str) {
         let recipe = self.session.recipe.as_ref();
         if let Some(limit) = recipe.and_then(|recipe| recipe["settings"]["max_turns"].as_u64()) {
             return (limit.max(1), "the recipe");
         }
         let setting = self.registry.setting("GOOSE_MAX_TURNS");
         let limit = number(setting.as_ref()).map(|limit| limit as u64);
-        (limit.unwrap_or(MAX_TURNS).max(1), "GOOSE_MAX_TURNS")
+        (limit.unwrap_or(MAX_REQUESTS).max(1), "GOOSE_MAX_TURNS")
     }
 }
 
-/// What the user is told of an answer without text and calls.
+/// The notification for an answer without text and calls.
 fn empty_answer(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Complete => "The model answered with nothing.",
@@ -665,7 +737,7 @@ fn empty_answer(stop: StopReason) -> &'static str {
     }
 }
 
-/// What a setting says, if it can be read.
+/// The setting as a number, if it is one.
 pub(super) fn number(value: Option<&Value>) -> Option<f64> {
     let value = value?;
     value

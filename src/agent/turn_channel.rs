@@ -1,5 +1,5 @@
-//! Where a running turn and what it has called meet: questions to the user, words of MCP servers, and
-//! the model that answers for now.
+//! The channel between a running turn and the threads that work for it: pending questions to the user,
+//! notices from MCP servers, and the model that answers their requests.
 
 use super::pending_questions::PendingQuestions;
 use super::permission_mode::{Confirmation, Mode};
@@ -13,78 +13,77 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// How many notes may wait for the turn; more are dropped, and counted.
-const NOTES: usize = 1_024;
+/// How many notices wait for the turn at most; more are dropped, and counted.
+const MAX_NOTICES: usize = 1_024;
 
-/// How many answers of the model servers get in one turn, and after it: they cost, and a server may ask
-/// without end.
-pub(super) const SAMPLES: usize = 100;
+/// How many sampling requests of servers the model answers from the begin of one turn to that of the next.
+/// They cost tokens, and a server may send them without end.
+pub(super) const MAX_SAMPLING_REQUESTS: usize = 100;
 
-/// A word to the running turn, from another thread.
+/// What another thread tells the running turn.
 pub(super) enum Notice {
-    /// What an MCP server says about a call, as `{method, params}`.
+    /// A notification of an MCP server about a call, as `{method, params}`.
     McpNotification {
         /// The id of the tool request.
         request: String,
         message: RawJson,
     },
-    /// Something to show, or to ask, the user; it is not stored.
+    /// A message or a question for the user; it is not stored.
     Message(Message),
-    /// A server's question to the model has cost this.
+    /// The tokens that a sampling request has cost.
     Usage(Usage),
 }
 
-/// A model, and who has it.
+/// A model and the provider that serves it.
 #[derive(Clone)]
 pub(super) struct Model {
     pub(super) provider: Arc<dyn Provider>,
     pub(super) config: ModelConfig,
 }
 
-/// See the module.
+/// See the [module](self).
 #[derive(Default)]
 pub(super) struct TurnChannel {
-    /// May this tool be called?
+    /// Approvals of tool calls.
     pub(super) confirmations: PendingQuestions<Confirmation>,
-    /// What did the client's tool say?
-    pub(super) results: PendingQuestions<Outcome<CallToolResult>>,
-    /// What does the user say to an MCP server? `None` is no.
-    pub(super) answers: PendingQuestions<Option<Value>>,
+    /// Results of tools that the client runs.
+    pub(super) frontend_results: PendingQuestions<Outcome<CallToolResult>>,
+    /// Elicitations: the data that the user enters for an MCP server; `None` if the user declines.
+    pub(super) elicitations: PendingQuestions<Option<Value>>,
     state: Mutex<State>,
     dropped: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// To the turn, while it runs tools.
-    notes: Option<Sender<Notice>>,
+    /// Where notices go while the turn runs tools.
+    notices: Option<Sender<Notice>>,
     model: Option<Model>,
     mode: Mode,
-    /// SessionRequestHandler of the model for servers since the last turn began.
-    sampled: usize,
+    /// Sampling requests since the last turn began.
+    sampling_requests: usize,
 }
 
-/// Listens for as long as it is there.
-pub(super) struct TurnReceiver<'f> {
-    channel: &'f TurnChannel,
-    pub(super) notes: Receiver<Notice>,
+/// The turn's end of the channel. Dropping it closes the channel.
+pub(super) struct TurnReceiver<'c> {
+    channel: &'c TurnChannel,
+    pub(super) notices: Receiver<Notice>,
 }
 
 impl TurnChannel {
-    /// The turn that begins uses this model in this mode.
-    pub(super) fn begin(&self, model: &Model, mode: Mode) {
+    /// Sets the model and the mode of the turn that begins.
+    pub(super) fn begin_turn(&self, model: &Model, mode: Mode) {
         let mut state = lock(&self.state);
         state.model = Some(model.clone());
         state.mode = mode;
-        state.sampled = 0;
+        state.sampling_requests = 0;
     }
 
-    /// Counts one more answer of the model for a server; false if there were too many since the last turn
-    /// began.
-    pub(super) fn sample(&self) -> bool {
+    /// Counts a sampling request; false if there were too many since the last turn began.
+    pub(super) fn count_sampling_request(&self) -> bool {
         let mut state = lock(&self.state);
-        state.sampled += 1;
-        state.sampled <= SAMPLES
+        state.sampling_requests += 1;
+        state.sampling_requests <= MAX_SAMPLING_REQUESTS
     }
 
     /// The model of the last turn, and its mode.
@@ -93,27 +92,27 @@ impl TurnChannel {
         (state.model.clone(), state.mode)
     }
 
-    /// From now on notes are heard.
-    pub(super) fn listen(&self) -> TurnReceiver<'_> {
-        let (tell, notes) = bounded(NOTES);
-        lock(&self.state).notes = Some(tell);
+    /// Opens the channel until the receiver is dropped.
+    pub(super) fn open(&self) -> TurnReceiver<'_> {
+        let (sender, notices) = bounded(MAX_NOTICES);
+        lock(&self.state).notices = Some(sender);
         TurnReceiver {
             channel: self,
-            notes,
+            notices,
         }
     }
 
-    /// Tells the turn something; false if nobody listens. Never waits.
-    pub(super) fn tell(&self, note: Notice) -> bool {
-        let Some(notes) = lock(&self.state).notes.clone() else {
+    /// Sends a notice to the turn; false if the channel is closed or full. Never blocks.
+    pub(super) fn send(&self, notice: Notice) -> bool {
+        let Some(notices) = lock(&self.state).notices.clone() else {
             return false;
         };
-        match notes.try_send(note) {
+        match notices.try_send(notice) {
             Ok(()) => true,
             Err(TrySendError::Disconnected(_)) => false,
             Err(TrySendError::Full(_)) => {
                 if self.dropped.fetch_add(1, Ordering::Relaxed) == 0 {
-                    log::warn!("tools say more than the client takes; notifications are dropped");
+                    log::warn!("notifications of tools dropped, as the client reads too slowly");
                 }
                 false
             }
@@ -123,6 +122,6 @@ impl TurnChannel {
 
 impl Drop for TurnReceiver<'_> {
     fn drop(&mut self) {
-        lock(&self.channel.state).notes = None;
+        lock(&self.channel.state).notices = None;
     }
 }

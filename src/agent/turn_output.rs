@@ -1,4 +1,4 @@
-//! The voice of a turn: what it says, to whoever hears its events, and what it hears of the model.
+//! The output of a turn: the events that it sends, and the accumulator of the answer that streams in.
 
 use super::{Event, EventSink};
 use crate::conversation::{
@@ -8,15 +8,15 @@ use crate::provider::{self, DeltaSink, Usage};
 use crate::sys::{self, clock};
 use std::time::Duration;
 
-/// Where events go, and the count of tokens that goes with them.
+/// Sends the events of a turn, with the token counts that go with them.
 pub(super) struct TurnOutput<'t> {
     pub(super) events: &'t mut dyn EventSink,
     pub(super) tokens: TokenState,
 }
 
 impl TurnOutput<'_> {
-    /// Sends the message, or the piece of one.
-    pub(super) fn say(&mut self, message: &Message) {
+    /// Sends a message, or a delta of one.
+    pub(super) fn message(&mut self, message: &Message) {
         let token_state = self.tokens;
         self.events.event(Event::Message {
             message,
@@ -29,12 +29,12 @@ impl TurnOutput<'_> {
         self.events.event(event);
     }
 
-    /// What was sent goes out.
+    /// Writes what was sent to the client.
     pub(super) fn flush(&mut self) {
         self.events.flush();
     }
 
-    /// A word of the program to the user, which is not stored.
+    /// Sends a system notification to the user. It is not stored.
     pub(super) fn notify(&mut self, kind: NotificationType, msg: impl Into<String>) {
         let notification = SystemNotification {
             notification_type: kind,
@@ -42,107 +42,116 @@ impl TurnOutput<'_> {
             data: None,
         };
         let content = vec![Content::SystemNotification(notification)];
-        self.say(&Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY));
+        self.message(&Message::new(Role::Assistant, content).seen_by(Metadata::USER_ONLY));
         self.flush();
     }
 
-    /// Another exchange with the model has cost this.
-    pub(super) fn used(&mut self, usage: Usage) {
+    /// Sends the event that ends a finished turn.
+    pub(super) fn finish(&mut self) {
+        let token_state = self.tokens;
+        self.event(Event::Finish {
+            reason: "stop",
+            token_state,
+        });
+    }
+
+    /// Counts the tokens of a request to the model with the conversation.
+    pub(super) fn count_request(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);
         if (input, output, total) != (0, 0, 0) {
             self.tokens.add(input, output, total);
         }
     }
 
-    /// The summary that takes the place of the conversation has cost this.
-    pub(super) fn summarized(&mut self, usage: Usage) {
+    /// Counts the tokens of a summary that replaces the conversation.
+    pub(super) fn count_summary(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);
         self.tokens.summarize(input, output, total);
     }
 
-    /// An exchange with the model that is no part of the conversation has cost this.
-    pub(super) fn spent(&mut self, usage: Usage) {
+    /// Counts the tokens of a request to the model that is not part of the conversation.
+    pub(super) fn count_side_request(&mut self, usage: Usage) {
         let [input, output, total] = counts(usage);
         self.tokens.spend(input, output, total);
     }
 }
 
-/// Input, output and total, of which a provider may leave out any.
+/// Input, output and total tokens. A provider may leave out any of them.
 fn counts(usage: Usage) -> [i64; 3] {
     let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
     let total = usage.total.unwrap_or(input.saturating_add(output));
     [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }
 
-/// Passes on what a model says while it says it, and keeps it in case it does not come to an end.
+/// Sends the deltas of an answer as they arrive, and accumulates them in case the answer breaks off.
 pub(super) struct AnswerAccumulator<'h, 's> {
     output: &'h mut TurnOutput<'s>,
-    /// The event under way: the id of the answer with one piece of it.
-    piece: Message,
-    heard: Vec<Content>,
+    /// The message that is sent next: the id of the answer, and one delta.
+    delta: Message,
+    received: Vec<Content>,
 }
 
 impl<'h, 's> AnswerAccumulator<'h, 's> {
     pub(super) fn new(output: &'h mut TurnOutput<'s>) -> Self {
         AnswerAccumulator {
             output,
-            piece: Message::new(Role::Assistant, Vec::new()),
-            heard: Vec::new(),
+            delta: Message::new(Role::Assistant, Vec::new()),
+            received: Vec::new(),
         }
     }
 
-    /// What was heard, as a message.
-    pub(super) fn end(mut self) -> Message {
-        if self.piece.id.is_none() {
-            self.piece.id = Some(random_id("msg_"));
+    /// The message as far as it was received.
+    pub(super) fn into_message(mut self) -> Message {
+        if self.delta.id.is_none() {
+            self.delta.id = Some(random_id("msg_"));
         }
         Message {
-            content: self.heard,
-            ..self.piece
+            content: self.received,
+            ..self.delta
         }
     }
 
-    fn say(&mut self) {
-        if self.piece.id.is_none() {
-            self.piece.id = Some(random_id("msg_"));
+    fn send_delta(&mut self) {
+        if self.delta.id.is_none() {
+            self.delta.id = Some(random_id("msg_"));
         }
-        self.output.say(&self.piece);
+        self.output.message(&self.delta);
     }
 }
 
 impl DeltaSink for AnswerAccumulator<'_, '_> {
     fn begin(&mut self, id: Option<&str>) {
-        self.piece.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
-        self.piece.created = clock::unix_seconds();
+        self.delta.id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+        self.delta.created = clock::unix_seconds();
     }
 
     fn text(&mut self, text: &str) {
-        match self.piece.content.as_mut_slice() {
-            [Content::Text(piece)] => {
-                piece.text.clear();
-                piece.text.push_str(text);
+        match self.delta.content.as_mut_slice() {
+            [Content::Text(delta)] => {
+                delta.text.clear();
+                delta.text.push_str(text);
             }
-            _ => self.piece.content = vec![Content::text(text)],
+            _ => self.delta.content = vec![Content::text(text)],
         }
-        match self.heard.last_mut() {
-            Some(Content::Text(heard)) => heard.text.push_str(text),
-            _ => self.heard.push(Content::text(text)),
+        match self.received.last_mut() {
+            Some(Content::Text(received)) => received.text.push_str(text),
+            _ => self.received.push(Content::text(text)),
         }
-        self.say();
+        self.send_delta();
     }
 
     fn reasoning(&mut self, text: &str) {
-        let thought = |text: &str| {
+        let reasoning = |text: &str| {
             Content::Reasoning(Reasoning {
                 text: text.to_owned(),
             })
         };
-        self.piece.content = vec![thought(text)];
-        match self.heard.last_mut() {
-            Some(Content::Reasoning(heard)) => heard.text.push_str(text),
-            _ => self.heard.push(thought(text)),
+        self.delta.content = vec![reasoning(text)];
+        match self.received.last_mut() {
+            Some(Content::Reasoning(received)) => received.text.push_str(text),
+            _ => self.received.push(reasoning(text)),
         }
-        self.say();
+        self.send_delta();
     }
 
     fn idle(&mut self) {
@@ -156,9 +165,9 @@ impl DeltaSink for AnswerAccumulator<'_, '_> {
     }
 }
 
-/// An id that no other message has.
+/// A unique id.
 pub(super) fn random_id(prefix: &str) -> String {
-    // Without random numbers, which no system we know lacks, the clock has to do.
+    // The clock stands in where the system has no random numbers.
     let random = sys::random_hex(16).unwrap_or_else(|_| format!("{:?}", std::time::Instant::now()));
     format!("{prefix}{random}")
 }

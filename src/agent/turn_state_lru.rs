@@ -1,40 +1,40 @@
-//! Which agents keep what their turns work with: those that had a turn last.
+//! The agents that keep their [`TurnState`](super::turn::TurnState) in memory: the most recently used ones.
 //!
-//! It is the whole conversation and two open files, and a server may have met any number of sessions.
-//! The others read it anew from the disk when their next turn comes.
+//! A state holds the whole conversation and two open files, and a server may serve any number of sessions.
+//! The other agents read it from the disk again when their next turn begins.
 
 use super::session_agent::Agent;
 use crate::sys::lock;
 use std::sync::{Arc, Mutex, Weak};
 
-/// How many agents keep it.
-const KEPT: usize = 32;
+/// How many agents keep their state.
+const MAX_KEPT: usize = 32;
 
-/// The agents that had a turn, the last one at the end.
+/// The agents that had a turn, the most recent one last.
 #[derive(Default)]
 pub(super) struct TurnStateLru(Mutex<Vec<Weak<Agent>>>);
 
 impl TurnStateLru {
-    /// `agent` has a turn: whoever had none for the longest time may let go.
+    /// Marks `agent` as used most recently; the least recently used agents release their states.
     pub(super) fn touch(&self, agent: &Arc<Agent>) {
-        let mut let_go = Vec::new();
+        let mut released = Vec::new();
         let mut agents = lock(&self.0);
         let this = Arc::downgrade(agent);
         agents.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&this));
         agents.push(this);
-        let mut surplus = agents.len().saturating_sub(KEPT);
+        let mut surplus = agents.len().saturating_sub(MAX_KEPT);
         agents.retain(|known| {
             if surplus == 0 {
                 return true;
             }
-            let work = known.upgrade().and_then(|agent| agent.let_go());
-            surplus -= usize::from(work.is_some());
-            let stays = work.is_none();
-            let_go.extend(work);
+            let state = known.upgrade().and_then(|agent| agent.release_turn_state());
+            surplus -= usize::from(state.is_some());
+            let stays = state.is_none();
+            released.extend(state);
             stays
         });
         drop(agents);
-        // What is dropped only here is closed and freed while nobody waits for it.
-        drop(let_go);
+        // Dropped without the lock, since it closes files.
+        drop(released);
     }
 }

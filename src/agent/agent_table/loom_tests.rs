@@ -1,4 +1,4 @@
-//! The table in every order of those who activate, restart and stop the same session.
+//! Model checks of the table: every interleaving of threads that activate, restart and stop one session.
 
 use super::*;
 use crate::sys::sync::atomic::{AtomicBool, Ordering};
@@ -6,15 +6,15 @@ use crate::sys::sync::check;
 use loom::thread;
 use std::sync::Weak;
 
-/// An agent that only begins and ends.
+/// An agent that only starts and ends.
 struct Agent {
     cancel: Cancel,
-    /// Whom it replaces; held while it ends, as an agent does that joins its activation.
+    /// The agent that it replaces. Locked while this one ends, as the activation of a real agent is.
     before: Mutex<Option<Arc<Agent>>>,
-    /// All whose end is part of its own.
+    /// All agents that have to end before this one has ended.
     replaced: Vec<Arc<Agent>>,
     gone: AtomicBool,
-    /// What works for it may look at the table until it is gone.
+    /// The threads of an agent may read the table until it has ended.
     world: Weak<World>,
 }
 
@@ -42,7 +42,7 @@ impl Lifecycle for Agent {
     }
 }
 
-/// A table and all agents that ever were in it.
+/// A table, and all agents that were ever in it.
 struct World {
     table: AgentTable<Agent>,
     made: std::sync::Mutex<Vec<Arc<Agent>>>,
@@ -61,7 +61,7 @@ impl World {
     }
 
     fn enter(self: &Arc<Self>, running: IfRunning) -> Option<Arc<Agent>> {
-        let entered = self.table.enter("s", running, |before| {
+        let entered = self.table.get_or_insert("s", running, |before| {
             let mut replaced = Vec::new();
             if let Some(before) = &before {
                 replaced.clone_from(&before.replaced);
@@ -69,10 +69,13 @@ impl World {
             }
             for earlier in self.made() {
                 let known = replaced.iter().any(|it| Arc::ptr_eq(it, &earlier));
-                assert!(known || earlier.is_gone(), "two live at the same time");
+                assert!(
+                    known || earlier.is_gone(),
+                    "two agents live at the same time"
+                );
             }
             let agent = Arc::new(Agent {
-                cancel: self.table.over.child(),
+                cancel: self.table.shutdown.child(),
                 before: Mutex::new(before),
                 replaced,
                 gone: AtomicBool::new(false),
@@ -84,16 +87,19 @@ impl World {
         entered.ok().map(|(agent, _)| agent)
     }
 
-    /// What must be so once nobody is at work: whoever is not in the table is gone, and then all are.
+    /// Checks that, when no thread runs, each agent outside the table has ended, and then ends all.
     fn settle(&self) {
         let left = self.table.get("s");
         assert!(left.as_ref().is_none_or(|left| !left.is_ending()));
         for agent in self.made() {
-            let lives = left.as_ref().is_some_and(|left| {
+            let is_live = left.as_ref().is_some_and(|left| {
                 let replaced = |it: &Arc<Agent>| Arc::ptr_eq(it, &agent);
                 replaced(left) || left.replaced.iter().any(replaced)
             });
-            assert!(lives || agent.is_gone(), "lost and not ended");
+            assert!(
+                is_live || agent.is_gone(),
+                "an agent left the table without having ended"
+            );
         }
         self.table.stop("s");
         assert!(self.table.all().is_empty());
@@ -187,7 +193,7 @@ fn nothing_begins_after_the_end_and_nothing_is_left() {
         let world = World::new();
         let others = [IfRunning::Keep, IfRunning::Replace]
             .map(|running| with(&world, move |world| drop(world.enter(running))));
-        for (_, agent) in world.table.end() {
+        for (_, agent) in world.table.shut_down() {
             agent.close();
         }
         for other in others {

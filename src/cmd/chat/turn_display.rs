@@ -125,7 +125,7 @@ impl EventSink for TurnDisplay<'_> {
         self.check(flushed);
     }
 
-    fn failed(&mut self, _: &provider::Error) {
+    fn model_failed(&mut self, _: &provider::Error) {
         self.state.failed = true;
     }
 }
@@ -233,7 +233,7 @@ impl TurnDisplay<'_> {
         }
         let mut rows = prompt.map(argument_rows::text).unwrap_or_default();
         rows.extend(argument_rows::arguments(arguments));
-        let refusal = |answer: &str| confirmation(answer).filter(|answer| !answer.allows());
+        let refusal = |answer: &str| confirmation(answer).filter(|answer| !answer.is_allowed());
         if let Err(Declined(answer)) = self.show_all(&rows, "[n]o, [N]ever, [c]ancel", refusal) {
             let cancelled = self.cancel.is_cancelled();
             return answer.or((!cancelled).then_some(Confirmation::Cancel));
