@@ -159,9 +159,10 @@ impl<In: Transport> Connector<In> for TrackingConnector {
         self.progress.on_connect();
         // What is said to a proxy, to be let through, is no part of the exchange: ureq connects to it
         // by way of this as well, as to a server of its own that needs no proxy.
-        let progress = match self.proxied && details.config.proxy().is_none() {
-            true => Arc::default(),
-            false => self.progress.clone(),
+        let progress = if self.proxied && details.config.proxy().is_none() {
+            Arc::default()
+        } else {
+            self.progress.clone()
         };
         Ok(chained.map(|inner| TrackedTransport { inner, progress }))
     }

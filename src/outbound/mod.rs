@@ -56,13 +56,12 @@ pub(crate) fn error_cause(error: &Error) -> String {
 
 /// The TLS library's words, which are names of its own, made a sentence where something can be done.
 fn explain_tls_error(text: String) -> String {
-    match text.contains("UnknownIssuer") {
-        true => {
-            "it is certified by nobody who is known here; if that is an authority of your own, \
+    if text.contains("UnknownIssuer") {
+        "it is certified by nobody who is known here; if that is an authority of your own, \
                  name the file with its certificate in the variable SSL_CERT_FILE"
-                .to_owned()
-        }
-        false => text,
+            .to_owned()
+    } else {
+        text
     }
 }
 

@@ -95,9 +95,10 @@ impl Target {
         }
         // ureq would take the first variable that there is, for whatever scheme, and pass over one
         // that is wrong.
-        let proxy = match loopback {
-            true => None,
-            false => proxy::choose(&uri, |name| std::env::var(name).ok())?,
+        let proxy = if loopback {
+            None
+        } else {
+            proxy::choose(&uri, |name| std::env::var(name).ok())?
         };
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)

@@ -88,9 +88,10 @@ mod named {
         }
         // What is not even an ASN.1 sequence would be passed over in silence.
         certificates.retain(|certificate| certificate.der().first() == Some(&0x30));
-        match certificates.is_empty() {
-            true => Err(wrong("holds no certificate")),
-            false => Ok(RootCerts::from(certificates)),
+        if certificates.is_empty() {
+            Err(wrong("holds no certificate"))
+        } else {
+            Ok(RootCerts::from(certificates))
         }
     }
 

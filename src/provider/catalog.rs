@@ -409,9 +409,12 @@ impl Catalog {
 
     fn is_ready(&self, spec: &ProviderSpec) -> bool {
         let reader = self.reader();
-        let is_set = |name: &str, secret: bool| match secret {
-            true => reader.secret(name).is_ok_and(|value| value.is_some()),
-            false => reader.text(name).is_ok_and(|value| value.is_some()),
+        let is_set = |name: &str, secret: bool| {
+            if secret {
+                reader.secret(name).is_ok_and(|value| value.is_some())
+            } else {
+                reader.text(name).is_ok_and(|value| value.is_some())
+            }
         };
         let spoken_of = || {
             let mut settings = spec.settings.iter();
@@ -446,9 +449,10 @@ impl Catalog {
                 allows_unlisted_models: false,
             },
             is_configured: self.is_ready(spec),
-            provider_type: match spec.preferred {
-                true => ProviderType::Preferred,
-                false => ProviderType::Builtin,
+            provider_type: if spec.preferred {
+                ProviderType::Preferred
+            } else {
+                ProviderType::Builtin
             },
         }
     }

@@ -188,9 +188,10 @@ impl ApiError<'_> {
     }
 
     fn text(&self) -> String {
-        match self.message.is_empty() {
-            true => self.status.to_string(),
-            false => self.message.to_string(),
+        if self.message.is_empty() {
+            self.status.to_string()
+        } else {
+            self.message.to_string()
         }
     }
 }

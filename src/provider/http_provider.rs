@@ -227,9 +227,10 @@ impl Provider for HttpProvider {
                 continue;
             }
             attempt += 1;
-            let wait = match sink.heard || failure.final_word {
-                true => None,
-                false => retry::wait(failure.error.class, failure.after, attempt, noise()),
+            let wait = if sink.heard || failure.final_word {
+                None
+            } else {
+                retry::wait(failure.error.class, failure.after, attempt, noise())
             };
             let Some(wait) = wait else {
                 return Err(failure.error);
@@ -516,9 +517,10 @@ impl<'a> Exchange<'a> {
             return Error::new(ErrorClass::Timeout, message).into();
         }
         let cause = one_line(&self.target.redact(&error_cause(error)));
-        let message = match self.connection.progress.is_written() {
-            true => format!("The connection to {title} at {origin}{via_proxy} broke: {cause}"),
-            false => format!("Cannot reach {title} at {origin}{via_proxy}: {cause}"),
+        let message = if self.connection.progress.is_written() {
+            format!("The connection to {title} at {origin}{via_proxy} broke: {cause}")
+        } else {
+            format!("Cannot reach {title} at {origin}{via_proxy}: {cause}")
         };
         Failure {
             final_word: is_absent(error),

@@ -321,9 +321,10 @@ impl Playback<'_> {
     /// Waits, unless nobody listens any more.
     fn wait(&mut self, time: Duration) -> Result<(), Error> {
         if time.is_zero() {
-            return match self.cancel.is_cancelled() {
-                true => Err(cancelled()),
-                false => Ok(()),
+            return if self.cancel.is_cancelled() {
+                Err(cancelled())
+            } else {
+                Ok(())
             };
         }
         self.sink.idle();

@@ -21,12 +21,11 @@ const MAX_CALLS: usize = 1000;
 /// # Errors
 /// [`ErrorClass::Protocol`]: no model means that, and each would be made.
 pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
-    match calls < MAX_CALLS {
-        true => Ok(()),
-        false => {
-            let what = format!("more than {MAX_CALLS} tool calls in one answer");
-            Err(Error::new(ErrorClass::Protocol, what))
-        }
+    if calls < MAX_CALLS {
+        Ok(())
+    } else {
+        let what = format!("more than {MAX_CALLS} tool calls in one answer");
+        Err(Error::new(ErrorClass::Protocol, what))
     }
 }
 
@@ -122,9 +121,10 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
 pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, str>) {
     match &request.tool_call {
         Outcome::Success { value } => {
-            let arguments = match value.arguments.get().trim_start().starts_with('{') {
-                true => value.arguments.get(),
-                false => "{}",
+            let arguments = if value.arguments.get().trim_start().starts_with('{') {
+                value.arguments.get()
+            } else {
+                "{}"
             };
             (&value.name, arguments.into())
         }

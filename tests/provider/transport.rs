@@ -253,9 +253,12 @@ fn a_cancelled_answer_closes_its_connection_and_no_other() {
         .wait(Duration::from_millis(600))
         .chunk(&(delta(r#"{"content":"c"}"#) + "data: [DONE]\n\n"))
         .chunk("");
-    let server = ModelServer::with(move |seen| match seen.body.contains("cancelled") {
-        true => held.clone(),
-        false => other.clone(),
+    let server = ModelServer::with(move |seen| {
+        if seen.body.contains("cancelled") {
+            held.clone()
+        } else {
+            other.clone()
+        }
     });
     let provider = openai(&server.url);
     let cancel = Cancel::new();

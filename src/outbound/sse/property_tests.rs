@@ -74,9 +74,10 @@ fn line_ends_of_every_kind_mean_the_same() {
         for line in &lines {
             mixed.push_str(line);
             // A `\n` after an end that is `\r` would be the rest of it.
-            let ends: &[&str] = match line.is_empty() && mixed.ends_with('\r') {
-                true => &["\r", "\r\n"],
-                false => &["\n", "\r", "\r\n"],
+            let ends: &[&str] = if line.is_empty() && mixed.ends_with('\r') {
+                &["\r", "\r\n"]
+            } else {
+                &["\n", "\r", "\r\n"]
             };
             mixed.push_str(u.choose(ends)?);
         }

@@ -176,9 +176,10 @@ struct ApiError<'a> {
 
 impl ApiError<'_> {
     fn error(&self) -> Error {
-        let text = match self.message.is_empty() {
-            true => &self.kind,
-            false => &self.message,
+        let text = if self.message.is_empty() {
+            &self.kind
+        } else {
+            &self.message
         };
         let class = classify_error::classify(0, &self.kind, &self.message);
         Error::new(class, text.clone().into_owned())

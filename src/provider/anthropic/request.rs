@@ -104,12 +104,13 @@ struct Tool<'a> {
 /// The question, before what the user adds to every request.
 pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a> {
     let model = request.model;
-    let system = match request.system.trim().is_empty() {
-        true => Vec::new(),
-        false => vec![Block::Text {
+    let system = if request.system.trim().is_empty() {
+        Vec::new()
+    } else {
+        vec![Block::Text {
             text: request.system.into(),
             cache_control: EPHEMERAL,
-        }],
+        }]
     };
     let mut tools: Vec<Tool<'a>> = (request.tools.iter()).map(tool).collect();
     if let Some(last) = tools.last_mut() {
@@ -131,9 +132,10 @@ pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a
 
 fn max_tokens(model: &str) -> u64 {
     const OLD: [&str; 3] = ["claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
-    match OLD.iter().any(|old| model.contains(old)) {
-        true => MAX_TOKENS_OF_OLD,
-        false => MAX_TOKENS,
+    if OLD.iter().any(|old| model.contains(old)) {
+        MAX_TOKENS_OF_OLD
+    } else {
+        MAX_TOKENS
     }
 }
 
@@ -274,11 +276,12 @@ fn tool_result(response: &ToolResponse) -> Block<'_> {
 /// The API takes ids of ASCII letters, digits, `_` and `-` only; other providers are not so strict.
 fn plain_id(id: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match id.chars().all(plain) {
-        true => Cow::Borrowed(id),
-        false => (id.chars())
+    if id.chars().all(plain) {
+        Cow::Borrowed(id)
+    } else {
+        (id.chars())
             .map(|c| if plain(c) { c } else { '_' })
-            .collect(),
+            .collect()
     }
 }
 

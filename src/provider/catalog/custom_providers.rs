@@ -175,9 +175,10 @@ impl CustomProvider {
 /// Some files name the server, some the version of its API, some the whole endpoint.
 fn chat_url(base: &str) -> String {
     let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
-    match after_scheme.contains('/') {
-        true => join(base, CHAT),
-        false => join(base, &format!("v1/{CHAT}")),
+    if after_scheme.contains('/') {
+        join(base, CHAT)
+    } else {
+        join(base, &format!("v1/{CHAT}"))
     }
 }
 

@@ -145,9 +145,10 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let mut timeout = None;
     let mut headers = Vec::new();
     for setting in spec.settings {
-        let value = match setting.secret() {
-            true => reader.secret(setting.name)?,
-            false => reader.text(setting.name)?,
+        let value = if setting.secret() {
+            reader.secret(setting.name)?
+        } else {
+            reader.text(setting.name)?
         };
         let value = value.or_else(|| setting.default.map(str::to_owned));
         // Whether a key is demanded depends on the host.
@@ -306,14 +307,14 @@ fn is_token(name: &str) -> bool {
 /// A server's URL from what a user may write: with or without scheme, port and last slash.
 pub(super) fn base_url(engine: Engine, host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
-    let mut url = match host.contains("://") {
-        true => host.to_owned(),
-        false => {
-            let plain = format!("http://{host}");
-            match engine == Engine::Ollama || is_loopback_url(&plain) {
-                true => plain,
-                false => format!("https://{host}"),
-            }
+    let mut url = if host.contains("://") {
+        host.to_owned()
+    } else {
+        let plain = format!("http://{host}");
+        if engine == Engine::Ollama || is_loopback_url(&plain) {
+            plain
+        } else {
+            format!("https://{host}")
         }
     };
     if engine != Engine::Ollama {
@@ -453,9 +454,10 @@ mod tests {
             "A=b,,nonsense here\nC-D=e=f",
         ] {
             let read = read_headers(text);
-            match text.contains("nonsense") {
-                true => assert_eq!(read[1], both[1]),
-                false => assert_eq!(read, both, "{text}"),
+            if text.contains("nonsense") {
+                assert_eq!(read[1], both[1])
+            } else {
+                assert_eq!(read, both, "{text}")
             }
         }
         assert_eq!(read_headers("A=b, c"), [pair("A", "b, c")]);

@@ -189,9 +189,10 @@ impl Accumulator {
             && let Some(reason) = feedback.block_reason
         {
             let more = feedback.block_reason_message.unwrap_or_default().0;
-            let text = match more.is_empty() {
-                true => format!("the request was blocked: {}", reason.0),
-                false => format!("the request was blocked: {} ({more})", reason.0),
+            let text = if more.is_empty() {
+                format!("the request was blocked: {}", reason.0)
+            } else {
+                format!("the request was blocked: {} ({more})", reason.0)
             };
             return Err(Error::new(ErrorClass::Refused, text));
         }
@@ -226,9 +227,10 @@ impl Accumulator {
             | "MALFORMED_RESPONSE"
             | "MISSING_THOUGHT_SIGNATURE" => {
                 let detail = candidate.finish_message.unwrap_or_default().0;
-                let detail = match detail.is_empty() {
-                    true => String::new(),
-                    false => format!(": {}", clipped(&detail)),
+                let detail = if detail.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", clipped(&detail))
                 };
                 // The next try of the same question usually does.
                 return Err(Error::new(

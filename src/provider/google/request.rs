@@ -280,9 +280,10 @@ fn response<'a>(
     let response = Response {
         id: request.and_then(|request| kept(request, CALL_ID)),
         name: encode_tool_name(request.map_or("unknown", |request| replayed_call(request).0)),
-        response: match tool_output.failed {
-            true => Outcome::Error(tool_output.text),
-            false => Outcome::Output(tool_output.text),
+        response: if tool_output.failed {
+            Outcome::Error(tool_output.text)
+        } else {
+            Outcome::Output(tool_output.text)
         },
     };
     // Responses stand together, in front of what else the message has.

@@ -77,15 +77,17 @@ impl Decoder for OllamaDecoder {
     }
 
     fn finish(self: Box<Self>) -> Result<Completion, Error> {
-        match self.done {
-            true => Ok(self.completion),
-            false => Err(Error::new(
+        if self.done {
+            Ok(self.completion)
+        } else {
+            Err(Error::new(
                 ErrorClass::Transport,
-                match self.begun {
-                    true => "the connection ended in the middle of the answer",
-                    false => "the connection ended without an answer",
+                if self.begun {
+                    "the connection ended in the middle of the answer"
+                } else {
+                    "the connection ended without an answer"
                 },
-            )),
+            ))
         }
     }
 }

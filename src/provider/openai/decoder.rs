@@ -125,9 +125,10 @@ impl Decoder for OpenAiDecoder {
     fn finish(self: Box<Self>) -> Result<Completion, Error> {
         let accumulator = self.accumulator;
         if !(accumulator.done || accumulator.finished) {
-            let what = match accumulator.begun {
-                true => "the connection ended in the middle of the answer",
-                false => "the connection ended without an answer",
+            let what = if accumulator.begun {
+                "the connection ended in the middle of the answer"
+            } else {
+                "the connection ended without an answer"
             };
             return Err(Error::new(ErrorClass::Transport, what));
         }

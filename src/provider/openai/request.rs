@@ -32,11 +32,12 @@ impl Serialize for Body<'_> {
         let model = self.request.model;
         let params = model.request_params.as_ref();
         let mut map = s.serialize_map(None)?;
-        let mut entry = |key: &str, value: &dyn erased::Value<S::SerializeMap>| match params
-            .is_some_and(|params| params.contains_key(key))
-        {
-            true => Ok(()),
-            false => value.write(key, &mut map),
+        let mut entry = |key: &str, value: &dyn erased::Value<S::SerializeMap>| {
+            if params.is_some_and(|params| params.contains_key(key)) {
+                Ok(())
+            } else {
+                value.write(key, &mut map)
+            }
         };
         entry("model", &model.model_name)?;
         entry("messages", &messages(self.options, self.request))?;
@@ -61,9 +62,10 @@ impl Serialize for Body<'_> {
             entry("temperature", &temperature)?;
         }
         if let Some(max) = model.max_tokens {
-            let key = match reasons {
-                true => "max_completion_tokens",
-                false => "max_tokens",
+            let key = if reasons {
+                "max_completion_tokens"
+            } else {
+                "max_tokens"
             };
             entry(key, &max)?;
         }

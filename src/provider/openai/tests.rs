@@ -71,9 +71,10 @@ fn brief(completion: &Completion) -> Vec<String> {
         Content::Reasoning(thought) => format!("reasoning {}", thought.text),
         Content::Image(image) => format!("image {} {}", image.mime_type, image.data),
         Content::ToolRequest(request) => {
-            let id = match request.id.starts_with("call_") {
-                true => "new",
-                false => &request.id,
+            let id = if request.id.starts_with("call_") {
+                "new"
+            } else {
+                &request.id
             };
             match &request.tool_call {
                 Outcome::Success { value } => format!("{id} {} {}", value.name, value.arguments),
