@@ -1,26 +1,22 @@
-//! One connection at a time to a server, and what can be known of it from outside ureq: whether
-//! it is a fresh one, whether the request has been written whole, whether anything came back.
+//! One connection to a server, and the progress of its current request: whether the connection is new,
+//! whether the request is written, whether any byte of the response came.
 //!
-//! ureq tells none of this with its errors, but a retry and the order of messages hang on it. So
-//! its connector is wrapped. ureq calls that interface unversioned; it is used nowhere else.
+//! ureq's errors do not tell this, but retries and the order of messages depend on it. So this module
+//! wraps ureq's connector, whose interface ureq does not version. Nothing else uses that interface, except
+//! the resolver in `address_cache`.
 
+use super::address_cache::AddressCache;
 use super::target::MAX_RESPONSE_HEAD;
 use crate::sys::lock;
-use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
 };
 use ureq::{Agent, config::Config};
 
-/// How long a looked-up address is believed.
-const ADDRESS_AGE: Duration = Duration::from_secs(30);
-
-/// An agent that has at most one connection, so that shutting it down ends one exchange only.
+/// An agent with at most one connection: shutting the agent down ends one exchange only.
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub(crate) agent: Agent,
@@ -32,14 +28,15 @@ impl Connection {
         let progress = Arc::new(ExchangeProgress::default());
         let connector = DefaultConnector::new().chain(TrackingConnector {
             progress: progress.clone(),
-            proxied: config.proxy().is_some(),
+            has_proxy: config.proxy().is_some(),
         });
         let agent = Agent::with_parts(config, connector, addresses);
         Connection { agent, progress }
     }
 }
 
-/// What has happened on a [`Connection`] since [`begin_request`](ExchangeProgress::begin_request).
+/// What happened on a [`Connection`] since [`begin_request`](ExchangeProgress::begin_request), and the
+/// limits on what it may still read.
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeProgress {
     state: Mutex<State>,
@@ -48,59 +45,59 @@ pub(crate) struct ExchangeProgress {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    fresh: bool,
-    written: bool,
-    answered: bool,
-    over: bool,
-    read_until: Option<Instant>,
-    /// How many bytes may still come.
-    allowance: Option<usize>,
+    is_new_connection: bool,
+    is_written: bool,
+    has_response_bytes: bool,
+    is_finished: bool,
+    read_deadline: Option<Instant>,
+    /// How many more bytes may be read; any number if absent.
+    bytes_left: Option<usize>,
 }
 
 impl ExchangeProgress {
-    /// A new request is about to be sent.
+    /// Resets everything, the limits included. The caller calls this before it sends a request.
     pub(crate) fn begin_request(&self) {
         *lock(&self.state) = State::default();
     }
 
-    /// Nothing more will be sent: those who wait for the request may go on.
+    /// Ends the request, written or not, and wakes [`wait_until_written`](Self::wait_until_written).
     pub(crate) fn finish_request(&self) {
-        lock(&self.state).over = true;
+        lock(&self.state).is_finished = true;
         self.changed.notify_all();
     }
 
-    /// Whether the whole request was handed to the operating system.
+    /// Whether the operating system has taken the whole request.
     pub(crate) fn is_written(&self) -> bool {
-        lock(&self.state).written
+        lock(&self.state).is_written
     }
 
-    /// Whether the request went out on a connection of an earlier exchange and nothing came back:
-    /// then the server may just have closed that connection for its age.
+    /// Whether the request went out on a reused connection and no byte came back. The server may have
+    /// closed that connection because it was idle for too long.
     pub(crate) fn is_stale(&self) -> bool {
         let state = lock(&self.state);
-        !state.fresh && !state.answered
+        !state.is_new_connection && !state.has_response_bytes
     }
 
-    /// From now on no read lasts beyond this moment.
-    pub(crate) fn set_read_deadline(&self, moment: Instant) {
-        lock(&self.state).read_until = Some(moment);
+    /// Lets no further read last beyond `deadline`.
+    pub(crate) fn set_read_deadline(&self, deadline: Instant) {
+        lock(&self.state).read_deadline = Some(deadline);
     }
 
-    /// From now on at most this many bytes are read, whatever they are. ureq counts those of a body,
-    /// but not interim responses and trailers, of which there may be any number.
+    /// Lets at most this many further bytes be read, of whatever kind. ureq counts the bytes of a body, but
+    /// not those of interim responses and trailers, which a server may repeat without end.
     pub(crate) fn limit_bytes(&self, bytes: usize) {
-        lock(&self.state).allowance = Some(bytes);
+        lock(&self.state).bytes_left = Some(bytes);
     }
 
-    /// From now on any number of bytes is read.
+    /// Lets any number of bytes be read.
     pub(crate) fn clear_byte_limit(&self) {
-        lock(&self.state).allowance = None;
+        lock(&self.state).bytes_left = None;
     }
 
-    /// Waits until the request is written or will never be, at most until `deadline`.
+    /// Waits until the request is written or finished, at most until `deadline`.
     pub(crate) fn wait_until_written(&self, deadline: Instant) {
         let mut state = lock(&self.state);
-        while !(state.written || state.over) {
+        while !(state.is_written || state.is_finished) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -114,38 +111,37 @@ impl ExchangeProgress {
     }
 
     fn on_connect(&self) {
-        let mut state = lock(&self.state);
-        state.fresh = true;
+        lock(&self.state).is_new_connection = true;
     }
 
-    /// ureq reads only after it has written everything.
+    /// Notes that the request is written, because ureq reads only after that. Returns how long the read may
+    /// take, if there is a deadline.
     fn on_read_start(&self) -> Option<Duration> {
         let mut state = lock(&self.state);
-        if !state.written {
-            state.written = true;
+        if !state.is_written {
+            state.is_written = true;
             self.changed.notify_all();
         }
-        let until = state.read_until?;
-        Some(until.saturating_duration_since(Instant::now()))
+        let deadline = state.read_deadline?;
+        Some(deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether these bytes, which came, may.
+    /// Counts bytes that were read; false if they exceed the limit.
     fn on_bytes_read(&self, bytes: usize) -> bool {
         let mut state = lock(&self.state);
-        state.answered = true;
-        let Some(allowance) = state.allowance else {
+        state.has_response_bytes = true;
+        let Some(left) = state.bytes_left else {
             return true;
         };
-        state.allowance = Some(allowance.saturating_sub(bytes));
-        bytes <= allowance
+        state.bytes_left = Some(left.saturating_sub(bytes));
+        bytes <= left
     }
 }
 
 #[derive(Debug)]
 struct TrackingConnector {
     progress: Arc<ExchangeProgress>,
-    /// There is a proxy on the way.
-    proxied: bool,
+    has_proxy: bool,
 }
 
 impl<In: Transport> Connector<In> for TrackingConnector {
@@ -157,9 +153,10 @@ impl<In: Transport> Connector<In> for TrackingConnector {
         chained: Option<In>,
     ) -> Result<Option<Self::Out>, ureq::Error> {
         self.progress.on_connect();
-        // What is said to a proxy, to be let through, is no part of the exchange: ureq connects to it
-        // by way of this as well, as to a server of its own that needs no proxy.
-        let progress = if self.proxied && details.config.proxy().is_none() {
+        // ureq connects to a proxy through this connector too, as to a server that needs no proxy. The
+        // exchange with the proxy does not count.
+        let is_proxy_itself = self.has_proxy && details.config.proxy().is_none();
+        let progress = if is_proxy_itself {
             Arc::default()
         } else {
             self.progress.clone()
@@ -189,12 +186,12 @@ impl<T: Transport> Transport for TrackedTransport<T> {
         }
         let before = self.inner.buffers().input().len();
         if before >= MAX_RESPONSE_HEAD {
-            // There is no room for more, which would look as if nothing more came.
+            // The buffer is full: ureq would take the read of zero bytes for the end of the connection.
             return Err(ureq::Error::LargeResponseHeader(before, MAX_RESPONSE_HEAD));
         }
         let has_input = self.inner.await_input(timeout)?;
-        let came = self.inner.buffers().input().len().saturating_sub(before);
-        if has_input && !self.progress.on_bytes_read(came) {
+        let bytes = self.inner.buffers().input().len().saturating_sub(before);
+        if has_input && !self.progress.on_bytes_read(bytes) {
             return Err(ureq::Error::Io(io::Error::other("it sends without end")));
         }
         Ok(has_input)
@@ -206,37 +203,5 @@ impl<T: Transport> Transport for TrackedTransport<T> {
 
     fn is_tls(&self) -> bool {
         self.inner.is_tls()
-    }
-}
-
-/// Where the server is. ureq looks the name up for every request, one on an open connection
-/// included, and with a thread of its own each time; a literal needs no look-up and a name none
-/// for a while. Clones share what they know.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AddressCache {
-    known: Arc<Mutex<HashMap<String, (Instant, ResolvedSocketAddrs)>>>,
-}
-
-impl Resolver for AddressCache {
-    fn resolve(
-        &self,
-        uri: &Uri,
-        config: &Config,
-        timeout: NextTimeout,
-    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        // Besides the server there can only be a proxy, so the map stays small.
-        let key = format!("{:?} {:?}", uri.scheme(), uri.authority());
-        if let Some((since, addresses)) = lock(&self.known).get(&key)
-            && since.elapsed() < ADDRESS_AGE
-        {
-            return Ok(addresses.clone());
-        }
-        let timeout = match super::target::ip_literal(uri) {
-            Some(_) => NextTimeout::default(),
-            None => timeout,
-        };
-        let addresses = DefaultResolver::default().resolve(uri, config, timeout)?;
-        lock(&self.known).insert(key, (Instant::now(), addresses.clone()));
-        Ok(addresses)
     }
 }

@@ -1,13 +1,13 @@
-//! What a server says when it refuses, made fit for a person: short, on one line, without control
-//! characters and without anything that changes how the text around it looks.
+//! The text of a server's error response, made fit for a message to the user: short, on one line, without
+//! control characters and without anything that changes how the text around it looks.
 
 use crate::text::printable;
 use serde_json::Value;
 
-/// The most characters of a server's words in one error.
+/// The most characters of a server's text in one error.
 const MAX: usize = 500;
 
-/// The message of a JSON error of any common shape, else the head of the text.
+/// The message of a JSON error of any common shape, else the beginning of the text.
 pub(crate) fn error_message(body: &[u8]) -> String {
     let json: Option<Value> = crate::json::from_slice(body).ok();
     let message = json.as_ref().and_then(|json| {
@@ -23,7 +23,7 @@ pub(crate) fn error_message(body: &[u8]) -> String {
 
 /// At most [`MAX`] characters, white space joined, everything invisible escaped.
 pub(crate) fn one_line(text: &str) -> String {
-    // A little more than is shown, so that the cut is seen; a page of megabytes is not walked.
+    // More than `printable` keeps, so that it marks the cut, but not megabytes of a web page.
     let head: String = text.chars().take(4 * MAX).collect();
     let words: Vec<&str> = head.split_whitespace().collect();
     printable(&words.join(" "), MAX)

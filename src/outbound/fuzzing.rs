@@ -1,4 +1,4 @@
-//! What a fuzzer checks of what servers answer: event streams and the fields of response heads.
+//! Fuzz targets for responses of servers: event streams and header fields.
 
 use super::sse::{Decoder, TooLong};
 use super::{error_text, redirect, retry_after};
@@ -9,7 +9,7 @@ use ureq::http::{HeaderMap, HeaderValue, Uri, header};
 
 const LIMIT: usize = 1 << 10;
 
-/// An event stream is the same wherever it is cut, and what a simpler reading takes it for.
+/// Decoding an event stream gives the same events for every split, and the same as a simpler decoder.
 pub(crate) fn sse(input: &[u8]) {
     let read = cuts(input).map(|pieces| read(Decoder::new(LIMIT), &pieces));
     assert_eq!(read[0], read[1], "cut once");
@@ -21,11 +21,11 @@ pub(crate) fn sse(input: &[u8]) {
             .all(|data| !data.is_empty() && data.len() <= LIMIT)
     );
     if ended.is_ok() && input.len() <= LIMIT {
-        assert_eq!(*events, simply(input));
+        assert_eq!(*events, decode_simply(input));
     }
     let any = self::read(Decoder::new(LIMIT).of_any_type(), &[input]);
     assert!(any.events.len() >= events.len());
-    torn(input, events);
+    check_reconnect(input, events);
 }
 
 #[derive(Debug, PartialEq)]
@@ -49,8 +49,8 @@ fn read(mut decoder: Decoder, pieces: &[&[u8]]) -> Read {
     }
 }
 
-/// The data of message events, by a reading that has all of the stream at once.
-fn simply(input: &[u8]) -> Vec<Vec<u8>> {
+/// The data of message events, by a decoder that has the whole stream at once.
+fn decode_simply(input: &[u8]) -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = vec![Vec::new()];
     let mut bytes = input.iter().peekable();
     while let Some(byte) = bytes.next() {
@@ -90,8 +90,8 @@ fn simply(input: &[u8]) -> Vec<Vec<u8>> {
     events
 }
 
-/// A connection that breaks loses what was incomplete and nothing else.
-fn torn(input: &[u8], whole: &[Vec<u8>]) {
+/// A connection that breaks loses the incomplete event and nothing else.
+fn check_reconnect(input: &[u8], whole: &[Vec<u8>]) {
     let (before, _) = input.split_at(input.len() / 2);
     let (mut decoder, mut events) = (Decoder::new(LIMIT), Vec::new());
     if decoder
@@ -115,7 +115,7 @@ fn torn(input: &[u8], whole: &[Vec<u8>]) {
     );
 }
 
-/// Fields of a response head that say what to do next, and the words of a refusal.
+/// Header fields that tell the client what to do next, and the text of an error response.
 pub(crate) fn response_head(input: &[u8]) {
     let [text, location] = texts(input);
     let all = challenges(&text);
@@ -153,11 +153,11 @@ pub(crate) fn response_head(input: &[u8]) {
         headers.insert("retry-after-ms", value);
         let _ = retry_after(&headers, now);
     }
-    same_server_redirect(&location);
+    check_redirect(&location);
 }
 
-/// A redirect stays on the web, and a path stays on the server.
-fn same_server_redirect(location: &str) {
+/// A redirect leads to `http` or `https`, and a redirect to a path stays on the server.
+fn check_redirect(location: &str) {
     let base: Uri = "https://h:444/a/b?c".parse().expect("a URI");
     let Some(to) = redirect::resolve(&base, location.as_bytes()) else {
         return;

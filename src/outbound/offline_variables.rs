@@ -1,10 +1,11 @@
-//! What `--offline` tells programs that gosling starts. They are only asked: what a child process connects
-//! to is its own affair, and a network of its own would take loopback servers and the user's ids from it.
+//! The environment variables that `--offline` sets for child processes. They are a request, not a barrier:
+//! gosling does not control what a child connects to. A network namespace would also cut the child off from
+//! loopback servers and change its user ids.
 
 use std::env;
 
-/// By these variables launchers of programs, such as `npx` and `uvx`, use what is installed or cached, and
-/// otherwise fail at once instead of waiting for a network.
+/// They make package launchers such as `npx` and `uvx` use what is installed or cached, and otherwise fail at
+/// once instead of waiting for a network.
 const VARIABLES: [(&str, &str); 5] = [
     ("npm_config_offline", "true"),
     ("UV_OFFLINE", "1"),
@@ -13,7 +14,7 @@ const VARIABLES: [(&str, &str); 5] = [
     ("GOPROXY", "off"),
 ];
 
-/// The variables for a child process, without those that this process has a value for.
+/// The variables to set for a child process: those that this process does not have.
 pub(crate) fn for_children() -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_unset = |(name, _): &(&str, &str)| env::var_os(name).is_none();
     VARIABLES.into_iter().filter(is_unset)

@@ -1,8 +1,8 @@
-//! Which proxy leads to a server: what the variables of the environment say, which are handed in.
+//! Which proxy to use for a server, from environment variables, which the caller passes in.
 //!
-//! `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for what has none of its own, each
-//! in capitals or small letters. `NO_PROXY` lists what is reached without: names (and all below them),
-//! addresses, networks such as `10.0.0.0/8`, each with a `:PORT` if only that is meant, or `*`.
+//! `HTTPS_PROXY` is for `https`, `HTTP_PROXY` for `http`, `ALL_PROXY` for a scheme without a variable of its
+//! own, each in upper or lower case. `NO_PROXY` lists servers that are reached without a proxy: names (with
+//! their subdomains), addresses, networks such as `10.0.0.0/8`, each optionally with a `:PORT`, or `*`.
 
 use super::redirect::port;
 use super::target::ip_literal;
@@ -10,31 +10,32 @@ use std::net::IpAddr;
 use ureq::Proxy;
 use ureq::http::Uri;
 
-/// The proxy for this URI, if there is to be one.
+/// The proxy for this URI, if a variable names one.
 ///
 /// # Errors
-/// When a variable holds no address of a proxy. What it holds is not shown: there may be a password in it.
+/// If the variable is not the address of a proxy. The message does not show the value, which may contain a
+/// password.
 pub(super) fn choose(
     uri: &Uri,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Proxy>, String> {
-    let own = match uri.scheme_str() {
+    let scheme_variable = match uri.scheme_str() {
         Some("https") => "HTTPS_PROXY",
         _ => "HTTP_PROXY",
     };
-    let filled = |name: &str| {
+    let non_empty = |name: &str| {
         let value = variable(name)?.trim().to_owned();
         (!value.is_empty()).then_some(value)
     };
-    let set = |name: &str| filled(name).or_else(|| filled(&name.to_ascii_lowercase()));
-    let found = [own, "ALL_PROXY"].into_iter();
-    let Some((name, address)) = found.filter_map(|name| Some((name, set(name)?))).next() else {
+    let value = |name: &str| non_empty(name).or_else(|| non_empty(&name.to_ascii_lowercase()));
+    let mut names = [scheme_variable, "ALL_PROXY"].into_iter();
+    let Some((name, address)) = names.find_map(|name| Some((name, value(name)?))) else {
         return Ok(None);
     };
-    if set("NO_PROXY").is_some_and(|list| is_excepted(&list, uri)) {
+    if value("NO_PROXY").is_some_and(|list| is_excepted(&list, uri)) {
         return Ok(None);
     }
-    let proxy = Proxy::new(&address).ok().filter(has_port);
+    let proxy = Proxy::new(&address).ok().filter(has_valid_port);
     proxy.map(Some).ok_or_else(|| {
         format!(
             "the variable {name} of the environment is not the address of a proxy; write it as \
@@ -43,8 +44,8 @@ pub(super) fn choose(
     })
 }
 
-/// Whether what is said to be the port is one; ureq would take the usual one instead.
-fn has_port(proxy: &Proxy) -> bool {
+/// Whether the port, if the address has one, is valid. ureq would replace an invalid port by the default.
+fn has_valid_port(proxy: &Proxy) -> bool {
     let authority = proxy.uri().authority().map_or("", |a| a.as_str());
     let address = authority.rsplit('@').next().unwrap_or_default();
     let port = address.strip_prefix(proxy.host()).unwrap_or_default();
@@ -53,15 +54,13 @@ fn has_port(proxy: &Proxy) -> bool {
 
 fn is_excepted(list: &str, uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default().to_ascii_lowercase();
-    let (port, address) = (
-        port(uri),
-        ip_literal(uri).map(|address| address.to_canonical()),
-    );
+    let port = port(uri);
+    let address = ip_literal(uri).map(|address| address.to_canonical());
     let mut entries = list.split(|c: char| c == ',' || c.is_whitespace());
     entries.any(|entry| {
         let entry = entry.to_ascii_lowercase();
-        let (name, only) = without_port(&entry);
-        let fits = match (address, name.split_once('/')) {
+        let (name, entry_port) = split_port(&entry);
+        let matches = match (address, name.split_once('/')) {
             _ if name.is_empty() => false,
             _ if name == "*" => true,
             (Some(address), Some((network, bits))) => is_within(address, network, bits),
@@ -69,16 +68,16 @@ fn is_excepted(list: &str, uri: &Uri) -> bool {
             (Some(address), None) => {
                 name.parse()
                     .is_ok_and(|one: IpAddr| one.to_canonical() == address)
-                    || begins(name, &host)
+                    || matches_prefix(name, &host)
             }
-            (None, None) => is_below(name, &host) || begins(name, &host),
+            (None, None) => is_same_or_subdomain(name, &host) || matches_prefix(name, &host),
         };
-        fits && (only.is_none() || only == port)
+        matches && (entry_port.is_none() || entry_port == port)
     })
 }
 
-/// An entry without its port and without the brackets of an IPv6 address.
-fn without_port(entry: &str) -> (&str, Option<u16>) {
+/// An entry without its port and without the brackets of an IPv6 address, and the port.
+fn split_port(entry: &str) -> (&str, Option<u16>) {
     if let Some((address, rest)) = entry.strip_prefix('[').and_then(|e| e.split_once(']')) {
         let port = rest.strip_prefix(':').and_then(|port| port.parse().ok());
         return (address, port);
@@ -92,16 +91,17 @@ fn without_port(entry: &str) -> (&str, Option<u16>) {
     }
 }
 
-/// `example.com`, `.example.com` and `*.example.com` are all the same: it and what is below.
-fn is_below(name: &str, host: &str) -> bool {
-    let name = name.strip_prefix('*').unwrap_or(name);
-    let name = name.strip_prefix('.').unwrap_or(name);
-    let above = host.strip_suffix(name);
-    !name.is_empty() && above.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+/// Whether `host` is the domain or one of its subdomains. `example.com`, `.example.com` and `*.example.com`
+/// mean the same.
+fn is_same_or_subdomain(domain: &str, host: &str) -> bool {
+    let domain = domain.strip_prefix('*').unwrap_or(domain);
+    let domain = domain.strip_prefix('.').unwrap_or(domain);
+    let rest = host.strip_suffix(domain);
+    !domain.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// `192.168.*`, for those who are used to it.
-fn begins(pattern: &str, host: &str) -> bool {
+/// Whether `host` matches a pattern such as `192.168.*`, which some systems use.
+fn matches_prefix(pattern: &str, host: &str) -> bool {
     let start = pattern.strip_suffix('*');
     start.is_some_and(|start| !start.is_empty() && host.starts_with(start))
 }
@@ -110,17 +110,18 @@ fn is_within(address: IpAddr, network: &str, bits: &str) -> bool {
     let (Ok(network), Ok(bits)) = (network.parse::<IpAddr>(), bits.parse::<u32>()) else {
         return false;
     };
-    // As 128 bits each; a network without bits has no mask to shift by.
-    let (one, other, spare) = match (address, network) {
-        (IpAddr::V4(one), IpAddr::V4(other)) if bits <= 32 => {
-            (one.to_bits().into(), other.to_bits().into(), 32 - bits)
+    let (address, network, host_bits) = match (address, network) {
+        (IpAddr::V4(address), IpAddr::V4(network)) if bits <= 32 => {
+            let (address, network) = (address.to_bits(), network.to_bits());
+            (u128::from(address), u128::from(network), 32 - bits)
         }
-        (IpAddr::V6(one), IpAddr::V6(other)) if bits <= 128 => {
-            (one.to_bits(), other.to_bits(), 128 - bits)
+        (IpAddr::V6(address), IpAddr::V6(network)) if bits <= 128 => {
+            (address.to_bits(), network.to_bits(), 128 - bits)
         }
         _ => return false,
     };
-    (one ^ other).checked_shr(spare).unwrap_or(0_u128) == 0
+    // A shift by all 128 bits is out of range: every address is in such a network.
+    (address ^ network).checked_shr(host_bits).unwrap_or(0) == 0
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Where a redirect leads. Pure.
+//! Where a redirect leads. No I/O.
 
 use ureq::http::Uri;
 use ureq::http::uri::PathAndQuery;
 
-/// What `Location` means in an answer from `base`: RFC 9110 §10.2.2, RFC 3986 §5.2. None if it is no
-/// address on the web.
+/// The URI that `Location` in a response from `base` means: RFC 9110 §10.2.2, RFC 3986 §5.2. None if it is
+/// not an `http` or `https` URI.
 pub(super) fn resolve(base: &Uri, location: &[u8]) -> Option<Uri> {
     let text = std::str::from_utf8(location).ok()?.trim();
     let text = text.split('#').next().unwrap_or_default();
@@ -22,10 +22,10 @@ pub(super) fn resolve(base: &Uri, location: &[u8]) -> Option<Uri> {
     };
     let (path, query) = match path {
         "" => (base.path().to_owned(), query.or(base.query())),
-        path if path.starts_with('/') => (without_dots(path), query),
+        path if path.starts_with('/') => (remove_dot_segments(path), query),
         path => {
             let folder = base.path().rfind('/').map_or("", |end| &base.path()[..end]);
-            (without_dots(&format!("{folder}/{path}")), query)
+            (remove_dot_segments(&format!("{folder}/{path}")), query)
         }
     };
     let path = match query {
@@ -37,8 +37,8 @@ pub(super) fn resolve(base: &Uri, location: &[u8]) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Whether both are the same server for what may be sent to it: RFC 6454. One that brings a user name
-/// is not.
+/// Whether both URIs have the same origin (RFC 6454), so that credentials for one may be sent to the other.
+/// An `other` with a user name never has.
 pub(super) fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     let has_user = |uri: &Uri| uri.authority().is_none_or(|a| a.as_str().contains('@'));
     let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
@@ -48,13 +48,13 @@ pub(super) fn is_same_origin(one: &Uri, other: &Uri) -> bool {
         && port(one) == port(other)
 }
 
-/// The port that the URI means, if it is on the web.
+/// The port of the URI, or the default port of its scheme.
 pub(super) fn port(uri: &Uri) -> Option<u16> {
-    let usual = match uri.scheme_str()? {
+    let default = match uri.scheme_str()? {
         "https" => 443,
         _ => 80,
     };
-    Some(uri.port_u16().unwrap_or(usual))
+    Some(uri.port_u16().unwrap_or(default))
 }
 
 fn has_scheme(text: &str) -> bool {
@@ -67,8 +67,8 @@ fn has_scheme(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }
 
-/// RFC 3986 §5.2.4.
-fn without_dots(path: &str) -> String {
+/// Resolves `.` and `..` in a path: RFC 3986 §5.2.4.
+fn remove_dot_segments(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let mut all = path.split('/').skip(1).peekable();
     while let Some(part) = all.next() {

@@ -1,11 +1,11 @@
-//! How long a server wants to be left alone. No clock.
+//! How long a response asks the client to wait before the next request. No clock.
 
 use crate::sys::TimeLimit;
 use std::time::{Duration, SystemTime};
 use ureq::http::header::{self, HeaderMap};
 
-/// How long a response asks to be left alone: `retry-after-ms`, or `Retry-After` with seconds or a date
-/// (RFC 9110 §10.2.3).
+/// The wait that a response asks for: `retry-after-ms`, or `Retry-After` with seconds or a date
+/// (RFC 9110 §10.2.3). `now` is the time that a date is compared with.
 pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let number = |text: &str, unit: f64| {

@@ -1,39 +1,40 @@
 //! Server-sent events: bytes in, the data of each message event out. No I/O and no clock.
 //!
-//! HTML Living Standard §9.2.6, as far as it is used: events of another type than `message` are
-//! skipped, unless [all are wanted](Decoder::of_any_type), and an event without data (a priming event
-//! of MCP 2025-11-25, basic/transports) delivers nothing but its id.
+//! HTML Living Standard §9.2.6, with one restriction: the decoder skips events of another type than
+//! `message`, unless it is [for any type](Decoder::of_any_type). An event without data (a priming event of
+//! MCP 2025-11-25, basic/transports) delivers nothing but its id.
 
 use crate::sys::TimeLimit;
 use std::time::Duration;
 
-/// Room for a field's name and colon in a line whose value is as long as is allowed.
-const FIELD: usize = 16;
-/// A longer id is none: it has to fit in a request header.
+/// Bytes for the field's name and colon in a line whose value has the maximum length.
+const MAX_FIELD_NAME: usize = 16;
+/// A longer id is ignored: it would not fit in a request header.
 const MAX_ID: usize = 1024;
-/// A buffer that grew beyond this for one event is given back after it.
-const KEEP: usize = 64 * 1024;
+/// A buffer that grew beyond this for one event is freed after it.
+const MAX_KEPT_BUFFER: usize = 64 * 1024;
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads one event stream, in pieces of any size.
+/// Decodes one event stream, in pieces of any size.
 pub struct Decoder {
     limit: usize,
-    /// The part of a line that came with earlier pieces.
+    /// The part of the current line that came with earlier pieces.
     line: Vec<u8>,
-    /// A `\n` that comes next belongs to the line end before it.
+    /// The last byte was `\r`: a `\n` that follows belongs to the same line end.
     after_cr: bool,
     at_start: bool,
     any_type: bool,
     data: Vec<u8>,
-    /// Whether the event's type, so far, is the default or `message`.
+    /// Whether the current event's type so far is the default or `message`.
     is_message: bool,
+    /// The id to take over when the current event is complete.
     pending_id: Option<String>,
     last_id: Option<String>,
     retry: Option<Duration>,
     delivered: u64,
 }
 
-/// A line or an event is longer than the limit; the stream is of no more use.
+/// A line or an event is longer than the limit. The decoder cannot continue after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong;
 
@@ -55,7 +56,7 @@ impl Decoder {
         }
     }
 
-    /// The same decoder, for events of every type.
+    /// Makes the decoder deliver events of every type.
     pub fn of_any_type(self) -> Self {
         Decoder {
             any_type: true,
@@ -63,16 +64,16 @@ impl Decoder {
         }
     }
 
-    /// Takes the next piece and hands the data of each event that it completes to `event`.
+    /// Decodes the next piece and calls `on_event` with the data of each event that it completes.
     ///
     /// # Errors
-    /// [`TooLong`], once a line or an event outgrows the limit.
-    pub fn push(&mut self, piece: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), TooLong> {
-        self.read(piece, &mut event)
+    /// [`TooLong`] if a line or an event exceeds the limit.
+    pub fn push(&mut self, piece: &[u8], mut on_event: impl FnMut(&[u8])) -> Result<(), TooLong> {
+        self.read(piece, &mut on_event)
     }
 
-    // Not generic, so that it is there once.
-    fn read(&mut self, mut piece: &[u8], event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
+    // Not generic, so that the binary contains it once.
+    fn read(&mut self, mut piece: &[u8], on_event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
         while !piece.is_empty() {
             if std::mem::take(&mut self.after_cr) && piece[0] == b'\n' {
                 piece = &piece[1..];
@@ -80,7 +81,7 @@ impl Decoder {
             }
             let end = piece.iter().position(|&b| b == b'\n' || b == b'\r');
             let part = &piece[..end.unwrap_or(piece.len())];
-            if self.line.len() + part.len() > self.limit.saturating_add(FIELD) {
+            if self.line.len() + part.len() > self.limit.saturating_add(MAX_FIELD_NAME) {
                 return Err(TooLong);
             }
             let Some(end) = end else {
@@ -90,35 +91,35 @@ impl Decoder {
             self.after_cr = piece[end] == b'\r';
             piece = &piece[end + 1..];
             if self.line.is_empty() {
-                self.end_of_line(part, event)?;
+                self.end_line(part, on_event)?;
             } else {
                 let mut line = std::mem::take(&mut self.line);
                 line.extend_from_slice(part);
-                self.end_of_line(&line, event)?;
+                self.end_line(&line, on_event)?;
                 line.clear();
-                self.line = kept(line);
+                self.line = without_large_capacity(line);
             }
         }
         Ok(())
     }
 
-    /// The id of the last complete event that had one: where to resume.
+    /// The id of the last complete event that had one, from which a client resumes.
     pub fn last_id(&self) -> Option<&str> {
         self.last_id.as_deref()
     }
 
-    /// How long the server wants a client to wait before it connects again.
+    /// How long the server asks the client to wait before it reconnects.
     pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// How many events it has handed out.
+    /// How many events the decoder has delivered.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// Begins a new connection of the same stream: what was incomplete is lost, where to resume
-    /// and how long to wait are not.
+    /// Prepares for a new connection of the same stream: drops the incomplete event, keeps the id, the wait
+    /// and the count.
     pub fn reconnected(&mut self) {
         *self = Decoder {
             pending_id: self.last_id.clone(),
@@ -130,13 +131,13 @@ impl Decoder {
         };
     }
 
-    fn end_of_line(&mut self, line: &[u8], event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
+    fn end_line(&mut self, line: &[u8], on_event: &mut dyn FnMut(&[u8])) -> Result<(), TooLong> {
         let mut line = line;
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix(BOM).unwrap_or(line);
         }
         if line.is_empty() {
-            self.dispatch(event);
+            self.dispatch(on_event);
             return Ok(());
         }
         let (field, value) = match line.iter().position(|&b| b == b':') {
@@ -146,7 +147,6 @@ impl Decoder {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
-                // One more for the line feed that ends each line of data.
                 if self.data.len() + value.len() > self.limit {
                     return Err(TooLong);
                 }
@@ -163,29 +163,29 @@ impl Decoder {
                 let millis = digits.and_then(|digits| digits.parse().ok());
                 self.retry = Some(TimeLimit::from_millis(millis.unwrap_or(u64::MAX)).get());
             }
-            // A comment (no name), or a field that is not known.
+            // A comment (a field without a name), or an unknown field.
             _ => {}
         }
         Ok(())
     }
 
-    fn dispatch(&mut self, event: &mut dyn FnMut(&[u8])) {
+    fn dispatch(&mut self, on_event: &mut dyn FnMut(&[u8])) {
         if self.last_id != self.pending_id {
             self.last_id.clone_from(&self.pending_id);
         }
         self.data.pop();
         if (self.is_message || self.any_type) && !self.data.is_empty() {
             self.delivered += 1;
-            event(&self.data);
+            on_event(&self.data);
         }
         self.is_message = true;
         self.data.clear();
-        self.data = kept(std::mem::take(&mut self.data));
+        self.data = without_large_capacity(std::mem::take(&mut self.data));
     }
 }
 
-fn kept(buffer: Vec<u8>) -> Vec<u8> {
-    if buffer.capacity() > KEEP {
+fn without_large_capacity(buffer: Vec<u8>) -> Vec<u8> {
+    if buffer.capacity() > MAX_KEPT_BUFFER {
         Vec::new()
     } else {
         buffer
@@ -223,7 +223,7 @@ mod tests {
     }
 
     /// Decodes in one piece, split in two at every position, and byte by byte.
-    fn everyhow(input: &[u8], check: impl Fn(Decoded)) {
+    fn decode_every_split(input: &[u8], check: impl Fn(Decoded)) {
         check(decode(&[input]));
         for at in 0..=input.len() {
             check(decode(&[&input[..at], &input[at..]]));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     fn yields(input: &str, events: &[&str]) {
-        everyhow(input.as_bytes(), |decoded| {
+        decode_every_split(input.as_bytes(), |decoded| {
             assert_eq!(decoded.events, events, "{input:?}");
         });
     }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_the_same_in_any_three_pieces() {
-        // As a server sends it that has all sorts of line ends.
+        // A stream with line ends of every kind.
         let input = "\u{feff}: hi\r\nid: 1\r\nretry: 20\r\ndata:\r\n\r\nevent: message\rdata: {\"a\":\rdata: \
                      \"\u{e9}\u{1f9a2}\"}\r\rid: 2\n:\ndata: z\n\n\r\n"
             .as_bytes();
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_priming_event_delivers_nothing_but_its_id() {
-        everyhow(b"id: 7\nretry: 500\ndata:\n\n", |decoded| {
+        decode_every_split(b"id: 7\nretry: 500\ndata:\n\n", |decoded| {
             assert!(decoded.events.is_empty());
             assert_eq!(decoded.id.as_deref(), Some("7"));
             assert_eq!(decoded.retry, Some(Duration::from_millis(500)));
@@ -312,14 +312,14 @@ mod tests {
 
     #[test]
     fn an_id_counts_when_its_event_is_complete() {
-        everyhow(b"id: 1\ndata: a\n\nid: 2\ndata: b", |decoded| {
+        decode_every_split(b"id: 1\ndata: a\n\nid: 2\ndata: b", |decoded| {
             assert_eq!(decoded.events, ["a"]);
             assert_eq!(decoded.id.as_deref(), Some("1"));
         });
-        everyhow(b"id: 1\n\nid: a\0b\n\ndata: keeps the id\n\n", |decoded| {
+        decode_every_split(b"id: 1\n\nid: a\0b\n\ndata: keeps the id\n\n", |decoded| {
             assert_eq!(decoded.id.as_deref(), Some("1"));
         });
-        everyhow(b"id: 1\n\nid\n\n", |decoded| assert_eq!(decoded.id, None));
+        decode_every_split(b"id: 1\n\nid\n\n", |decoded| assert_eq!(decoded.id, None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Where an HTTP server is and how it is spoken to: the options, checked once, and what every
-//! request has in common.
+//! An HTTP server: its URI and options, checked once, and what every request to it has in common.
 
-use super::connection::{AddressCache, Connection};
+use super::address_cache::AddressCache;
+use super::connection::Connection;
 use super::{proxy, redirect, tls_roots};
 use crate::text::redact;
 use std::net::IpAddr;
@@ -11,15 +11,15 @@ use ureq::http::header::{HeaderMap, HeaderName, HeaderValue};
 use ureq::http::{Method, Request, Uri, header};
 
 const USER_AGENT: &str = concat!("gosling/", env!("CARGO_PKG_VERSION"));
-/// How long the server may refuse to take more of a request.
+/// How long the server may stop reading a request.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most that a response head may have; ureq reads it into a buffer of this size.
+/// The largest response head, in bytes. ureq reads it into a buffer of this size.
 pub(super) const MAX_RESPONSE_HEAD: usize = 32 * 1024;
 const OUTPUT_BUFFER: usize = 16 * 1024;
-/// What is shorter is no secret worth redacting, and may be a part of any word.
+/// A shorter value is not redacted: it could be a part of any word.
 const MIN_SECRET_LENGTH: usize = 8;
 
-/// Headers that frame a request. A user's value would break it.
+/// Headers that frame a request. A value of the user would break the request.
 const FRAMING_HEADERS: [&str; 7] = [
     "connection",
     "content-length",
@@ -30,40 +30,40 @@ const FRAMING_HEADERS: [&str; 7] = [
     "upgrade",
 ];
 
-/// Where a server is, what every request to it carries, and how long it may take.
+/// The address of a server, the headers of every request, and the timeouts.
 pub(crate) struct TargetOptions<'a> {
     /// `http` or `https`, with or without a path.
     pub(crate) uri: &'a str,
-    /// Sent with every request, unless the protocol sends one of the same name.
+    /// Sent with every request, unless the protocol sends a header of the same name.
     pub(crate) headers: &'a [(String, String)],
-    /// Refuse every host but this one.
+    /// Refuse every host but this machine.
     pub(crate) offline: bool,
-    /// How long looking up the host's name may take, and then connecting with TLS and proxies.
+    /// How long resolving the host's name may take, and then connecting, TLS and proxies included.
     pub(crate) connect_timeout: Duration,
-    /// How long the server may say nothing; for ever if absent.
+    /// How long one read may take; unlimited if absent.
     pub(crate) read_timeout: Option<Duration>,
-    /// A connection idle for longer is not used again.
+    /// A connection that was idle for longer is not reused.
     pub(crate) idle_timeout: Duration,
 }
 
-/// A server that may be spoken to.
+/// A server whose address and headers are valid.
 pub(crate) struct Target {
     uri: Uri,
     headers: HeaderMap,
     secrets: Vec<String>,
     config: Config,
     addresses: AddressCache,
-    /// Scheme, host and port: all of the URI that errors show, since the rest may hold a secret.
+    /// Scheme, host and port, for errors. The rest of the URI may contain a secret.
     pub(crate) origin: String,
-    /// The way there, for the same purpose: ` through the proxy HOST:PORT`, or nothing.
+    /// For errors too: ` through the proxy HOST:PORT`, or empty.
     pub(crate) via_proxy: String,
 }
 
 impl Target {
-    /// A server for which each line looks up its address with `addresses`.
+    /// Checks the options. Connections resolve the host's name with `addresses`.
     ///
     /// # Errors
-    /// A sentence on what to change.
+    /// A message that says what to change.
     pub(crate) fn new(
         options: &TargetOptions<'_>,
         addresses: AddressCache,
@@ -93,8 +93,7 @@ impl Target {
                 origin(&uri)
             ));
         }
-        // ureq would take the first variable that there is, for whatever scheme, and pass over one
-        // that is wrong.
+        // ureq alone would take the first variable that is set, for any scheme, and ignore an invalid one.
         let proxy = if loopback {
             None
         } else {
@@ -129,18 +128,18 @@ impl Target {
         })
     }
 
-    /// A line of its own to the server; connects when it is first used.
+    /// A new connection to the server. It connects when it is first used.
     pub(crate) fn connection(&self) -> Connection {
         Connection::new(self.config.clone(), self.addresses.clone())
     }
 
-    /// What the user gave, checked.
+    /// The URI from the options.
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
 
-    /// A request with the user's headers and these, which win. `uri` is of this server: what was given,
-    /// or what it [redirects to](Target::same_server_redirect).
+    /// A request with the user's headers and with `headers`, which take precedence. `uri` is a URI of this
+    /// server: the one from the options, or one that it [redirects to](Target::same_server_redirect).
     pub(crate) fn request<B>(
         &self,
         method: Method,
@@ -158,26 +157,26 @@ impl Target {
         request
     }
 
-    /// Whether every request says who sends it.
+    /// Whether the user's headers contain `Authorization`.
     pub(crate) fn has_authorization(&self) -> bool {
         self.headers.contains_key(header::AUTHORIZATION)
     }
 
-    /// The text without what may be secret in the user's headers and in the URI's query.
+    /// Redacts the values of the user's headers and of the URI's query in a text.
     pub(crate) fn redact(&self, text: &str) -> String {
         redact(text, &self.secrets)
     }
 
-    /// Where an answer from `from` redirects to, if that is on this very server: what goes to another
-    /// would take secrets there.
-    pub(crate) fn same_server_redirect(&self, from: &Uri, answer: &HeaderMap) -> Option<Uri> {
-        let to = redirect::resolve(from, answer.get(header::LOCATION)?.as_bytes())?;
+    /// Where a response from `from` redirects to, if that is on this server. A request to another server
+    /// would disclose secrets.
+    pub(crate) fn same_server_redirect(&self, from: &Uri, response: &HeaderMap) -> Option<Uri> {
+        let to = redirect::resolve(from, response.get(header::LOCATION)?.as_bytes())?;
         redirect::is_same_origin(&self.uri, &to).then_some(to)
     }
 
-    /// Where a redirect leads, as far as it can be told.
-    pub(crate) fn describe_redirect(&self, answer: &HeaderMap) -> String {
-        let location = answer.get(header::LOCATION).map(HeaderValue::as_bytes);
+    /// Where a redirect leads, for an error, without anything secret.
+    pub(crate) fn describe_redirect(&self, response: &HeaderMap) -> String {
+        let location = response.get(header::LOCATION).map(HeaderValue::as_bytes);
         match location.and_then(|location| redirect::resolve(&self.uri, location)) {
             Some(to) if !redirect::is_same_origin(&self.uri, &to) => origin(&to),
             Some(_) => format!("another path of {}", self.origin),
@@ -227,14 +226,14 @@ fn origin(uri: &Uri) -> String {
     }
 }
 
-/// The address, if the host is written as one.
+/// The IP address, if the host is written as one.
 pub(crate) fn ip_literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
     bare.unwrap_or(host).parse().ok()
 }
 
-/// Whether this URL leads to this machine.
+/// Whether the host of this URL is this machine.
 pub(crate) fn is_loopback_url(url: &str) -> bool {
     url.parse().is_ok_and(|uri| is_loopback(&uri))
 }

@@ -1,8 +1,7 @@
-//! Whom to believe who a server is. Those whom the web believes, which are compiled in, or instead of
-//! them those in the file that `SSL_CERT_FILE` names, as with OpenSSL, curl and Python.
-
+//! TLS root certificates: the bundled ones, or `SSL_CERT_FILE`.
 //!
-//! Without the feature `tls` an `https` address is refused.
+//! The file replaces the bundled certificates, as it does for OpenSSL, curl and Python. Without the Cargo
+//! feature `tls` an `https` address is refused.
 
 use ureq::config::ConfigBuilder;
 use ureq::http::Uri;
@@ -11,7 +10,7 @@ use ureq::typestate::AgentScope;
 /// Adds the TLS configuration for a server at `uri`.
 ///
 /// # Errors
-/// A sentence that names the file of `SSL_CERT_FILE` when it holds no certificates.
+/// A message that names the file of `SSL_CERT_FILE` if it has no certificates.
 #[cfg(feature = "tls")]
 pub(super) fn configure(
     config: ConfigBuilder<AgentScope>,
@@ -21,7 +20,7 @@ pub(super) fn configure(
         return Ok(config);
     }
     let mut tls = ureq::tls::TlsConfig::builder();
-    if let Some(roots) = named::roots()? {
+    if let Some(roots) = cert_file::roots()? {
         tls = tls.root_certs(roots);
     }
     Ok(config.tls_config(tls.build()))
@@ -30,7 +29,7 @@ pub(super) fn configure(
 /// Refuses an `https` address, for which this build has no TLS.
 ///
 /// # Errors
-/// A sentence that says so.
+/// For `https`, a message that says so.
 #[cfg(not(feature = "tls"))]
 pub(super) fn configure(
     config: ConfigBuilder<AgentScope>,
@@ -43,22 +42,33 @@ pub(super) fn configure(
     Ok(config)
 }
 
+/// Replaces an error text of the TLS library by a sentence, if the user can do something about it.
+pub(super) fn explain(text: String) -> String {
+    if text.contains("UnknownIssuer") {
+        "its certificate is signed by an unknown authority; if that is your own authority, name the \
+         file with its certificate in the variable SSL_CERT_FILE"
+            .to_owned()
+    } else {
+        text
+    }
+}
+
 /// The certificates that `SSL_CERT_FILE` names.
 #[cfg(feature = "tls")]
-mod named {
+mod cert_file {
     use std::fs::File;
     use std::io::Read;
     use std::path::Path;
     use ureq::tls::{PemItem, RootCerts, parse_pem};
 
     const CERT_FILE_VARIABLE: &str = "SSL_CERT_FILE";
-    /// Bundles of all the web's authorities have a quarter of a megabyte.
+    /// A bundle of all public authorities has a quarter of a megabyte.
     const MAX_FILE_BYTES: u64 = 16 << 20;
 
-    /// The authorities that the user names instead of the web's; none if there is no such wish.
+    /// The certificates in the file; none if the variable is not set.
     ///
     /// # Errors
-    /// A sentence that names the file, when nothing can be learned from it.
+    /// A message that names the file, if it cannot be read or has no certificate.
     pub(super) fn roots() -> Result<Option<RootCerts>, String> {
         match std::env::var_os(CERT_FILE_VARIABLE).filter(|path| !path.is_empty()) {
             Some(path) => read(Path::new(&path)).map(Some),
@@ -69,7 +79,7 @@ mod named {
     fn read(path: &Path) -> Result<RootCerts, String> {
         let wrong = |what: &str| {
             format!(
-                "{CERT_FILE_VARIABLE} is set to {path:?}, which {what}; let it name a file of certificates in PEM \
+                "{CERT_FILE_VARIABLE} is set to {path:?}, which {what}; set it to a file of certificates in PEM \
              format, or unset it"
             )
         };
@@ -81,12 +91,12 @@ mod named {
         for item in parse_pem(&pem) {
             match item {
                 Ok(PemItem::Certificate(certificate)) => certificates.push(certificate),
-                // Keys, and what is newer than this library.
+                // Keys, and kinds of items that the library does not know.
                 Ok(_) => {}
                 Err(_) => return Err(wrong("is not in PEM format")),
             }
         }
-        // What is not even an ASN.1 sequence would be passed over in silence.
+        // The library would silently ignore what is not an ASN.1 sequence.
         certificates.retain(|certificate| certificate.der().first() == Some(&0x30));
         if certificates.is_empty() {
             Err(wrong("holds no certificate"))

@@ -1,4 +1,4 @@
-//! What holds of any stream, however it comes.
+//! Properties of the decoder for any stream, split into any pieces.
 
 use super::*;
 use crate::property_testing::{check, one_of, split, vec_of};
@@ -24,14 +24,14 @@ const PARTS: [&str; 18] = [
     "x",
 ];
 
-/// All that can be told of a decoder that got these pieces, the events first.
+/// The events that a decoder delivers for these pieces, and a description of its state.
 fn decode(pieces: &[&[u8]], limit: usize) -> (Vec<Vec<u8>>, String) {
     let (mut decoder, mut events) = (Decoder::new(limit), Vec::new());
     let mut end = Ok(());
     for piece in pieces {
         end = decoder.push(piece, |data| events.push(data.to_vec()));
         let held = decoder.line.len().max(decoder.data.len());
-        assert!(held <= limit + FIELD + 1, "{held} bytes are held");
+        assert!(held <= limit + MAX_FIELD_NAME + 1, "{held} bytes are held");
         if end.is_err() {
             break;
         }
@@ -73,7 +73,7 @@ fn line_ends_of_every_kind_mean_the_same() {
         let mut mixed = String::new();
         for line in &lines {
             mixed.push_str(line);
-            // A `\n` after an end that is `\r` would be the rest of it.
+            // A `\n` after the line end `\r` would be a part of that line end.
             let ends: &[&str] = if line.is_empty() && mixed.ends_with('\r') {
                 &["\r", "\r\n"]
             } else {
