@@ -1,7 +1,7 @@
-//! Who speaks what: the providers that gosling knows and those that the user describes.
+//! The catalog of providers: those that gosling knows, and those that the user describes in files.
 //!
-//! Settings are read anew for every use, from the environment first, so that a key that is set now is
-//! used now. A provider is kept as long as its settings stay the same, and with it its connections.
+//! The catalog reads settings for every use, from the environment first, so that a new key takes effect at
+//! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
 mod custom_providers;
@@ -23,11 +23,11 @@ use settings::{Settings, SettingsReader};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// What a model is taken to read where nobody knows.
-const USUAL_CONTEXT: u64 = 128_000;
-/// The most that Ollama is asked to make room for unless the user says so. It takes the memory for all
-/// of it at once; without being asked it makes room for so little that tools alone fill it.
-const OLLAMA_CONTEXT: u64 = 32_768;
+/// The context size of a model that is not in a list.
+const DEFAULT_CONTEXT: u64 = 128_000;
+/// The largest context to request from Ollama, unless the user sets another. Ollama allocates the memory for
+/// all of it at once; its own default is so small that the tools alone fill it.
+const MAX_OLLAMA_CONTEXT: u64 = 32_768;
 const FOLDER: &str = "custom_providers";
 
 /// All providers.
@@ -40,69 +40,69 @@ pub struct Catalog {
     made: Mutex<HashMap<String, Made>>,
 }
 
-/// A provider in use, and what it was made with.
+/// A provider in use, and the settings that it was made with.
 struct Made {
     settings: Settings,
     provider: Arc<dyn Provider>,
 }
 
-/// A provider that is part of the program and speaks no wire protocol.
+/// A provider that is part of the program and has no wire protocol.
 pub struct InProcessProvider {
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name for users.
     pub display_name: &'static str,
-    /// What it is good for.
+    /// One sentence for users.
     pub description: &'static str,
     /// Its only model.
     pub model: &'static str,
-    /// Makes it, or tells why not.
+    /// Makes it.
     pub make: ProviderFactory,
 }
 
-/// Makes a provider.
+/// Makes a provider from the configuration.
 pub type ProviderFactory = Box<dyn Fn(&Config) -> Result<Arc<dyn Provider>, Error> + Send + Sync>;
 
 /// A provider as clients see it (`ProviderDetails` of Goose's OpenAPI document).
 #[derive(Clone, Debug, Serialize)]
 pub struct ProviderDetails {
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     pub name: String,
-    /// What it is.
+    /// Its description, models and settings.
     pub metadata: ProviderMetadata,
-    /// Whether it can be used as things are.
+    /// Whether all required settings are set.
     pub is_configured: bool,
-    /// Where it comes from.
+    /// Builtin or custom.
     pub provider_type: ProviderType,
 }
 
-/// What a provider is.
+/// The description, models and settings of a provider.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProviderMetadata {
-    /// What the configuration calls it.
+    /// Its name in the configuration.
     pub name: String,
-    /// What people call it.
+    /// Its name for users.
     pub display_name: String,
-    /// What it is good for.
+    /// One sentence for users.
     pub description: String,
-    /// What to begin with.
+    /// The model to begin with.
     pub default_model: String,
-    /// Models that it has, perhaps among others.
+    /// Some of its models.
     pub known_models: Vec<KnownModel>,
-    /// Where its maker lists its models.
+    /// The vendor's list of models.
     pub model_doc_link: String,
     /// Its settings.
     pub config_keys: Vec<ConfigKey>,
-    /// Not used by gosling, which never asks only for listed ones.
+    /// Not used by gosling, which allows any model.
     pub allows_unlisted_models: bool,
 }
 
-/// A model of a list. Prices are told by [`Catalog::model_info`] alone, as Goose does.
+/// A model in a provider's list. Only [`Catalog::model_info`] has prices, as in Goose.
 #[derive(Clone, Debug, Serialize)]
 pub struct KnownModel {
-    /// As the provider calls it.
+    /// The provider's name of the model.
     pub name: String,
-    /// How many tokens it takes and gives in all.
+    /// The context size: input and output tokens together.
     pub context_limit: u64,
     /// Always absent.
     pub input_token_cost: Option<f64>,
@@ -130,56 +130,56 @@ impl KnownModel {
 /// A setting of a provider.
 #[derive(Clone, Debug, Serialize)]
 pub struct ConfigKey {
-    /// Of the variable, the setting or the secret.
+    /// The name of the variable, the setting or the secret.
     pub name: String,
-    /// Nothing works without.
+    /// The provider needs it.
     pub required: bool,
-    /// It is kept among the secrets.
+    /// It is stored with the secrets.
     pub secret: bool,
-    /// What counts where nothing is set.
+    /// The value if it is not set.
     pub default: Option<String>,
     /// Not supported; always false.
     pub oauth_flow: bool,
-    /// It is asked for first.
+    /// Clients ask for it first.
     pub primary: bool,
 }
 
-/// Where a provider comes from.
+/// Whether a provider is builtin or custom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum ProviderType {
-    /// Built in, and shown first.
+    /// Builtin, and shown first.
     Preferred,
-    /// Built in.
+    /// Builtin.
     Builtin,
-    /// Described by the user.
+    /// Described in a file of the user.
     Custom,
 }
 
-/// What is known of a model (`ModelInfoData` of Goose's OpenAPI document). Prices are for a million
+/// The limits and prices of a model (`ModelInfoData` of Goose's OpenAPI document). A price is for a million
 /// tokens.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelInfo {
-    /// Whose.
+    /// The provider's name.
     pub provider: String,
-    /// As asked for.
+    /// The model's name in the request.
     pub model: String,
-    /// How many tokens it takes and gives in all.
+    /// The context size: input and output tokens together.
     pub context_limit: u64,
-    /// How many of them it gives at most.
+    /// The limit on output tokens.
     pub max_output_tokens: Option<u64>,
-    /// Of what it reads.
+    /// The price of input.
     pub input_token_cost: Option<f64>,
-    /// Of what it writes.
+    /// The price of output.
     pub output_token_cost: Option<f64>,
-    /// Of what it reads from its cache.
+    /// The price of input from the cache.
     pub cache_read_token_cost: Option<f64>,
-    /// Of what it writes to its cache.
+    /// The price of writing input to the cache.
     pub cache_write_token_cost: Option<f64>,
     /// Always `$`.
     pub currency: &'static str,
 }
 
-/// A provider, wherever it comes from.
+/// A provider that the catalog has found by its name.
 enum Found<'a> {
     Builtin(&'static ProviderSpec),
     InProcess(&'a InProcessProvider),
@@ -187,8 +187,8 @@ enum Found<'a> {
 }
 
 impl Catalog {
-    /// A catalog that reads these settings and the folder `custom_providers` next to them. `offline`:
-    /// no provider on another machine may be used.
+    /// A catalog that reads these settings and the folder `custom_providers` next to them. With `offline`
+    /// it refuses providers on other machines.
     pub fn new(config: Config, secrets: Arc<Secrets>, offline: bool) -> Self {
         let custom = CustomProviders::new(config.path().with_file_name(FOLDER));
         Catalog {
@@ -201,16 +201,16 @@ impl Catalog {
         }
     }
 
-    /// The same catalog, with one more provider.
+    /// Adds a provider that is part of the program.
     pub fn with(mut self, own: InProcessProvider) -> Self {
         self.own.push(own);
         self
     }
 
-    /// The provider of this name, ready to be asked.
+    /// The provider of this name.
     ///
     /// # Errors
-    /// [`ErrorClass::Config`] when there is none, it is not configured, or it is on another machine and the
+    /// [`ErrorClass::Config`] if there is none, it is not configured, or it is on another machine and the
     /// server runs offline.
     pub fn provider(&self, name: &str) -> Result<Arc<dyn Provider>, Error> {
         let failed = |error: Error| {
@@ -243,15 +243,15 @@ impl Catalog {
             settings,
             provider: provider.clone(),
         };
-        // There are as many as there are names, and those are few.
+        // One entry for each name, so the map stays small.
         made.insert(name.to_owned(), now);
         Ok(provider)
     }
 
-    /// Whether the provider can be asked for its models.
+    /// Whether the provider can list its models.
     ///
     /// # Errors
-    /// [`ErrorClass::Config`] when there is none of this name.
+    /// [`ErrorClass::Config`] if there is no provider of this name.
     pub fn lists_models(&self, name: &str) -> Result<bool, Error> {
         Ok(match self.find(name)? {
             Found::Builtin(spec) => spec.lists_models,
@@ -259,7 +259,7 @@ impl Catalog {
         })
     }
 
-    /// The models that the catalog knows of a provider.
+    /// The models of a provider that the catalog knows.
     pub fn known_models(&self, name: &str) -> Vec<String> {
         match self.find(name) {
             Ok(Found::Builtin(spec)) => spec
@@ -275,23 +275,23 @@ impl Catalog {
         }
     }
 
-    /// A model with its limits: those of the user's settings (`GOOSE_CONTEXT_LIMIT`,
-    /// `GOOSE_MAX_TOKENS`, `GOOSE_TEMPERATURE`), else the known ones.
+    /// A model with its limits: from the user's settings (`GOOSE_CONTEXT_LIMIT`, `GOOSE_MAX_TOKENS`,
+    /// `GOOSE_TEMPERATURE`), or the known ones.
     pub fn model_config(&self, provider: &str, model: &str) -> ModelConfig {
         let text = |key: &str| self.reader().text(key).ok().flatten();
         let count = |key: &str| text(key)?.parse().ok().filter(|&count: &u64| count > 0);
         let known = self.model_info(provider, model);
         let context = known
             .as_ref()
-            .map_or(USUAL_CONTEXT, |known| known.context_limit);
+            .map_or(DEFAULT_CONTEXT, |known| known.context_limit);
         let context = match provider {
-            "ollama" => context.min(OLLAMA_CONTEXT),
+            "ollama" => context.min(MAX_OLLAMA_CONTEXT),
             _ => context,
         };
         let output = known.and_then(|known| known.max_output_tokens);
-        // Where a number may be left out, the server knows better: it may run the model with another
-        // context, or count what could be written as if it were.
-        let output = output.filter(|_| self.states_output(provider));
+        // If a request may omit the limit, the server knows better: it may run the model with another
+        // context, or count the limit as output against a rate limit.
+        let output = output.filter(|_| self.sends_output_limit(provider));
         ModelConfig {
             model_name: model.to_owned(),
             context_limit: count("GOOSE_CONTEXT_LIMIT").or(Some(context)),
@@ -301,9 +301,9 @@ impl Catalog {
         }
     }
 
-    /// Whether a limit on output goes into every request: the wire protocol demands it, or the user's own
-    /// file names it.
-    fn states_output(&self, provider: &str) -> bool {
+    /// Whether every request contains a limit on output: the wire protocol requires it, or the user's file
+    /// sets it.
+    fn sends_output_limit(&self, provider: &str) -> bool {
         match self.find(provider) {
             Ok(Found::Builtin(spec)) => spec.engine == Engine::Anthropic,
             Ok(Found::Custom(_)) => true,
@@ -311,9 +311,9 @@ impl Catalog {
         }
     }
 
-    /// What the provider's own list says of a model. A dated or otherwise extended name counts as the
-    /// longest known one that it begins with. What other providers say of a model of that name is not
-    /// asked: they run it with limits and prices of their own.
+    /// The entry of a model in the provider's own list. A dated or otherwise extended name means the longest
+    /// known name that it begins with. The lists of other providers do not count: they run a model of the
+    /// same name with other limits and prices.
     pub fn model_info(&self, provider: &str, model: &str) -> Option<ModelInfo> {
         let known = match self.find(provider).ok()? {
             Found::Custom(custom) => {
@@ -323,7 +323,7 @@ impl Catalog {
                 info.max_output_tokens = own.max_tokens;
                 return Some(info);
             }
-            Found::Builtin(spec) => best(spec.models.iter(), model)?,
+            Found::Builtin(spec) => longest_prefix(spec.models.iter(), model)?,
             Found::InProcess(_) => return None,
         };
         Some(ModelInfo {
@@ -336,7 +336,7 @@ impl Catalog {
         })
     }
 
-    /// All providers, as clients show them.
+    /// All providers, in the order in which clients show them.
     pub fn entries(&self) -> Vec<ProviderDetails> {
         let builtin = builtin_providers().map(|spec| self.builtin_details(spec));
         let own = self.own.iter().map(|own| self.own_details(own));
@@ -347,11 +347,11 @@ impl Catalog {
         builtin.chain(own).chain(custom).collect()
     }
 
-    /// Whether a provider can be used as things are. One on this machine counts only when a setting
-    /// or `GOOSE_PROVIDER` speaks of it.
+    /// Whether all required settings of a provider are set. A provider on this machine counts only if one of
+    /// its settings is set or `GOOSE_PROVIDER` names it.
     pub fn is_configured(&self, name: &str) -> bool {
         match self.find(name) {
-            Ok(Found::Builtin(spec)) => self.is_ready(spec),
+            Ok(Found::Builtin(spec)) => self.is_builtin_configured(spec),
             Ok(Found::Custom(custom)) => custom.resolve(self.reader()).is_ok(),
             Ok(Found::InProcess(own)) => self.is_chosen(own.name),
             Err(_) => false,
@@ -407,7 +407,7 @@ impl Catalog {
         chosen.is_ok_and(|chosen| chosen.as_deref() == Some(name))
     }
 
-    fn is_ready(&self, spec: &ProviderSpec) -> bool {
+    fn is_builtin_configured(&self, spec: &ProviderSpec) -> bool {
         let reader = self.reader();
         let is_set = |name: &str, secret: bool| {
             if secret {
@@ -416,12 +416,12 @@ impl Catalog {
                 reader.text(name).is_ok_and(|value| value.is_some())
             }
         };
-        let spoken_of = || {
+        let is_mentioned = || {
             let mut settings = spec.settings.iter();
             settings.any(|setting| is_set(setting.name, setting.secret()))
                 || self.is_chosen(spec.name)
         };
-        settings::resolve(spec, reader).is_ok() && (!spec.local || spoken_of())
+        settings::resolve(spec, reader).is_ok() && (!spec.local || is_mentioned())
     }
 
     fn builtin_details(&self, spec: &ProviderSpec) -> ProviderDetails {
@@ -448,7 +448,7 @@ impl Catalog {
                 config_keys: config_keys.collect(),
                 allows_unlisted_models: false,
             },
-            is_configured: self.is_ready(spec),
+            is_configured: self.is_builtin_configured(spec),
             provider_type: if spec.preferred {
                 ProviderType::Preferred
             } else {
@@ -465,7 +465,7 @@ impl Catalog {
                 display_name: own.display_name.to_owned(),
                 description: own.description.to_owned(),
                 default_model: own.model.to_owned(),
-                known_models: vec![KnownModel::new(own.model, USUAL_CONTEXT)],
+                known_models: vec![KnownModel::new(own.model, DEFAULT_CONTEXT)],
                 model_doc_link: String::new(),
                 config_keys: Vec::new(),
                 allows_unlisted_models: false,
@@ -478,7 +478,7 @@ impl Catalog {
     fn custom_details(&self, custom: &CustomProvider) -> ProviderDetails {
         let key = custom.key_name().map(|name| ConfigKey {
             name: name.to_owned(),
-            required: custom.demands_key(),
+            required: custom.requires_key(),
             secret: true,
             default: None,
             oauth_flow: false,
@@ -528,22 +528,22 @@ fn is_builtin(name: &str) -> bool {
     builtin_providers().any(|spec| spec.name == name)
 }
 
-/// The known model with the longest name that this one begins with.
-fn best(
+/// The known model with the longest name that is a prefix of this name.
+fn longest_prefix(
     models: impl Iterator<Item = &'static ModelSpec>,
     name: &str,
 ) -> Option<&'static ModelSpec> {
-    let name = plain(name);
+    let name = normalized(name);
     models
         .filter(|known| {
-            let rest = name.strip_prefix(&plain(known.name));
+            let rest = name.strip_prefix(&normalized(known.name));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
         })
         .max_by_key(|known| known.name.len())
 }
 
-/// A name without what only some providers put around it.
-fn plain(name: &str) -> String {
+/// A model's name without the prefixes and spellings of single providers.
+fn normalized(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_prefix("databricks-").unwrap_or(name);
     name.to_lowercase().replace('.', "-")

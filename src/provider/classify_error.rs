@@ -1,10 +1,10 @@
-//! What kind of failure a provider tells of, and in which words: the shapes and phrases that all of
-//! them share. A protocol with signs of its own looks for those first.
+//! Classifies the errors of providers and extracts their messages, by shapes and phrases that the providers
+//! share. A protocol with specific error codes checks those first.
 
 use super::error::{Error, ErrorClass};
 use serde_json::Value;
 
-/// Words that say that the conversation is too long, in lower case.
+/// Phrases for a conversation that exceeds the context, in lower case.
 const TOO_LONG: [&str; 16] = [
     "context_length_exceeded",
     "context length",
@@ -23,7 +23,7 @@ const TOO_LONG: [&str; 16] = [
     "exceeds the maximum number of tokens",
     "reduce the length of the messages",
 ];
-/// What a refusal over an image calls it, each a word of its own.
+/// Words for an image in a refusal; each must be a complete word.
 const IMAGE: [&str; 8] = [
     "image",
     "images",
@@ -34,7 +34,7 @@ const IMAGE: [&str; 8] = [
     "multi-modal",
     "mmproj",
 ];
-/// What it says of the image.
+/// What such a refusal says of the image.
 const UNFIT: [&str; 26] = [
     "not support",
     "unsupported",
@@ -63,13 +63,13 @@ const UNFIT: [&str; 26] = [
     "media_type",
     "base64",
 ];
-/// That a message must be a text alone; one with an image is a list of parts.
-const TEXT_ALONE: [&str; 3] = [
+/// Phrases of servers that accept only text: a message with an image is a list of parts.
+const TEXT_ONLY: [&str; 3] = [
     "content must be a string",
     "content': expected a string",
     "sequence, expected a string",
 ];
-/// That servers fail over an image.
+/// Phrases of server errors because of an image.
 const NO_IMAGES: [&str; 5] = [
     "image input",
     "support image",
@@ -77,8 +77,8 @@ const NO_IMAGES: [&str; 5] = [
     "load image",
     "mmproj",
 ];
-/// That the account is empty.
-const EMPTY: [&str; 7] = [
+/// Phrases for an account without credits.
+const NO_CREDITS: [&str; 7] = [
     "insufficient_quota",
     "insufficient credits",
     "insufficient balance",
@@ -87,15 +87,16 @@ const EMPTY: [&str; 7] = [
     "exceeded your current quota",
     "more credits",
 ];
-/// That another try may do although the status, if there is one, does not say so.
-const BUSY: [&str; 5] = [
+/// Phrases for a rate limit, for errors whose status is missing or does not say so.
+const RATE_LIMIT: [&str; 5] = [
     "rate_limit",
     "rate limit",
     "too many requests",
     "resource_exhausted",
     "tokens per minute",
 ];
-const BROKEN: [&str; 6] = [
+/// Phrases for a failure of the server, for errors without a status.
+const SERVER_FAILURE: [&str; 6] = [
     "overloaded",
     "server_error",
     "internal error",
@@ -104,71 +105,70 @@ const BROKEN: [&str; 6] = [
     "bad gateway",
 ];
 
-/// Reads the body of a response whose status is no success.
+/// The class and the message of an error response.
 pub(super) fn classify_body(status: u16, body: &[u8]) -> (ErrorClass, String) {
     let Ok(json) = crate::json::from_slice::<Value>(body) else {
         let words = String::from_utf8_lossy(body).into_owned();
         return (classify(status, "", &words), words);
     };
-    let (_, kind, words) = parts(&json);
+    let (_, kind, words) = error_parts(&json);
     (classify(status, &kind, &words), words)
 }
 
-/// The error of a message that came in mid-stream with an `error` in it.
+/// The error in a message of a stream.
 pub(super) fn stream_error(message: &Value) -> Error {
-    let (status, kind, words) = parts(message);
-    let class = match status {
-        Some(status) => classify(status, &kind, &words),
-        None => classify(0, &kind, &words),
-    };
-    Error::new(class, words)
+    let (status, kind, words) = error_parts(message);
+    Error::new(classify(status.unwrap_or(0), &kind, &words), words)
 }
 
-/// The kind of a failure. `status` is 0 where there is none; `kind` is whatever the provider calls it
-/// for machines.
+/// The class of an error. `status` is 0 if there is none; `kind` is the provider's error code, `words` its
+/// message.
 pub(super) fn classify(status: u16, kind: &str, words: &str) -> ErrorClass {
     let text = format!("{kind} {words}").to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     match status {
         401 | 403 => ErrorClass::Authentication,
         402 => ErrorClass::Credits,
-        _ if says(&EMPTY) => ErrorClass::Credits,
+        _ if says(&NO_CREDITS) => ErrorClass::Credits,
         429 => ErrorClass::RateLimit { after: None },
-        // Some say so with 413, or about "too many tokens" for the minute: a summary would not help.
-        0 | 400..=499 if says(&BUSY) => ErrorClass::RateLimit { after: None },
+        // Some providers report a rate limit with 413, or as "too many tokens" for the minute. A shorter
+        // conversation would not help.
+        0 | 400..=499 if says(&RATE_LIMIT) => ErrorClass::RateLimit { after: None },
         0 | 400..=499 if says(&TOO_LONG) => ErrorClass::ContextExceeded,
         413 => ErrorClass::ContextExceeded,
         408 | 500..=599 => ErrorClass::Server,
         0 if says(&["authentication", "invalid_api_key", "permission"]) => {
             ErrorClass::Authentication
         }
-        0 if says(&BROKEN) => ErrorClass::Server,
+        0 if says(&SERVER_FAILURE) => ErrorClass::Server,
         0 if says(&["invalid_request", "not_found"]) => ErrorClass::Refused,
         0 => ErrorClass::Server,
         _ => ErrorClass::Refused,
     }
 }
 
-/// Whether a failure of this class, in these words, is one over an image of the request. Only a request that
-/// has an image can fail so. `status` is 0 in mid-stream.
+/// Whether an error of this class with this message is about an image of the request. The caller checks that
+/// the request has an image. `status` is 0 for an error in a stream.
 pub(super) fn is_image_error(status: u16, class: ErrorClass, words: &str) -> bool {
     let text = words.to_lowercase();
     let says = |signs: &[&str]| signs.iter().any(|sign| text.contains(sign));
     let is_separator = |c: char| !(c.is_alphanumeric() || c == '_' || c == '-');
     let names_one = || text.split(is_separator).any(|word| IMAGE.contains(&word));
     match class {
-        ErrorClass::Refused => says(&TEXT_ALONE) || (says(&UNFIT) && names_one()),
-        // Too large, but not for the number of its tokens.
+        ErrorClass::Refused => says(&TEXT_ONLY) || (says(&UNFIT) && names_one()),
+        // The request is too large in bytes, not in tokens.
         ErrorClass::ContextExceeded => {
             status == 413 && !says(&TOO_LONG) && says(&UNFIT) && names_one()
         }
-        ErrorClass::Server => (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&BROKEN),
+        ErrorClass::Server => {
+            (500..=599).contains(&status) && says(&NO_IMAGES) && !says(&SERVER_FAILURE)
+        }
         _ => false,
     }
 }
 
-/// A status (where the error's code is one), the names for machines, and the words for people.
-fn parts(json: &Value) -> (Option<u16>, String, String) {
+/// The status (if the error's code is one), the error codes, and the message.
+fn error_parts(json: &Value) -> (Option<u16>, String, String) {
     let json = json.get(0).unwrap_or(json);
     let error = match json.get("error") {
         Some(error) if !error.is_null() => error,
@@ -188,7 +188,7 @@ fn parts(json: &Value) -> (Option<u16>, String, String) {
         .or_else(|| text(json, "message"))
         .or_else(|| text(json, "detail"))
         .unwrap_or_else(|| json.to_string());
-    // OpenRouter: what the provider behind it says.
+    // OpenRouter: the message of the provider behind it.
     let words = match error.pointer("/metadata/raw").and_then(Value::as_str) {
         Some(raw) => format!("{words}: {raw}"),
         None => words,

@@ -1,4 +1,4 @@
-//! For tests and fuzzing of decoders: what a listener heard, and streams cut into pieces of every size.
+//! For tests and fuzzing of decoders: a sink that records deltas, and streams split into pieces.
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "google", feature = "ollama")),
     allow(
@@ -10,7 +10,7 @@
 use super::protocol::Decoder;
 use super::{Completion, DeltaSink, Error};
 
-/// Everything that was said, one line an utterance of one kind.
+/// Records all deltas as text: adjacent deltas of one kind make one line.
 #[derive(Default, Debug, PartialEq)]
 pub(super) struct RecordingSink(pub(super) String);
 
@@ -39,7 +39,7 @@ impl DeltaSink for RecordingSink {
     }
 }
 
-/// Reads a stream in these pieces, until it says that it is complete.
+/// Decodes a stream in these pieces, until the decoder reports that it is complete.
 pub(super) fn decode(
     mut decoder: Box<dyn Decoder>,
     pieces: &[&[u8]],
@@ -55,7 +55,7 @@ pub(super) fn decode(
     (heard.0, decoder.finish())
 }
 
-/// Reads a stream in one piece, cut in two at every byte, and byte by byte.
+/// Decodes a stream in one piece, split in two at every byte, and byte by byte.
 #[cfg(test)]
 pub(super) fn decode_every_split(
     decoder: impl Fn() -> Box<dyn Decoder>,
@@ -70,7 +70,7 @@ pub(super) fn decode_every_split(
     }
 }
 
-/// A stream of server-sent events with this data, one a line; each gets its `type` as its name.
+/// A stream of server-sent events, one for each line of data; its `type` becomes the event's name.
 #[cfg(test)]
 pub(super) fn event_stream(lines: &[&str]) -> Vec<u8> {
     let mut stream = String::new();

@@ -1,51 +1,51 @@
-//! Why a model did not answer.
+//! Errors of providers.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What kind of failure it is, and so what may be done about it.
+/// The class of an error, which decides what gosling does about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorClass {
-    /// The provider is not known or not configured.
+    /// The provider is unknown or not configured.
     Config,
-    /// The key is missing or wrong, or may not use the model.
+    /// The key is missing or wrong, or is not allowed to use the model.
     Authentication,
-    /// Too many requests; another may do in a while.
+    /// Too many requests; a retry may succeed.
     RateLimit {
-        /// When, if the provider says so.
+        /// How long to wait, if the provider says so.
         after: Option<Duration>,
     },
-    /// The conversation is longer than the model can read.
+    /// The conversation exceeds the model's context.
     ContextExceeded,
-    /// An image of the conversation is not one that the model takes.
+    /// The model does not accept an image of the conversation.
     Image,
-    /// The account is empty.
+    /// The account has no credits.
     Credits,
-    /// The provider will not answer this request, however often it is asked.
+    /// The provider rejects this request; a retry cannot succeed.
     Refused,
-    /// The provider failed; another try may do.
+    /// The provider failed; a retry may succeed.
     Server,
-    /// Nothing came for too long.
+    /// No byte came within the timeout.
     Timeout,
-    /// The provider could not be reached, or the connection broke.
+    /// The provider is unreachable, or the connection broke.
     Transport,
-    /// What came is not what the wire protocol says.
+    /// The response does not follow the wire protocol.
     Protocol,
-    /// Nobody waits any more.
+    /// The caller cancelled the request.
     Cancelled,
 }
 
-/// Why a model did not answer, in one sentence for the user. It never holds a key.
+/// Why a request to a model failed, in one sentence for the user. It never contains a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// The kind.
+    /// The class.
     pub class: ErrorClass,
-    /// The sentence, with the name of the provider and what to do.
+    /// The sentence, with the provider's name and what the user can do.
     pub message: String,
 }
 
 impl Error {
-    /// An error of this kind.
+    /// An error of this class.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Error {
             class,

@@ -1,5 +1,4 @@
-//! What a fuzzer checks of the protocols of providers: the streams of answers, and schemas and results of
-//! tools on their way out.
+//! Fuzz targets for the wire protocols: response streams, and tool schemas and tool results in requests.
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
@@ -21,7 +20,7 @@ use crate::text;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// How deep the arguments of a call may be nested.
+/// The nesting limit of a call's arguments.
 const DEPTH: usize = 100;
 
 pub(crate) fn openai(input: &[u8]) {
@@ -30,7 +29,7 @@ pub(crate) fn openai(input: &[u8]) {
 
 #[cfg(feature = "anthropic")]
 pub(crate) fn anthropic(input: &[u8]) {
-    // Its parts may grow side by side.
+    // Its content blocks may grow in parallel.
     completion(&anthropic_protocol(), input, Order::Mixed);
 }
 
@@ -81,7 +80,7 @@ fn protocols() -> Vec<Boxed> {
     ]
 }
 
-/// Whether texts are told in the order in which the answer has them.
+/// Whether text deltas come in the order of the content.
 #[derive(PartialEq)]
 enum Order {
     Kept,
@@ -89,7 +88,8 @@ enum Order {
     Mixed,
 }
 
-/// An answer is the same wherever it is cut, holds what was told while it came, and can be told again.
+/// Decoding gives the same completion for every split, the completion contains what the sink received, and
+/// it can be sent back to the model.
 fn completion(protocol: &Boxed, input: &[u8], order: Order) {
     let model = ModelConfig::default();
     let request = completion_request(&model, &[], &[]);
@@ -119,7 +119,7 @@ fn completion(protocol: &Boxed, input: &[u8], order: Order) {
     replayed_call(protocol, completion);
 }
 
-/// An answer or error without the ids that were drawn for calls that came without.
+/// A completion or error as text, without the random ids of calls that had none.
 fn comparable(completion: &Result<Completion, Error>) -> String {
     let completion = match completion {
         Err(error) => return format!("{error:?}"),
@@ -181,7 +181,7 @@ fn tool_output(heard: &str, completion: &Completion, order: &Order) {
     }
 }
 
-/// The answer, with a response to each of its calls, as part of the next question.
+/// Sends the completion back, with a response to each of its calls, as part of the next request.
 fn replayed_call(protocol: &Boxed, completion: Completion) {
     let responses = completion.content.iter().filter_map(|part| match part {
         Content::ToolRequest(request) => Some(Content::ToolResponse(ToolResponse {
@@ -197,7 +197,7 @@ fn replayed_call(protocol: &Boxed, completion: Completion) {
     let completion = Message::new(Role::Assistant, completion.content);
     let question = Message::text(Role::User, "?");
     let mut messages = vec![&question];
-    // No message is empty, as the history sees to.
+    // The history contains no empty message.
     messages.extend(
         [&completion, &responses]
             .into_iter()
@@ -226,8 +226,7 @@ fn completion_request<'a>(
     }
 }
 
-/// Whatever schema and name an MCP server gives its tool, the question stays JSON, with names that are
-/// allowed, and is the same each time.
+/// For any schema and name of an MCP server's tool the request is JSON, and the same each time.
 pub(crate) fn tool_schema(input: &[u8]) {
     let [schema, name] = texts(input);
     let Ok(input_schema) = RawValue::from_string(schema) else {
@@ -252,7 +251,7 @@ pub(crate) fn tool_schema(input: &[u8]) {
     }
 }
 
-/// Whatever a tool answers, the model gets words that hide nothing, in a question that stays JSON.
+/// For any result of a tool the model gets text without hidden characters, in a request that is JSON.
 pub(crate) fn tool_result(input: &[u8]) {
     let Ok(value) = json::from_slice::<CallToolResult>(input) else {
         return;

@@ -1,9 +1,8 @@
-//! A provider behind HTTP: carries the bytes of any protocol, tries again, and words what went wrong.
+//! A provider behind HTTP: sends the requests of any wire protocol, retries, and words errors.
 //!
-//! The thread that asks writes and reads itself. Each exchange has a connection of its own while it lasts, so
-//! that cancelling one shuts down its connection and no other; afterwards the connection waits for the next,
-//! with its connection open. A look-up of a name or a TCP connect cannot be interrupted: it ends with
-//! its own deadline.
+//! The calling thread writes and reads itself. Each exchange has a connection of its own while it lasts, so
+//! that cancelling one does not affect another; afterwards the open connection is kept for the next one.
+//! Name resolution and a TCP connect cannot be interrupted: they end with their own timeout.
 
 #[cfg(feature = "ollama")]
 use super::ollama::{Ollama, OllamaOptions};
@@ -29,41 +28,42 @@ use ureq::http::header::{self, HeaderValue};
 use ureq::http::{Method, Response, StatusCode};
 use ureq::{Body, BodyReader, Timeout};
 
-/// How long looking up the host's name may take, and then connecting.
-const CONNECT: Duration = Duration::from_secs(10);
-/// A connection idle for longer is not used again: what lies between may have forgotten it silently.
-const IDLE: Duration = Duration::from_secs(30);
-/// How many lines are kept for reuse.
-const IDLE_LINES: usize = 8;
-/// How long the end of a body may take once the answer in it is complete. A connection that is read to
-/// its end can be used again.
-const LEFTOVER: Duration = Duration::from_millis(25);
-/// How long a list of models may take: whoever wants it looks at a form meanwhile.
-const LISTING: Duration = Duration::from_secs(30);
+/// How long resolving the host's name may take, and then connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A connection that was idle for longer is not reused: a middlebox may have dropped it silently.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How many idle connections are kept.
+const MAX_IDLE_CONNECTIONS: usize = 8;
+/// How long the rest of a body may take after the completion in it is complete. Only a connection that is
+/// read to its end can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(25);
+/// How long a list of models may take: a user waits for it in front of a form.
+const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the body of an error may take.
-const EXPLAINING: Duration = Duration::from_secs(5);
-pub(super) const EXPLANATION: u64 = 64 << 10;
-const MODELS: u64 = 4 << 20;
-const ANSWER: u64 = 64 << 20;
-/// The most bytes of one exchange: an answer in small chunks has about as much around it.
-const EXCHANGE: usize = 192 << 20;
-const CHUNK: usize = 16 << 10;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const MAX_ERROR_BODY: u64 = 64 << 10;
+const MAX_MODEL_LIST: u64 = 4 << 20;
+const MAX_BODY: u64 = 64 << 20;
+/// The most bytes of one response, framing included: a body in small chunks has about as many bytes of
+/// framing.
+const MAX_RESPONSE: usize = 192 << 20;
+const READ_BUFFER: usize = 16 << 10;
 
-/// How a provider is called and treated, whatever it speaks.
+/// Options of a provider behind HTTP, for any wire protocol.
 #[derive(Clone, Debug)]
 pub struct HttpProviderOptions {
-    /// Its name in errors, for example `OpenAI`.
+    /// The provider's name in errors, for example `OpenAI`.
     pub title: String,
-    /// How long it may say nothing.
+    /// How long one read of a response may take.
     pub timeout: Duration,
-    /// Refuse every host but this one.
+    /// Refuse every host but this machine.
     pub offline: bool,
-    /// What to do when it does not accept the key, for example `set OPENAI_API_KEY`.
+    /// What the user can do if the provider rejects the key, for example `set OPENAI_API_KEY`.
     pub key_hint: String,
 }
 
 impl HttpProviderOptions {
-    /// Options with the defaults: online, ten minutes of silence, no hint.
+    /// Options with the defaults: online, a timeout of ten minutes, no hint.
     pub fn new(title: impl Into<String>) -> Self {
         HttpProviderOptions {
             title: title.into(),
@@ -74,27 +74,27 @@ impl HttpProviderOptions {
     }
 }
 
-/// A provider behind HTTP. Those who share it share its connections.
+/// A provider behind HTTP. It keeps idle connections for all its callers.
 pub struct HttpProvider {
     name: String,
     protocol: Box<dyn Protocol>,
     options: HttpProviderOptions,
     addresses: AddressCache,
-    /// Lines without an exchange, each with the origin that it leads to.
+    /// Connections without an exchange, each with its origin.
     idle: Mutex<Vec<(String, Connection)>>,
-    /// The limits on output that its models refused, as long as the process lives.
+    /// The limits on output that its models refused, for the lifetime of the process.
     limits: Mutex<LearnedLimits>,
 }
 
-/// Why one try failed.
+/// Why one attempt failed.
 struct Failure {
     error: Error,
-    /// How long the provider wants to be left alone.
+    /// The wait that the provider asks for.
     after: Option<Duration>,
-    /// Nothing speaks for a better end of another try, whatever the class.
-    final_word: bool,
-    /// What the provider says about the limit on output, if that is what it refuses.
-    output: Option<output_limit::LimitError>,
+    /// A retry cannot succeed, whatever the class.
+    is_final: bool,
+    /// What the provider says about the limit on output, if it refuses that.
+    limit_error: Option<output_limit::LimitError>,
 }
 
 impl From<Error> for Failure {
@@ -102,14 +102,14 @@ impl From<Error> for Failure {
         Failure {
             error,
             after: None,
-            final_word: false,
-            output: None,
+            is_final: false,
+            limit_error: None,
         }
     }
 }
 
 impl HttpProvider {
-    /// A provider that speaks chat completions.
+    /// A provider with the protocol of OpenAI's chat completions.
     pub fn openai(
         name: impl Into<String>,
         openai: OpenAiOptions,
@@ -118,7 +118,7 @@ impl HttpProvider {
         HttpProvider::new(name, OpenAi::new(openai), options)
     }
 
-    /// A provider that speaks Ollama's own protocol.
+    /// A provider with Ollama's own protocol.
     #[cfg(feature = "ollama")]
     pub fn ollama(
         name: impl Into<String>,
@@ -128,7 +128,7 @@ impl HttpProvider {
         HttpProvider::new(name, Ollama::new(ollama), options)
     }
 
-    /// A provider that speaks this protocol.
+    /// A provider with any wire protocol.
     pub(super) fn new(
         name: impl Into<String>,
         protocol: impl Protocol + 'static,
@@ -144,7 +144,7 @@ impl HttpProvider {
         }
     }
 
-    /// The request for this question, with this limit on output in the place of the configured one.
+    /// The HTTP request, with this limit on output instead of the configured one.
     fn http_request(
         &self,
         request: &CompletionRequest<'_>,
@@ -162,7 +162,7 @@ impl HttpProvider {
                 ..*request
             })
         };
-        outgoing.map_err(|error| self.titled(error))
+        outgoing.map_err(|error| self.with_title(error))
     }
 
     fn target(&self, outgoing: &HttpRequest) -> Result<Target, Error> {
@@ -170,9 +170,9 @@ impl HttpProvider {
             uri: &outgoing.url,
             headers: &outgoing.headers,
             offline: self.options.offline,
-            connect_timeout: CONNECT,
+            connect_timeout: CONNECT_TIMEOUT,
             read_timeout: Some(self.options.timeout),
-            idle_timeout: IDLE,
+            idle_timeout: IDLE_TIMEOUT,
         };
         Target::new(&options, self.addresses.clone()).map_err(|why| {
             let title = &self.options.title;
@@ -197,7 +197,10 @@ impl Provider for HttpProvider {
         let mut max_tokens = lock(&self.limits).apply(name, request.model.max_tokens);
         let mut outgoing = self.http_request(request, max_tokens)?;
         let target = self.target(&outgoing)?;
-        let mut sink = DeltaWatcher { sink, heard: false };
+        let mut sink = DeltaWatcher {
+            sink,
+            has_delta: false,
+        };
         let mut attempt = 0;
         // The limit that the provider refused, and what it said.
         let mut refused = None;
@@ -206,31 +209,31 @@ impl Provider for HttpProvider {
                 .and_then(|exchange| exchange.complete(request, &outgoing, &mut sink));
             let failure = match outcome {
                 Ok(completion) => {
-                    if let Some((wanted, said)) = refused {
-                        lock(&self.limits).learn(name, wanted, said);
+                    if let Some((wanted, limit_error)) = refused {
+                        lock(&self.limits).learn(name, wanted, limit_error);
                     }
                     return Ok(completion);
                 }
                 Err(failure) => failure,
             };
             if refused.is_none()
-                && let Some(said) = failure.output
-                && let Some(lower) = said.lowered(max_tokens)
+                && let Some(limit_error) = failure.limit_error
+                && let Some(lower) = limit_error.lowered(max_tokens)
             {
                 log::info!(
                     "limit on output lowered provider={} from={max_tokens:?} to={lower:?}",
                     self.name
                 );
-                refused = Some((max_tokens, said));
+                refused = Some((max_tokens, limit_error));
                 max_tokens = lower;
                 outgoing = self.http_request(request, max_tokens)?;
                 continue;
             }
             attempt += 1;
-            let wait = if sink.heard || failure.final_word {
+            let wait = if sink.has_delta || failure.is_final {
                 None
             } else {
-                retry::wait(failure.error.class, failure.after, attempt, noise())
+                retry::backoff(failure.error.class, failure.after, attempt, random_byte())
             };
             let Some(wait) = wait else {
                 return Err(failure.error);
@@ -251,47 +254,47 @@ impl Provider for HttpProvider {
         let target = self.target(&outgoing)?;
         let bytes = Exchange::begin(self, &target, cancel)
             .and_then(|mut exchange| {
-                exchange.until = Some(Instant::now() + LISTING);
+                exchange.deadline = Some(Instant::now() + MODEL_LIST_TIMEOUT);
                 exchange.fetch(&outgoing)
             })
             .map_err(|failure| failure.error)?;
         let names = self.protocol.parse_models(&bytes);
-        names.map_err(|error| self.worded(&target, error, None))
+        names.map_err(|error| self.describe(&target, error, None))
     }
 }
 
-/// One request and its answer, on a connection of its own.
+/// One HTTP request and its response, on a connection of its own.
 struct Exchange<'a> {
-    remote: &'a HttpProvider,
+    provider: &'a HttpProvider,
     target: &'a Target,
     connection: Connection,
     cancel: &'a Cancel,
     hook: Option<HookGuard>,
-    /// What is asked, unless it is for the list of models.
-    question: Option<&'a CompletionRequest<'a>>,
-    /// When it has to be over; it may take its time if absent.
-    until: Option<Instant>,
+    /// The completion request; none for the list of models.
+    request: Option<&'a CompletionRequest<'a>>,
+    /// When the exchange has to be over; unlimited if absent.
+    deadline: Option<Instant>,
 }
 
 impl<'a> Exchange<'a> {
     fn begin(
-        remote: &'a HttpProvider,
+        provider: &'a HttpProvider,
         target: &'a Target,
         cancel: &'a Cancel,
     ) -> Result<Self, Failure> {
         if cancel.is_cancelled() {
-            return Err(remote.cancelled().into());
+            return Err(provider.cancelled().into());
         }
-        let connection = remote.take_connection(target);
+        let connection = provider.take_connection(target);
         let agent = connection.agent.clone();
         Ok(Exchange {
-            remote,
+            provider,
             target,
             connection,
             cancel,
             hook: Some(cancel.on_cancel(move || agent.shutdown())),
-            question: None,
-            until: None,
+            request: None,
+            deadline: None,
         })
     }
 
@@ -301,18 +304,18 @@ impl<'a> Exchange<'a> {
         outgoing: &HttpRequest,
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Failure> {
-        self.question = Some(request);
-        let mut decoder = self.remote.protocol.decoder(request);
+        self.request = Some(request);
+        let mut decoder = self.provider.protocol.decoder(request);
         let response = self.send(outgoing)?;
         let complete = self.read(response, &mut *decoder, sink);
-        // What came may be a whole answer although the connection broke behind it.
+        // The completion may be complete although the connection broke afterwards.
         let mut completion = match (complete, decoder.finish()) {
             (Ok(()), Ok(completion)) => completion,
-            (Err(failure), Ok(completion)) if is_silence(failure.error.class) => completion,
+            (Err(failure), Ok(completion)) if is_end_of_input(failure.error.class) => completion,
             (Err(failure), _) => return Err(failure),
-            (Ok(()), Err(error)) => return Err(self.worded(error).into()),
+            (Ok(()), Err(error)) => return Err(self.describe(error).into()),
         };
-        self.checked()?;
+        self.check_cancelled()?;
         reject_truncated_call(&mut completion);
         Ok(completion)
     }
@@ -320,27 +323,30 @@ impl<'a> Exchange<'a> {
     fn fetch(self, outgoing: &HttpRequest) -> Result<Vec<u8>, Failure> {
         let body = self.send(outgoing)?.into_body();
         let mut bytes = Vec::new();
-        (body.into_reader().take(MODELS + 1).read_to_end(&mut bytes))
-            .map_err(|error| self.broken(&error.into()))?;
-        self.checked()?;
-        if bytes.len() as u64 > MODELS {
-            return Err(self.too_large(MODELS).into());
+        (body
+            .into_reader()
+            .take(MAX_MODEL_LIST + 1)
+            .read_to_end(&mut bytes))
+        .map_err(|error| self.transport_failure(&error.into()))?;
+        self.check_cancelled()?;
+        if bytes.len() as u64 > MAX_MODEL_LIST {
+            return Err(self.too_large(MAX_MODEL_LIST).into());
         }
         Ok(bytes)
     }
 
-    /// Sends the request and returns the response, if it is a success. A connection that the provider
-    /// closed for its age, just as it was to be used again, is replaced once.
+    /// Sends the request and returns a successful response. If the provider closed a reused connection
+    /// because it was idle for too long, sends the request once more on a new connection.
     fn send(&self, outgoing: &HttpRequest) -> Result<Response<Body>, Failure> {
         let Connection { agent, progress } = &self.connection;
         let mut first = true;
         let response = loop {
-            self.checked()?;
+            self.check_cancelled()?;
             progress.begin_request();
-            if let Some(until) = self.until {
-                progress.set_read_deadline(until);
+            if let Some(deadline) = self.deadline {
+                progress.set_read_deadline(deadline);
             }
-            progress.limit_bytes(EXCHANGE);
+            progress.limit_bytes(MAX_RESPONSE);
             let accept = (
                 header::ACCEPT,
                 HeaderValue::from_static("application/json, text/event-stream"),
@@ -369,17 +375,17 @@ impl<'a> Exchange<'a> {
                     if std::mem::take(&mut first)
                         && is_disconnect(&error)
                         && progress.is_stale() => {}
-                Err(error) => return Err(self.broken(&error)),
+                Err(error) => return Err(self.transport_failure(&error)),
             }
         };
-        self.checked()?;
+        self.check_cancelled()?;
         if response.status().is_success() {
-            return self.readable(response);
+            return self.check_content(response);
         }
-        Err(self.refused(response))
+        Err(self.error_response(response))
     }
 
-    /// Hands the body to the decoder until either of them is at its end.
+    /// Passes the body to the decoder until the completion is complete or the body ends.
     fn read(
         &self,
         response: Response<Body>,
@@ -387,22 +393,22 @@ impl<'a> Exchange<'a> {
         sink: &mut dyn DeltaSink,
     ) -> Result<(), Failure> {
         let mut reader = response.into_body().into_reader();
-        let mut chunk = vec![0; CHUNK];
+        let mut chunk = vec![0; READ_BUFFER];
         let mut total = 0;
         loop {
             let read = match reader.read(&mut chunk) {
-                // Shut down by the hook, a body without a length looks complete too.
-                Ok(0) => return self.checked(),
+                // A body without a length also ends when the cancel hook shuts the connection down.
+                Ok(0) => return self.check_cancelled(),
                 Ok(read) => read,
-                Err(error) => return Err(self.broken(&error.into())),
+                Err(error) => return Err(self.transport_failure(&error.into())),
             };
-            self.checked()?;
+            self.check_cancelled()?;
             total += read as u64;
-            if total > ANSWER {
-                return Err(self.too_large(ANSWER).into());
+            if total > MAX_BODY {
+                return Err(self.too_large(MAX_BODY).into());
             }
             let complete =
-                (decoder.push(&chunk[..read], sink)).map_err(|error| self.worded(error))?;
+                (decoder.push(&chunk[..read], sink)).map_err(|error| self.describe(error))?;
             sink.idle();
             if complete {
                 self.drain(&mut reader, &mut chunk);
@@ -411,11 +417,11 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Reads what is left of a body, if that is little.
+    /// Reads the rest of a body, if it is short.
     fn drain(&self, reader: &mut BodyReader<'_>, chunk: &mut [u8]) {
         self.connection
             .progress
-            .set_read_deadline(Instant::now() + LEFTOVER);
+            .set_read_deadline(Instant::now() + DRAIN_TIMEOUT);
         for _ in 0..4 {
             if !matches!(reader.read(chunk), Ok(1..)) {
                 return;
@@ -423,8 +429,9 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    fn readable(&self, response: Response<Body>) -> Result<Response<Body>, Failure> {
-        let title = &self.remote.options.title;
+    /// Rejects a response that no decoder can read.
+    fn check_content(&self, response: Response<Body>) -> Result<Response<Body>, Failure> {
+        let title = &self.provider.options.title;
         let wrong = |what: &str| {
             let origin = &self.target.origin;
             let message = format!("{title} at {origin} answered with {what}");
@@ -440,10 +447,10 @@ impl<'a> Exchange<'a> {
         Ok(response)
     }
 
-    /// Makes an error of a response that is no success.
-    fn refused(&self, response: Response<Body>) -> Failure {
+    /// The failure for a response that is not successful.
+    fn error_response(&self, response: Response<Body>) -> Failure {
         let (head, body) = response.into_parts();
-        let title = &self.remote.options.title;
+        let title = &self.provider.options.title;
         if head.status.is_redirection() {
             let message = format!(
                 "{title} at {} redirects to {}, which is not followed; configure the host where it is",
@@ -454,63 +461,66 @@ impl<'a> Exchange<'a> {
         }
         self.connection
             .progress
-            .set_read_deadline(Instant::now() + EXPLAINING);
+            .set_read_deadline(Instant::now() + ERROR_BODY_TIMEOUT);
         let mut bytes = Vec::new();
-        // What came before a failure is all there is to show.
-        let _ = (body.into_reader().take(EXPLANATION)).read_to_end(&mut bytes);
-        if let Err(cancelled) = self.checked() {
+        // If the read fails, the message is what came before.
+        let _ = (body.into_reader().take(MAX_ERROR_BODY)).read_to_end(&mut bytes);
+        if let Err(cancelled) = self.check_cancelled() {
             return cancelled;
         }
         let (mut class, words) = self
-            .remote
+            .provider
             .protocol
             .classify_failure(head.status.as_u16(), &bytes);
         let mut after = retry_after(&head.headers, SystemTime::now());
-        if let ErrorClass::RateLimit { after: said } = &mut class {
-            after = after.or(*said);
-            *said = after;
+        if let ErrorClass::RateLimit { after: in_body } = &mut class {
+            after = after.or(*in_body);
+            *in_body = after;
         }
-        let mut output = match class {
+        let mut limit_error = match class {
             ErrorClass::ContextExceeded | ErrorClass::Refused => {
                 output_limit::parse_limit_error(&words)
             }
             _ => None,
         };
-        if matches!(output, Some(output_limit::LimitError::Room(room)) if room < output_limit::MIN_OUTPUT)
+        if matches!(limit_error, Some(output_limit::LimitError::Room(room)) if room < output_limit::MIN_OUTPUT)
         {
-            // A summary makes room, a lower limit does not.
+            // Only a shorter conversation helps, not a lower limit.
             class = ErrorClass::ContextExceeded;
-            output = None;
-        } else if output.is_none() && self.fails_over_image(head.status.as_u16(), class, &words) {
+            limit_error = None;
+        } else if limit_error.is_none() && self.is_image_error(head.status.as_u16(), class, &words)
+        {
             class = ErrorClass::Image;
         }
         let error = Error::new(class, words);
         Failure {
-            error: self.remote.worded(self.target, error, Some(head.status)),
+            error: self
+                .provider
+                .describe(self.target, error, Some(head.status)),
             after,
-            final_word: false,
-            output,
+            is_final: false,
+            limit_error,
         }
     }
 
-    /// Makes an error of what ureq reports.
-    fn broken(&self, error: &ureq::Error) -> Failure {
-        if let Err(cancelled) = self.checked() {
+    /// The failure for an error of ureq.
+    fn transport_failure(&self, error: &ureq::Error) -> Failure {
+        if let Err(cancelled) = self.check_cancelled() {
             return cancelled;
         }
-        let HttpProviderOptions { title, timeout, .. } = &self.remote.options;
+        let HttpProviderOptions { title, timeout, .. } = &self.provider.options;
         let (origin, via_proxy) = (&self.target.origin, &self.target.via_proxy);
         if let ureq::Error::Timeout(Timeout::PerRead) = error {
-            let message = match self.until {
+            let message = match self.deadline {
                 Some(_) => {
-                    let seconds = LISTING.as_secs();
+                    let seconds = MODEL_LIST_TIMEOUT.as_secs();
                     format!(
                         "{title} at {origin}{via_proxy} did not answer within {seconds} seconds"
                     )
                 }
                 None => format!(
-                    "{title} at {origin}{via_proxy} said nothing for {} seconds; try again, or allow it \
-                     more time",
+                    "{title} at {origin}{via_proxy} sent nothing for {} seconds; try again, or raise its \
+                     timeout",
                     timeout.as_secs_f32()
                 ),
             };
@@ -523,48 +533,48 @@ impl<'a> Exchange<'a> {
             format!("Cannot reach {title} at {origin}{via_proxy}: {cause}")
         };
         Failure {
-            final_word: is_absent(error),
+            is_final: is_unreachable(error),
             ..Error::new(ErrorClass::Transport, message).into()
         }
     }
 
     fn too_large(&self, limit: u64) -> Error {
-        let title = &self.remote.options.title;
+        let title = &self.provider.options.title;
         let limit = limit >> 20;
         let message = format!("{title} answered with more than {limit} MiB, which is not read");
         Error::new(ErrorClass::Protocol, message)
     }
 
-    fn worded(&self, mut error: Error) -> Error {
-        if self.fails_over_image(0, error.class, &error.message) {
+    fn describe(&self, mut error: Error) -> Error {
+        if self.is_image_error(0, error.class, &error.message) {
             error.class = ErrorClass::Image;
         }
-        self.remote.worded(self.target, error, None)
+        self.provider.describe(self.target, error, None)
     }
 
-    /// Whether the provider refused an image that was sent. `status` is 0 in mid-stream.
-    fn fails_over_image(&self, status: u16, class: ErrorClass, words: &str) -> bool {
+    /// Whether the provider refused an image of the request. `status` is 0 for an error in the stream.
+    fn is_image_error(&self, status: u16, class: ErrorClass, words: &str) -> bool {
         classify_error::is_image_error(status, class, words)
-            && (self.question).is_some_and(|request| tool_output::has_images(request.messages))
+            && (self.request).is_some_and(|request| tool_output::has_images(request.messages))
     }
 
-    /// To be asked after everything that waits.
-    fn checked(&self) -> Result<(), Failure> {
+    /// Fails if the caller has cancelled the request. Called after every wait.
+    fn check_cancelled(&self) -> Result<(), Failure> {
         if self.cancel.is_cancelled() {
-            return Err(self.remote.cancelled().into());
+            return Err(self.provider.cancelled().into());
         }
         Ok(())
     }
 }
 
 impl Drop for Exchange<'_> {
-    /// Returns the connection for the next exchange, whatever became of this one: ureq itself drops a
-    /// connection that is of no more use.
+    /// Keeps the connection for the next exchange, even after an error: ureq itself closes a connection that
+    /// cannot be reused.
     fn drop(&mut self) {
         drop(self.hook.take());
-        // Without the hook, and not cancelled up to now, it will not be shut down any more.
+        // The hook is gone: if it has not run by now, it will not shut the connection down any more.
         if !self.cancel.is_cancelled() {
-            self.remote.return_line(self.target, &self.connection);
+            self.provider.keep_connection(self.target, &self.connection);
         }
     }
 }
@@ -572,16 +582,16 @@ impl Drop for Exchange<'_> {
 impl HttpProvider {
     fn take_connection(&self, target: &Target) -> Connection {
         let mut idle = lock(&self.idle);
-        let fits = (idle.iter()).rposition(|(origin, _)| *origin == target.origin);
-        match fits {
+        let found = (idle.iter()).rposition(|(origin, _)| *origin == target.origin);
+        match found {
             Some(at) => idle.swap_remove(at).1,
             None => target.connection(),
         }
     }
 
-    fn return_line(&self, target: &Target, connection: &Connection) {
+    fn keep_connection(&self, target: &Target, connection: &Connection) {
         let mut idle = lock(&self.idle);
-        if idle.len() < IDLE_LINES {
+        if idle.len() < MAX_IDLE_CONNECTIONS {
             idle.push((target.origin.clone(), connection.clone()));
         }
     }
@@ -591,23 +601,23 @@ impl HttpProvider {
         Error::new(ErrorClass::Cancelled, message)
     }
 
-    fn titled(&self, error: Error) -> Error {
+    fn with_title(&self, error: Error) -> Error {
         let message = format!("{}: {}", self.options.title, error.message);
         Error::new(error.class, message)
     }
 
-    /// The error in one sentence: whose, what, in which of the provider's words, and what to do.
-    fn worded(&self, target: &Target, error: Error, status: Option<StatusCode>) -> Error {
+    /// The error as one sentence: the provider, what failed, the provider's message, what the user can do.
+    fn describe(&self, target: &Target, error: Error, status: Option<StatusCode>) -> Error {
         let HttpProviderOptions {
             title, key_hint, ..
         } = &self.options;
         let code = status.map_or(String::new(), |s| format!(" (HTTP {})", s.as_u16()));
-        let said = one_line(&target.redact(&error.message));
-        let said = said.trim_end_matches('.');
+        let detail = one_line(&target.redact(&error.message));
+        let detail = detail.trim_end_matches('.');
         let what = match error.class {
-            ErrorClass::Authentication => format!("{title} does not let this key in{code}"),
-            ErrorClass::Credits => format!("The account with {title} is empty{code}"),
-            ErrorClass::RateLimit { .. } => format!("{title} has had too many requests{code}"),
+            ErrorClass::Authentication => format!("{title} rejected the key{code}"),
+            ErrorClass::Credits => format!("The account at {title} has no credits{code}"),
+            ErrorClass::RateLimit { .. } => format!("{title} received too many requests{code}"),
             ErrorClass::ContextExceeded => {
                 format!("The conversation is longer than {title}'s model can read{code}")
             }
@@ -617,7 +627,7 @@ impl HttpProvider {
         };
         let advice = match error.class {
             ErrorClass::Authentication => key_hint.clone(),
-            ErrorClass::Credits => "add to it, or choose another provider".to_owned(),
+            ErrorClass::Credits => "add credits, or choose another provider".to_owned(),
             ErrorClass::RateLimit { after: Some(after) } => {
                 format!("try again in {} s", after.as_secs().max(1))
             }
@@ -630,22 +640,22 @@ impl HttpProvider {
             }
             _ => String::new(),
         };
-        let said = match said {
+        let detail = match detail {
             "" => String::new(),
-            said => format!(": {said}"),
+            detail => format!(": {detail}"),
         };
         let advice = match advice.as_str() {
             "" => advice,
             _ => format!("; {advice}"),
         };
-        Error::new(error.class, format!("{what}{said}{advice}"))
+        Error::new(error.class, format!("{what}{detail}{advice}"))
     }
 }
 
-/// Knows whether anything was said.
+/// Passes deltas on, and knows whether there was one: then the request must not be retried.
 struct DeltaWatcher<'a> {
     sink: &'a mut dyn DeltaSink,
-    heard: bool,
+    has_delta: bool,
 }
 
 impl DeltaSink for DeltaWatcher<'_> {
@@ -654,12 +664,12 @@ impl DeltaSink for DeltaWatcher<'_> {
     }
 
     fn text(&mut self, text: &str) {
-        self.heard = true;
+        self.has_delta = true;
         self.sink.text(text);
     }
 
     fn reasoning(&mut self, text: &str) {
-        self.heard = true;
+        self.has_delta = true;
         self.sink.reasoning(text);
     }
 
@@ -672,13 +682,13 @@ impl DeltaSink for DeltaWatcher<'_> {
     }
 }
 
-/// Nothing more came, for whatever reason.
-fn is_silence(class: ErrorClass) -> bool {
+/// Whether the class means that no more bytes came.
+fn is_end_of_input(class: ErrorClass) -> bool {
     matches!(class, ErrorClass::Transport | ErrorClass::Timeout)
 }
 
-/// Nobody is there: another try in a second finds nobody either, and whoever waits should know now.
-fn is_absent(error: &ureq::Error) -> bool {
+/// Whether no server is there. A retry within seconds would fail too, so the user gets the error at once.
+fn is_unreachable(error: &ureq::Error) -> bool {
     match error {
         ureq::Error::HostNotFound => true,
         ureq::Error::Io(e) => e.kind() == io::ErrorKind::ConnectionRefused,
@@ -686,9 +696,9 @@ fn is_absent(error: &ureq::Error) -> bool {
     }
 }
 
-fn noise() -> u8 {
+fn random_byte() -> u8 {
     let mut byte = [128];
-    // Without noise the wait is the plain one.
+    // Without a random byte the wait has no jitter.
     let _ = getrandom::getrandom(&mut byte);
     byte[0]
 }

@@ -1,7 +1,6 @@
-//! Finds where a JSON object ends in bytes that come in pieces: lines of JSON, or an answer that was to
-//! be a stream of events and is not.
+//! Splits a byte stream into JSON objects: lines of JSON, or one object in place of an event stream.
 
-/// The bytes of the object so far.
+/// The bytes of the current object so far.
 #[derive(Debug, Default)]
 pub(super) struct JsonSplitter {
     bytes: Vec<u8>,
@@ -11,7 +10,7 @@ pub(super) struct JsonSplitter {
 }
 
 impl JsonSplitter {
-    /// Takes the next piece; once the object is complete, all of it and what of the piece comes after.
+    /// Takes the next piece. When it completes the object, returns the object and the rest of the piece.
     pub(super) fn push<'a>(&mut self, piece: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         for (at, &byte) in piece.iter().enumerate() {
             if self.in_string {

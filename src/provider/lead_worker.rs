@@ -1,50 +1,51 @@
-//! Which of two models answers: a strong one begins, a cheap one goes on, and the strong one helps out.
+//! Which of two models handles a turn: the lead model begins a session, the worker model continues, and the
+//! lead takes over for a while after failures.
 //!
-//! The rules of Goose's lead and worker: <https://block.github.io/goose/docs/tutorials/lead-worker>.
+//! The rules are those of Goose: <https://block.github.io/goose/docs/tutorials/lead-worker>.
 
 use crate::store::{Config, Result};
 use serde_json::Value;
 
-/// The strong model, and when it answers.
+/// The lead model, and when it is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeadWorker {
     /// `GOOSE_LEAD_MODEL`.
     pub lead_model: String,
-    /// `GOOSE_LEAD_PROVIDER`; that of the worker if absent.
+    /// `GOOSE_LEAD_PROVIDER`; the worker's provider if absent.
     pub lead_provider: Option<String>,
-    /// `GOOSE_LEAD_TURNS`: how many turns of a session it begins with (3).
+    /// `GOOSE_LEAD_TURNS`: how many turns at the beginning of a session use the lead (3).
     pub lead_turns: u32,
-    /// `GOOSE_LEAD_FAILURE_THRESHOLD`: after how many failed turns in a row it helps out (2).
+    /// `GOOSE_LEAD_FAILURE_THRESHOLD`: after how many failed turns in a row the lead takes over (2).
     pub failure_threshold: u32,
-    /// `GOOSE_LEAD_FALLBACK_TURNS`: for how many good turns it then stays (2).
+    /// `GOOSE_LEAD_FALLBACK_TURNS`: after how many successful turns the worker continues (2).
     pub fallback_turns: u32,
 }
 
-/// Who answers.
+/// The model for a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The strong model.
+    /// The lead model.
     Lead {
-        /// Because the other one failed.
+        /// The lead took over because the worker failed.
         fallback: bool,
     },
-    /// The one that the session is set to.
+    /// The session's own model.
     Worker,
 }
 
-/// How a session has fared so far.
+/// The turns and failures of a session so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Turns that were answered, well or not.
+    /// Finished turns, successful or not.
     turns: u32,
     /// Failed turns in a row.
     failures: u32,
-    /// Turns for which the strong model still helps out.
+    /// For how many more turns the lead replaces the worker.
     fallback_left: u32,
 }
 
 impl Progress {
-    /// That of a session that has had so many turns, of which nothing else is known.
+    /// The progress of a session with so many turns whose failures are unknown.
     pub fn of_turns(turns: usize) -> Self {
         Progress {
             turns: turns.try_into().unwrap_or(u32::MAX),
@@ -54,10 +55,10 @@ impl Progress {
 }
 
 impl LeadWorker {
-    /// What the configuration says; `None` if it names no strong model.
+    /// Reads the configuration; `None` if it names no lead model.
     ///
     /// # Errors
-    /// As [`Config::get`].
+    /// See [`Config::get`].
     pub fn from_config(config: &Config) -> Result<Option<Self>> {
         let text = |key: &str| -> Result<Option<String>> {
             let value = config.get(key)?;
@@ -83,7 +84,7 @@ impl LeadWorker {
         }))
     }
 
-    /// Who answers the next turn.
+    /// The model for the next turn.
     pub fn choose(&self, progress: &Progress) -> Choice {
         if progress.turns < self.lead_turns {
             Choice::Lead { fallback: false }
@@ -94,9 +95,9 @@ impl LeadWorker {
         }
     }
 
-    /// The progress after a turn. A turn failed when the model called a tool in a way that could not
-    /// be read, or its tools did nothing but fail. A provider that could not be reached says nothing
-    /// about the model: such a turn is not counted at all.
+    /// The progress after a turn. A turn failed if the arguments of a tool call were invalid, or if all of
+    /// its tool calls failed. The caller does not count a turn in which the provider was unreachable, which
+    /// says nothing about the model.
     pub fn after(&self, progress: Progress, failed: bool) -> Progress {
         let mut next = progress;
         next.turns = progress.turns.saturating_add(1);
@@ -106,11 +107,8 @@ impl LeadWorker {
             return next;
         }
         next.failures = progress.failures.saturating_add(1);
-        let helps_already = progress.fallback_left > 0;
-        if self.choose(&progress) == Choice::Worker
-            && !helps_already
-            && next.failures >= self.failure_threshold
-        {
+        let is_worker = self.choose(&progress) == Choice::Worker;
+        if is_worker && next.failures >= self.failure_threshold {
             next.failures = 0;
             next.fallback_left = self.fallback_turns;
         }
@@ -132,7 +130,7 @@ mod tests {
         }
     }
 
-    /// `L`ead, `F`allback to the lead or `W`orker for each turn; `!` marks those that fail.
+    /// `L`ead, `F`allback to the lead or `W`orker for each turn; `!` marks the turns that fail.
     fn run(policy: &LeadWorker, turns: &str) -> String {
         let mut progress = Progress::default();
         turns

@@ -1,15 +1,15 @@
-//! JSON of models, which do not all write it the same way.
+//! JSON of providers that do not all write it in the same way.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Text that is borrowed where it has no escapes. (Within an `Option` serde borrows no plain `Cow`.)
+/// A string that is borrowed if it has no escapes. (Serde does not borrow a plain `Cow` in an `Option`.)
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct JsonStr<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
-/// The JSON text of a call's arguments, or a piece of it: some write it as a string, some as the object
+/// The JSON text of a call's arguments, or a piece of it. Some providers write a string, some the object
 /// itself.
 pub(super) fn arguments_text(raw: &RawValue) -> Cow<'_, str> {
     match crate::json::from_str::<Option<JsonStr<'_>>>(raw.get()) {

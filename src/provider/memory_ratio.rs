@@ -1,4 +1,4 @@
-//! What the answers of models take while they are read, see `crate::memory_ratio`.
+//! How much memory the decoders of model responses need, see `crate::memory_ratio`.
 
 #[cfg(feature = "anthropic")]
 use super::anthropic::Anthropic;
@@ -122,7 +122,7 @@ fn memory_ratio_of_models() {
                 of("[", "{\"error\":{}},", "{}]"),
             ]
         };
-        let refusals = bodies(super::http_provider::EXPLANATION as usize);
+        let refusals = bodies(super::http_provider::MAX_ERROR_BODY as usize);
         let what = format!("refusal of a model ({name})");
         at_most(95, &what, &refusals, |body| {
             protocol.classify_failure(400, body)

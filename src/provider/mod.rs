@@ -1,8 +1,8 @@
-//! Models: one trait, one file a wire protocol, and a catalog of who speaks which.
+//! Model providers: one trait, a module for each wire protocol, and a catalog of providers.
 //!
-//! A provider gets the whole of what the model is to see with every call and keeps nothing of it. What
-//! the model says goes to a [`DeltaSink`] as it arrives, in the thread that asked, and comes back whole
-//! as an [`Completion`].
+//! A provider gets the complete input of the model with every request and keeps no conversation. It passes
+//! the deltas of the response to a [`DeltaSink`] as they arrive, in the calling thread, and returns the
+//! complete response as a [`Completion`].
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
@@ -55,28 +55,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// What a model is asked.
+/// A request to a model.
 pub struct CompletionRequest<'a> {
-    /// Which model, and how.
+    /// The model and its settings.
     pub model: &'a ModelConfig,
     /// The system prompt; none if empty.
     pub system: &'a str,
-    /// What was said so far, repaired: no message is empty, every tool request has its response in the
-    /// next message, and every response its request in the one before.
+    /// The messages so far, repaired: no message is empty, every tool request has its response in the
+    /// next message, and every response its request in the previous one.
     pub messages: &'a [&'a Message],
-    /// What it should know now, which may be something else with the next question: it goes behind all
-    /// messages, as the user's, so that what a provider keeps of the messages stays good.
+    /// Information that may change with every request. It is sent after all messages, as the user's, so
+    /// that the provider's prompt cache stays valid for the messages.
     pub note: Option<&'a Message>,
-    /// The tools that it may call.
+    /// The tools that the model may call.
     pub tools: &'a [ToolSpec],
-    /// What for.
+    /// What the completion is for.
     pub purpose: Purpose,
-    /// About how many tokens the model is to read. Where a protocol counts the output as a part of the
-    /// context, the limit on output leaves them room; OpenAI's does not.
+    /// The estimated number of input tokens. If a protocol counts the output as a part of the context, the
+    /// limit on output leaves room for them; OpenAI's protocol does not.
     pub input: u64,
 }
 
-/// What a model is asked for.
+/// What a completion is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The next message of a conversation.
@@ -85,7 +85,7 @@ pub enum Purpose {
     Name,
     /// A summary of the conversation so far.
     Summary,
-    /// What an MCP server wants from it.
+    /// A request of an MCP server (`sampling/createMessage`).
     Sampling,
 }
 
@@ -94,7 +94,7 @@ pub enum Purpose {
 pub struct ToolSpec {
     /// `extension__tool`.
     pub name: String,
-    /// What it does.
+    /// What the tool does, for the model.
     pub description: String,
     /// A JSON Schema object.
     pub input_schema: RawJson,
@@ -104,94 +104,94 @@ pub struct ToolSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelConfig {
-    /// As the provider calls it.
+    /// The provider's name of the model.
     pub model_name: String,
-    /// How many tokens it takes and gives in all.
+    /// The context size: input and output tokens together.
     pub context_limit: Option<u64>,
-    /// How freely it chooses; the provider's default if absent.
+    /// The sampling temperature; the provider's default if absent.
     pub temperature: Option<f64>,
-    /// How many tokens it may give, if the user says so or the wire protocol demands a number; the
-    /// provider's default if absent. What is stored with a session is for clients: the most that the model
-    /// can give, also where requests leave the number out.
+    /// The limit on output tokens, if the user sets one or the wire protocol requires one; the provider's
+    /// default if absent. In a stored session it is the model's own limit, for clients, even if requests
+    /// leave it out.
     pub max_tokens: Option<u64>,
     /// Not supported; always false.
     pub toolshim: bool,
     /// Not supported; always absent.
     pub toolshim_model: Option<String>,
-    /// Goes into every request as it is.
+    /// Further fields of every request, unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_params: Option<Map<String, Value>>,
 }
 
-/// Hears what a model says while it says it.
+/// [`Provider::complete`] calls it for each delta of the response, in the caller's thread.
 pub trait DeltaSink {
-    /// A new answer begins; `id` is the provider's, where it gives one. After a retry it may come again,
-    /// but never after a delta.
+    /// A response begins; `id` is the provider's id of it, if there is one. A retry may begin a second
+    /// response, but only if the first had no delta.
     fn begin(&mut self, _id: Option<&str>) {}
     /// A piece of text.
     fn text(&mut self, text: &str);
-    /// A piece of what the model thinks.
+    /// A piece of the model's reasoning.
     fn reasoning(&mut self, _text: &str) {}
-    /// Nothing more has arrived: what was handed over so far should go out before the provider waits.
+    /// The provider is about to wait for more bytes: the sink should flush what it has.
     fn idle(&mut self) {}
-    /// The provider was too busy, and is asked again after `wait`; `attempt` counts from 1.
+    /// The request failed and the provider sends it again after `wait`; `attempt` counts from 1.
     fn retry(&mut self, _attempt: u32, _wait: Duration, _reason: &Error) {}
 }
 
-/// Hears nothing.
+/// A sink that ignores all deltas.
 pub struct DiscardDeltas;
 
 impl DeltaSink for DiscardDeltas {
     fn text(&mut self, _: &str) {}
 }
 
-/// What a model said.
+/// The complete response of a model.
 #[derive(Debug, Default)]
 pub struct Completion {
-    /// The provider's id of it.
+    /// The provider's id of the response.
     pub id: Option<String>,
-    /// Text, images, thoughts and tool requests, in the order in which they came. A request whose
-    /// arguments are no JSON object is an [`Outcome::Error`](crate::conversation::Outcome) with `name`
+    /// Text, images, reasoning and tool requests, in the order in which they came. A request whose
+    /// arguments are not a JSON object is an [`Outcome::Error`](crate::conversation::Outcome) with `name`
     /// and `arguments` in its metadata.
     pub content: Vec<Content>,
-    /// What it cost.
+    /// How many tokens it took.
     pub usage: Usage,
-    /// Why it ended.
+    /// Why the response ended.
     pub stop: StopReason,
 }
 
-/// Tokens, as far as the provider counts them.
+/// Numbers of tokens, as far as the provider reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// What the model read, what it had in its cache included.
+    /// Input tokens, cached ones included.
     pub input: Option<u64>,
-    /// What it wrote.
+    /// Output tokens.
     pub output: Option<u64>,
-    /// Both, if the provider says so itself.
+    /// The total, if the provider reports one.
     pub total: Option<u64>,
 }
 
-/// Why an answer ended.
+/// Why a response ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StopReason {
-    /// It is complete, or the model waits for its tools.
+    /// It is complete, or the model waits for the results of its tool calls.
     #[default]
     Complete,
-    /// It met the limit on tokens.
+    /// It reached the limit on tokens.
     Length,
-    /// The provider held the rest back.
+    /// The provider's content filter ended it.
     Filtered,
 }
 
-/// A way to models.
+/// Access to the models of one provider. The agent calls it, for turns and for its own requests.
 pub trait Provider: Send + Sync {
-    /// What the configuration calls it.
+    /// The provider's name in the configuration.
     fn name(&self) -> &str;
 
-    /// Asks a model and waits for the end of its answer.
+    /// Sends a request to a model and waits for the end of the response.
     ///
     /// # Errors
-    /// See [`Error`]. What the listener heard before stays said.
+    /// See [`Error`]. The sink may have received deltas before.
     fn complete(
         &self,
         request: &CompletionRequest<'_>,
@@ -199,12 +199,12 @@ pub trait Provider: Send + Sync {
         sink: &mut dyn DeltaSink,
     ) -> Result<Completion, Error>;
 
-    /// Whether [`CompletionRequest::input`] changes the requests that it makes. Where it does not, it may be 0.
+    /// Whether [`CompletionRequest::input`] affects the provider's requests. If not, it may be 0.
     fn uses_input_size(&self) -> bool {
         true
     }
 
-    /// The names of the models that it offers now.
+    /// The names of the models that the provider offers now.
     ///
     /// # Errors
     /// See [`Error`].

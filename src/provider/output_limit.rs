@@ -1,39 +1,39 @@
-//! How many tokens a model may write: what fits beside the input, and what a provider says when it was
-//! asked for more. No I/O and no clock.
+//! The limit on output tokens: how many fit into the context beside the input, and what a provider's error
+//! says about a limit that is too high. No I/O and no clock.
 
 #[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
 use super::CompletionRequest;
 use std::collections::HashMap;
 
-/// An answer gets at least so much room, in tokens. With less a summary helps more than a short answer.
+/// The least room for a response, in tokens. With less, a summary helps more than a short response.
 pub(super) const MIN_OUTPUT: u64 = 1_024;
 /// The most models of a provider whose limits are remembered.
 const MAX_MODELS: usize = 1_000;
 
-/// As many tokens as wanted, unless the context has no room for them beside the input.
+/// `wanted` tokens, or as many as the context has room for beside the input.
 #[cfg(any(feature = "anthropic", feature = "google", feature = "ollama"))]
 pub(super) fn cap_output(request: &CompletionRequest<'_>, wanted: u64) -> u64 {
     let Some(context) = request.model.context_limit else {
         return wanted;
     };
-    // The input is an estimate: it must not take all.
+    // The input is an estimate: it must not take all the room.
     let room = context.saturating_sub(request.input).max(MIN_OUTPUT);
     wanted.min(room)
 }
 
-/// What the words of an error say about the limit on output.
+/// What an error says about the limit on output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitError {
-    /// That the model gives this at most.
+    /// The model's maximum.
     Most(u64),
-    /// That the context has room for this beside the input.
+    /// How much room the context has beside the input.
     Room(u64),
-    /// That it is too large.
+    /// The limit is too high, without a number.
     TooLarge,
 }
 
 impl LimitError {
-    /// The limit to ask with after one of `wanted` was refused; `None` if that would not be lower.
+    /// The limit for a second request after the provider refused `wanted`; `None` if it would not be lower.
     pub(super) fn lowered(self, wanted: Option<u64>) -> Option<Option<u64>> {
         match self {
             LimitError::Most(most) | LimitError::Room(most) => {
@@ -45,23 +45,23 @@ impl LimitError {
     }
 }
 
-/// What a model said about the limit on output that holds for every request.
+/// What the errors of a model say about its limit on output, as far as it holds for every request.
 #[derive(Clone, Copy, Default)]
 struct ModelLimits {
-    /// The most that it gives.
+    /// The model's maximum.
     most: Option<u64>,
-    /// It refused a request without a limit, to which the protocol adds one.
+    /// The model refused a request without a limit, to which the protocol adds a default.
     refuses_default: bool,
-    /// The least that it called too large, without saying what is not.
+    /// The lowest limit that the model refused without naming its maximum.
     too_large: Option<u64>,
 }
 
-/// The limits on output that models refused and then, with a lower one, did not.
+/// The limits of a provider's models, learned when a request with a lower limit succeeded.
 #[derive(Default)]
 pub(super) struct LearnedLimits(HashMap<String, ModelLimits>);
 
 impl LearnedLimits {
-    /// The limit to ask with where one of `wanted` is configured.
+    /// The limit for a request to `model` if `wanted` is configured.
     pub(super) fn apply(&self, model: &str, wanted: Option<u64>) -> Option<u64> {
         let Some(known) = self.0.get(model) else {
             return wanted;
@@ -77,13 +77,13 @@ impl LearnedLimits {
         }
     }
 
-    /// The model refused a limit of `wanted` in these words, and took the one that they led to.
+    /// Remembers that the model refused `wanted` and accepted the limit that the error led to.
     pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, said: LimitError) {
         if !self.0.contains_key(model) && self.0.len() >= MAX_MODELS {
             return;
         }
         let known = match said {
-            // A smaller one is rather a word misread, and would cut off every answer from now on.
+            // A lower number is probably misread, and would cut off every response from now on.
             LimitError::Most(MIN_OUTPUT..) | LimitError::TooLarge => {
                 self.0.entry(model.to_owned()).or_default()
             }
@@ -101,7 +101,7 @@ impl LearnedLimits {
     }
 }
 
-/// What an error says about the limit on output, if that is what it is about.
+/// What an error message says about the limit on output; `None` if it is about something else.
 pub(super) fn parse_limit_error(words: &str) -> Option<LimitError> {
     let words = words.to_lowercase().replace(['`', '\'', '"'], "");
     // Anthropic: "… exceed context limit: 178959 + 64000 > 200000, …".
@@ -111,26 +111,30 @@ pub(super) fn parse_limit_error(words: &str) -> Option<LimitError> {
         return Some(LimitError::Room(context.saturating_sub(input)));
     }
     if let Some(context) = number_after(&words, "maximum context length is ") {
-        return Some(LimitError::Room(context.saturating_sub(input_of(&words)?)));
+        return Some(LimitError::Room(
+            context.saturating_sub(input_tokens(&words)?),
+        ));
     }
-    if !SIGNS.iter().any(|sign| words.contains(sign)) {
+    if !LIMIT_NAMES.iter().any(|sign| words.contains(sign)) {
         return None;
     }
-    let most = LIMITS.iter().find_map(|limit| number_after(&words, limit));
+    let most = BEFORE_MAXIMUM
+        .iter()
+        .find_map(|limit| number_after(&words, limit));
     match most.filter(|most| *most > 0) {
         Some(most) => Some(LimitError::Most(most)),
         None => (TOO_LARGE.iter().any(|sign| words.contains(sign))).then_some(LimitError::TooLarge),
     }
 }
 
-/// What the limit on output is called.
-const SIGNS: [&str; 4] = [
+/// Names of the limit on output.
+const LIMIT_NAMES: [&str; 4] = [
     "max_tokens",
     "max_completion_tokens",
     "max_new_tokens",
     "maxoutputtokens",
 ];
-/// That it is too large.
+/// Phrases for a limit that is too high.
 const TOO_LARGE: [&str; 7] = [
     "too large",
     "too high",
@@ -140,8 +144,8 @@ const TOO_LARGE: [&str; 7] = [
     "larger than",
     "must be less than",
 ];
-/// What stands before the number that is allowed.
-const LIMITS: [&str; 6] = [
+/// The text before the number that is allowed.
+const BEFORE_MAXIMUM: [&str; 6] = [
     "supports at most ",
     "less than or equal to ",
     "max_tokens is [1, ",
@@ -150,8 +154,8 @@ const LIMITS: [&str; 6] = [
     " > ",
 ];
 
-/// The tokens of the input, where an error tells them apart from those of the output.
-fn input_of(words: &str) -> Option<u64> {
+/// The number of input tokens, if the message tells it apart from the output.
+fn input_tokens(words: &str) -> Option<u64> {
     if words.contains("max_tokens") || words.contains("max_completion_tokens") {
         // vLLM: "… and your request has 26 input tokens (32768 > 32768 - 26)".
         if let Some(input) = number_before(words, " input tokens") {
@@ -175,7 +179,7 @@ fn number_before(words: &str, sign: &str) -> Option<u64> {
     before[start..].parse().ok()
 }
 
-/// The number at the beginning.
+/// The number at the beginning of a text.
 fn first_number(words: &str) -> Option<u64> {
     let words = words.trim_start();
     let end = words.find(|c: char| !c.is_ascii_digit());
@@ -280,7 +284,7 @@ mod tests {
             assert_eq!(limits.apply("m", wanted), sent);
         }
         assert_eq!(limits.apply("n", Some(9_000)), Some(9_000));
-        // The protocol adds a limit of its own.
+        // The protocol adds a default limit.
         limits.learn("n", None, Most(4_096));
         assert_eq!(limits.apply("n", None), Some(4_096));
         limits.learn("o", Some(9_000), TooLarge);

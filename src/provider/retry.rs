@@ -1,37 +1,36 @@
-//! When to ask a provider again: one policy for all. No clock and no I/O.
+//! When to retry a request: one policy for all providers. No clock and no I/O.
 
 use super::ErrorClass;
 use std::time::Duration;
 
-/// How often it is asked again at most.
-const RETRIES: u32 = 3;
-/// The first wait, if the provider names none; it doubles with each retry.
-const FIRST: Duration = Duration::from_secs(1);
-/// A provider that wants to be left alone for longer is not waited for.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_RETRIES: u32 = 3;
+/// The first wait, if the provider does not ask for one; it doubles with each retry.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// If the provider asks for a longer wait, the request fails at once.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// How long to wait before retry number `attempt`, which counts from 1; none if it is not worth it.
-/// `after` is what the provider says itself; `noise` spreads the waits of clients that failed at the
-/// same moment by up to a fifth either way.
-pub(super) fn wait(
+/// How long to wait before retry number `attempt`, which counts from 1; none if there is no retry.
+/// `after` is the wait that the provider asks for. `jitter` spreads the waits of clients that failed at the
+/// same moment by up to a fifth in both directions.
+pub(super) fn backoff(
     class: ErrorClass,
     after: Option<Duration>,
     attempt: u32,
-    noise: u8,
+    jitter: u8,
 ) -> Option<Duration> {
-    let passing = matches!(
+    let may_pass = matches!(
         class,
         ErrorClass::RateLimit { .. } | ErrorClass::Server | ErrorClass::Transport
     );
-    if !passing || attempt > RETRIES {
+    if !may_pass || attempt > MAX_RETRIES {
         return None;
     }
     match after {
-        Some(after) => (after <= LONGEST).then_some(after),
+        Some(after) => (after <= MAX_WAIT).then_some(after),
         None => {
-            let wait = FIRST * 2u32.pow(attempt - 1);
+            let wait = FIRST_WAIT * 2u32.pow(attempt - 1);
             let fifth = wait / 5;
-            Some(wait - fifth + fifth * 2 * u32::from(noise) / 255)
+            Some(wait - fifth + fifth * 2 * u32::from(jitter) / 255)
         }
     }
 }
@@ -45,8 +44,8 @@ mod tests {
     #[test]
     fn only_what_passes_is_tried_again_and_three_times() {
         for class in [RATE, ErrorClass::Server, ErrorClass::Transport] {
-            assert!(wait(class, None, 3, 0).is_some());
-            assert!(wait(class, None, 4, 0).is_none());
+            assert!(backoff(class, None, 3, 0).is_some());
+            assert!(backoff(class, None, 4, 0).is_none());
         }
         for class in [
             ErrorClass::Config,
@@ -59,20 +58,24 @@ mod tests {
             ErrorClass::Protocol,
             ErrorClass::Cancelled,
         ] {
-            assert_eq!(wait(class, Some(Duration::ZERO), 1, 0), None, "{class:?}");
+            assert_eq!(
+                backoff(class, Some(Duration::ZERO), 1, 0),
+                None,
+                "{class:?}"
+            );
         }
     }
 
     #[test]
     fn waits_double_and_spread_by_a_fifth() {
-        let millis = |attempt, noise| wait(RATE, None, attempt, noise).unwrap().as_millis();
+        let millis = |attempt, jitter| backoff(RATE, None, attempt, jitter).unwrap().as_millis();
         assert_eq!([1, 2, 3].map(|n| millis(n, 0)), [800, 1600, 3200]);
         assert_eq!([1, 2, 3].map(|n| millis(n, 255)), [1200, 2400, 4800]);
     }
 
     #[test]
     fn what_the_provider_says_counts_unless_it_is_too_long() {
-        let after = |seconds| wait(RATE, Some(Duration::from_secs(seconds)), 1, 9);
+        let after = |seconds| backoff(RATE, Some(Duration::from_secs(seconds)), 1, 9);
         assert_eq!(after(0), Some(Duration::ZERO));
         assert_eq!(after(60), Some(Duration::from_secs(60)));
         assert_eq!(after(61), None);

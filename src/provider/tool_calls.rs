@@ -1,4 +1,4 @@
-//! Tool calls between a model, which writes any text as arguments, and the conversation.
+//! Conversion of tool calls from a model's text to the conversation, and back.
 
 use super::{Completion, Error, ErrorClass, StopReason};
 use crate::conversation::{Content, Outcome, ToolCall, ToolRequest};
@@ -7,19 +7,19 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The most of arguments that are none that is kept to show what they were.
+/// How many bytes of invalid arguments the metadata keeps.
 const MAX_KEPT_ARGUMENTS: usize = 64 * 1024;
-/// How deep arguments may be nested. Servers and clients that read them give up, or break, beyond
-/// their own limits, of which serde's 128 is one of the lowest; the message around them takes some.
+/// The nesting limit of arguments. Servers and clients that read them fail beyond limits of their own, of
+/// which serde's 128 is one of the lowest; the message around the arguments takes some levels.
 const MAX_DEPTH: usize = 100;
 
-/// The most calls in one answer.
+/// The most calls in one response.
 const MAX_CALLS: usize = 1000;
 
-/// Whether an answer that has so many calls may have another.
+/// Checks whether a response with `calls` calls may have another.
 ///
 /// # Errors
-/// [`ErrorClass::Protocol`]: no model means that, and each would be made.
+/// [`ErrorClass::Protocol`] if it has [`MAX_CALLS`]: the turn would make all of them.
 pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
     if calls < MAX_CALLS {
         Ok(())
@@ -29,11 +29,12 @@ pub(super) fn check_call_count(calls: usize) -> Result<(), Error> {
     }
 }
 
-/// What a model asked for. Without an id it gets one, without arguments none; arguments that are no
-/// JSON object make it an error that says what is wrong, with `name` and `arguments` as they came.
+/// The tool request for a model's call. A call without an id gets a new one, empty arguments become `{}`.
+/// Arguments that are not a JSON object make the request an error, with the original `name` and `arguments`
+/// in the metadata.
 pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) -> ToolRequest {
     let id = id.filter(|id| !id.is_empty()).unwrap_or_else(new_id);
-    let (tool_call, metadata) = match read(&arguments) {
+    let (tool_call, metadata) = match parse_arguments(&arguments) {
         Ok(arguments) => {
             let value = ToolCall { name, arguments };
             (Outcome::Success { value }, None)
@@ -53,8 +54,8 @@ pub(super) fn tool_request(id: Option<String>, name: String, arguments: String) 
     }
 }
 
-/// Makes the last call of an answer an error if the answer ended before the call's arguments began. All
-/// protocols tell such a call in the way of one that has no arguments, so the end of the answer decides.
+/// Makes the last call of a response an error if the response was cut off before the call's arguments
+/// began. Such a call looks like one without arguments in all protocols, so the stop reason decides.
 pub(super) fn reject_truncated_call(completion: &mut Completion) {
     let why = match completion.stop {
         StopReason::Complete => return,
@@ -89,13 +90,14 @@ fn is_empty_object(json: &str) -> bool {
     inside.is_some_and(|inside| inside.trim().is_empty())
 }
 
-/// An id for a call that came without.
+/// An id for a call that has none.
 pub(super) fn new_id() -> String {
-    // Without random bytes the system is beyond help; the call still works, alone in its answer.
+    // If the system has no random bytes, the id is still unique in a response with one such call.
     format!("call_{}", random_hex(12).unwrap_or_default())
 }
 
-fn read(arguments: &str) -> Result<Box<RawValue>, String> {
+/// The arguments as a JSON object, or the reason why they are not one.
+fn parse_arguments(arguments: &str) -> Result<Box<RawValue>, String> {
     let text = match arguments.trim() {
         "" => "{}",
         text => text,
@@ -116,8 +118,8 @@ fn read(arguments: &str) -> Result<Box<RawValue>, String> {
     Err(format!("they are {kind}"))
 }
 
-/// The name and the arguments (the JSON text of an object) under which an earlier request is told to
-/// a model again, whether it was usable or not.
+/// The name and the arguments (the JSON text of an object) with which an earlier call is sent to a model
+/// again, whether the call was valid or not.
 pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, str>) {
     match &request.tool_call {
         Outcome::Success { value } => {
@@ -134,7 +136,7 @@ pub(crate) fn replayed_call(request: &ToolRequest) -> (&str, Cow<'_, str>) {
             let name = part("name").filter(|name| !name.is_empty());
             let arguments = match metadata.and_then(|metadata| metadata.get("arguments")) {
                 Some(object @ Value::Object(_)) => object.to_string().into(),
-                Some(Value::String(text)) if read(text).is_ok() => match text.trim() {
+                Some(Value::String(text)) if parse_arguments(text).is_ok() => match text.trim() {
                     "" => "{}".into(),
                     text => text.into(),
                 },

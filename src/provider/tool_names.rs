@@ -1,47 +1,47 @@
-//! Names of tools, as the providers' interfaces allow them: `[a-zA-Z0-9_-]`, at most 64, and for Gemini
-//! with a letter or an underscore first.
+//! Encodes tool names for providers, which allow `[a-zA-Z0-9_-]`, at most 64 characters, and for Gemini a
+//! letter or an underscore first.
 //!
-//! Another name goes out with every other character replaced, an underscore first where that is needed,
-//! and a hash of the whole at its end, and comes back as what it was. The same name always becomes the
-//! same, which keeps prompt caches warm.
+//! An encoded name has `_` in place of every other character, an underscore first if needed, and a hash of
+//! the original at its end. Decoding restores the original. Encoding is deterministic, so that prompt caches
+//! stay valid.
 
 use super::ToolSpec;
 use std::borrow::Cow;
 
 const MAX_LENGTH: usize = 64;
-/// An underscore and eight digits.
+/// An underscore and eight hex digits.
 const HASH_LENGTH: usize = 9;
 
-/// The tools of one request whose names had to be changed.
+/// The encoded names of one request.
 #[derive(Debug, Default)]
 pub(super) struct ToolNames {
-    /// As it went out, and as it was.
-    changed: Vec<(String, String)>,
+    /// Encoded and original name.
+    encoded: Vec<(String, String)>,
 }
 
 impl ToolNames {
-    /// What must be known to read the answer to a request with these tools.
+    /// The names that a response to a request with these tools has to be decoded with.
     pub(super) fn of(tools: &[ToolSpec]) -> Self {
-        let changed = tools
+        let encoded = tools
             .iter()
             .filter_map(|tool| match encode_tool_name(&tool.name) {
                 Cow::Borrowed(_) => None,
                 Cow::Owned(name) => Some((name, tool.name.clone())),
             })
             .collect();
-        ToolNames { changed }
+        ToolNames { encoded }
     }
 
-    /// The name of a tool as gosling knows it.
+    /// The original of a name in a response. A name that is not encoded stays.
     pub(super) fn decode(&self, name: String) -> String {
-        match self.changed.iter().find(|(out, _)| *out == name) {
+        match self.encoded.iter().find(|(encoded, _)| *encoded == name) {
             Some((_, original)) => original.clone(),
             None => name,
         }
     }
 }
 
-/// The name as it goes out.
+/// The name for a provider; the same name if it is allowed.
 pub(super) fn encode_tool_name(name: &str) -> Cow<'_, str> {
     let fits = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
@@ -56,12 +56,12 @@ pub(super) fn encode_tool_name(name: &str) -> Cow<'_, str> {
             _ => '_',
         })
         .collect();
-    out.push_str(&format!("_{:08x}", hash(name)));
+    out.push_str(&format!("_{:08x}", hash32(name)));
     Cow::Owned(out)
 }
 
-/// FNV-1a.
-fn hash(text: &str) -> u32 {
+/// FNV-1a with 32 bits.
+fn hash32(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     })

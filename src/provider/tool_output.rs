@@ -1,4 +1,4 @@
-//! What a tool's answer is to a model: one text and some images, the same for every protocol.
+//! A tool's result as a model gets it: one text and some images, the same for every protocol.
 
 use super::tool_names::hash64;
 use crate::conversation::{Content, Image, Message, Outcome};
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// The kinds of image that models of most providers take.
+/// The image types that models of most providers accept.
 pub(super) const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/// A tool's answer.
+/// A tool's result for a model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ToolOutput<'a> {
     /// Never empty.
@@ -30,7 +30,7 @@ pub(super) struct ImageData<'a> {
     pub(super) mime_type: Cow<'a, str>,
 }
 
-/// Any part of a tool's answer.
+/// Any content block of a tool's result.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Part<'a> {
@@ -74,13 +74,13 @@ struct Annotations<'a> {
 }
 
 impl Annotations<'_> {
-    fn let_through(&self) -> bool {
+    fn include_model(&self) -> bool {
         (self.audience.as_ref())
             .is_none_or(|all| all.is_empty() || all.iter().any(|who| who == "assistant"))
     }
 }
 
-/// The kinds of image that models of any provider take.
+/// The image types that models of any provider accept.
 const ALL_IMAGES: [&str; 6] = [
     "image/jpeg",
     "image/png",
@@ -90,17 +90,17 @@ const ALL_IMAGES: [&str; 6] = [
     "image/heif",
 ];
 
-/// Whether the audience in these annotations includes the model. MCP: without an audience it does.
+/// Whether the audience in these annotations includes the model. Without an audience it does (MCP).
 pub(crate) fn audience_includes_model(annotations: Option<&RawJson>) -> bool {
     let read = |raw: &RawJson| match crate::json::from_str::<Annotations>(raw.get()) {
-        Ok(annotations) => annotations.let_through(),
-        // What cannot be read restricts nothing.
+        Ok(annotations) => annotations.include_model(),
+        // Invalid annotations restrict nothing.
         Err(_) => true,
     };
     annotations.is_none_or(read)
 }
 
-/// The image for a provider that takes these kinds, or the words in its place.
+/// The image for a provider that accepts these types, or the text that replaces it.
 pub(super) fn supported_image<'a>(
     mime_type: Cow<'a, str>,
     data: Cow<'a, str>,
@@ -111,7 +111,7 @@ pub(super) fn supported_image<'a>(
         jpg if jpg == "image/jpg" => "image/jpeg".to_owned(),
         plain => plain,
     };
-    // A request with anything else is refused, and so is each that comes later in the session.
+    // The provider would refuse this request and, since the image stays in the history, all later ones.
     let is_base64 = data.bytes().all(|byte| BASE64[usize::from(byte)]);
     if data.is_empty() || !is_base64 || !kinds.contains(&&*plain) {
         let kind = text::for_model(&mime_type);
@@ -121,7 +121,7 @@ pub(super) fn supported_image<'a>(
     Ok(ImageData { data, mime_type })
 }
 
-/// The bytes that base64 has, in either alphabet, padding and ends of lines included.
+/// The bytes of base64, in either alphabet, with padding and line ends.
 const BASE64: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -134,7 +134,7 @@ const BASE64: [bool; 256] = {
     table
 };
 
-/// The hash of each image in a message that a request would show to a model.
+/// The hash of each image of a message that a request would contain.
 pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     let hashes = |part: &Content| match part {
         Content::Image(image) => users_image(image).iter().map(ImageData::hash).collect(),
@@ -149,7 +149,7 @@ pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     message.content.iter().flat_map(hashes).collect()
 }
 
-/// The message with words in the place of its images with these hashes.
+/// The message with its images with these hashes replaced by text.
 pub(crate) fn replace_images<'m>(
     message: Cow<'m, Message>,
     refused: &HashSet<u64>,
@@ -189,14 +189,14 @@ pub(crate) fn replace_images<'m>(
     Cow::Owned(message)
 }
 
-/// Whether a request with these messages shows any image.
+/// Whether a request with these messages contains an image.
 pub(super) fn has_images(messages: &[&Message]) -> bool {
     messages
         .iter()
         .any(|message| !image_hashes(message).is_empty())
 }
 
-/// The image that a user shows, if a request of any protocol would hold it.
+/// The image of a user's message, if a request of any protocol would contain it.
 fn users_image(image: &Image) -> Option<ImageData<'_>> {
     if !audience_includes_model(image.annotations.as_ref()) {
         return None;
@@ -205,9 +205,9 @@ fn users_image(image: &Image) -> Option<ImageData<'_>> {
     supported_image(mime_type, image.data.as_str().into(), &ALL_IMAGES).ok()
 }
 
-/// The image in a part of a tool's result, if a request of any protocol would hold it.
+/// The image in a content block of a tool's result, if a request of any protocol would contain it.
 fn tools_image(content: &types::Content) -> Option<ImageData<'_>> {
-    // A long text need not be parsed for this. A second `type` would make it unreadable, and so a text too.
+    // Avoids parsing a long text. A block with a second `type` field is invalid JSON for `read`, so text too.
     if content.as_json().starts_with(r#"{"type":"text","#) {
         return None;
     }
@@ -221,14 +221,13 @@ impl ImageData<'_> {
     }
 }
 
-/// What a model that takes these kinds of image is told of a tool's answer. Content that is not for it
-/// is left out.
+/// A tool's result for a model that accepts these image types, without content for another audience.
 pub(super) fn tool_output<'a>(
     outcome: &'a Outcome<CallToolResult>,
     kinds: &[&str],
 ) -> ToolOutput<'a> {
     match outcome {
-        Outcome::Success { value } => result_told(value, kinds),
+        Outcome::Success { value } => successful_output(value, kinds),
         Outcome::Error { error } => ToolOutput {
             text: format!("Error: {}", text::for_model(error)),
             failed: true,
@@ -237,18 +236,18 @@ pub(super) fn tool_output<'a>(
     }
 }
 
-/// The text in what a model is told of a tool's result.
+/// The text of a tool's result as a model gets it.
 pub(crate) fn result_text(result: &CallToolResult) -> String {
-    result_told(result, &IMAGES).text
+    successful_output(result, &IMAGES).text
 }
 
-/// The bytes of text and the number of images in what a model is told of a tool's answer.
+/// The bytes of text and the number of images of a tool's result as a model gets it.
 pub(crate) fn response_size(outcome: &Outcome<CallToolResult>) -> (usize, usize) {
     let tool_output = tool_output(outcome, &IMAGES);
     (tool_output.text.len(), tool_output.images.len())
 }
 
-/// Whether a part of a tool's result is meant for the model.
+/// Whether a content block of a tool's result is meant for the model.
 pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
     #[derive(Deserialize)]
     struct Annotated {
@@ -260,7 +259,7 @@ pub(crate) fn is_part_for_model(part: &types::Content) -> bool {
     })
 }
 
-fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutput<'a> {
+fn successful_output<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutput<'a> {
     let mut tool_output = ToolOutput {
         failed: result.is_error == Some(true),
         ..ToolOutput::default()
@@ -303,7 +302,7 @@ fn result_told<'a>(result: &'a CallToolResult, kinds: &[&str]) -> ToolOutput<'a>
     tool_output
 }
 
-/// What a part of a tool's result is to a model. The image may be one that no provider takes.
+/// A content block of a tool's result as a model gets it. The image may have a type that no provider accepts.
 struct Read<'a> {
     text: Option<Cow<'a, str>>,
     image: Option<ImageData<'a>>,
@@ -324,14 +323,14 @@ impl From<String> for Read<'_> {
     }
 }
 
-/// Reads a part of a tool's result; `None` if it is not for the model.
+/// Reads a content block of a tool's result; `None` if it is not for the model.
 fn read(content: &types::Content) -> Option<Read<'_>> {
     let whole = content.as_json();
     let Ok(part) = crate::json::from_str::<Part>(whole) else {
         return Some(text::json_for_model(whole).into());
     };
     let annotations = part.annotations.as_ref();
-    if !annotations.is_none_or(Annotations::let_through) {
+    if !annotations.is_none_or(Annotations::include_model) {
         return None;
     }
     let mime_type = part.mime_type;

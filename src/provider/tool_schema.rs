@@ -1,4 +1,4 @@
-//! A tool's input schema as the providers want it: always an object with properties.
+//! Completes a tool's input schema: providers require `type: object` and `properties`.
 
 use crate::mcp::jsonrpc::RawJson;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The schema, with what the providers miss put at its beginning; all else stays to the letter.
+/// The schema, with the missing fields at its beginning. The rest stays byte for byte.
 pub(super) fn complete(schema: &RawJson) -> Cow<'_, RawValue> {
     #[derive(Deserialize)]
     struct Head {

@@ -309,7 +309,7 @@ fn a_model_that_says_nothing_is_not_waited_for_without_end() {
     session
         .say("go")
         .finishes()
-        .says("said nothing for 1 seconds");
+        .says("sent nothing for 1 seconds");
     session.say("go").finishes().says("Sorry.");
 }
 

@@ -1,4 +1,4 @@
-//! The providers that gosling knows, as data.
+//! The builtin table of providers.
 
 use super::known_models::{
     ANTHROPIC, CEREBRAS, DATABRICKS, DEEPSEEK, FIREWORKS, GOOGLE, GROQ, MISTRAL, ModelSpec, OLLAMA,
@@ -6,7 +6,7 @@ use super::known_models::{
 };
 use crate::features;
 
-/// Which wire protocol.
+/// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     OpenAi,
@@ -30,23 +30,23 @@ impl Engine {
 /// What a setting is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SettingRole {
-    /// The key, in the way that the engine carries it.
+    /// The key, in the header of the wire protocol.
     Key,
-    /// The key, as the value of this header.
+    /// The key, in this header.
     KeyHeader(&'static str),
-    /// A token that takes the place of the key, as a bearer.
+    /// A bearer token that replaces the key.
     Bearer,
-    /// Where the provider is.
+    /// The host of the provider.
     Host,
-    /// Where chat completions are on it.
+    /// The path of chat completions.
     Path,
     /// The value of this header.
     Header(&'static str),
     /// Any headers.
     Headers,
-    /// Seconds of silence.
+    /// The read timeout in seconds.
     Timeout,
-    /// Azure's name for a model that it was told to run.
+    /// Azure's name for a deployed model.
     Deployment,
     /// Azure's version of its API.
     ApiVersion,
@@ -69,15 +69,15 @@ pub(super) struct ProviderSpec {
     pub(super) title: &'static str,
     pub(super) description: &'static str,
     pub(super) engine: Engine,
-    /// Shown first.
+    /// Clients show it first.
     pub(super) preferred: bool,
-    /// It is one's own server: no key is ever demanded.
+    /// It is a server of the user: no key is required.
     pub(super) local: bool,
-    /// It can be asked which models it has.
+    /// It can list its models.
     pub(super) lists_models: bool,
-    /// It can be asked to count tokens in a stream.
+    /// It accepts the request to count tokens in a stream (`stream_options`).
     pub(super) counts_on_request: bool,
-    /// It wants to see again what its model thought.
+    /// It expects the model's reasoning back.
     pub(super) wants_reasoning: bool,
     pub(super) default_model: &'static str,
     pub(super) models: &'static [ModelSpec],
@@ -137,7 +137,7 @@ impl Setting {
         }
     }
 
-    /// Whether it is kept among the secrets.
+    /// Whether it is stored with the secrets.
     pub(super) fn secret(&self) -> bool {
         matches!(
             self.role,
@@ -268,7 +268,7 @@ const PROVIDERS: &[ProviderSpec] = &[
         name: "mistral",
         title: "Mistral AI",
         description: "Mistral, Codestral and Devstral models",
-        // It counts by itself and refuses the question.
+        // It always counts, and refuses the option.
         counts_on_request: false,
         default_model: "mistral-medium-latest",
         models: MISTRAL,
@@ -453,7 +453,7 @@ const PROVIDERS: &[ProviderSpec] = &[
     },
 ];
 
-/// What most have in common.
+/// The defaults of most providers.
 const HOSTED: ProviderSpec = ProviderSpec {
     name: "",
     title: "",

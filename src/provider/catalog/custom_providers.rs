@@ -1,10 +1,10 @@
-//! Providers that the user describes, in Goose's declarative form: `custom_providers/*.json`.
+//! Providers that the user describes in Goose's declarative format: `custom_providers/*.json`.
 //!
-//! The files may come from anywhere, so their number and everything in them is bounded.
+//! The files are not trusted: their number, and every field, is limited.
 
 use super::builtin_providers::Engine;
 use super::settings::{
-    CHAT, DEFAULT_TIMEOUT, Settings, SettingsReader, base_url, join, key_header, keyless,
+    CHAT, DEFAULT_TIMEOUT, Settings, SettingsReader, base_url, join, key_header, missing_key,
     models_url,
 };
 use crate::provider::{Error, ErrorClass};
@@ -23,7 +23,7 @@ const MAX_HEADERS: usize = 64;
 const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
 
-/// A provider as its file describes it. There is no `Debug`, because headers may hold the key.
+/// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
 #[derive(Clone, Deserialize)]
 pub(super) struct CustomProvider {
     pub(super) name: String,
@@ -50,7 +50,7 @@ pub(super) struct CustomProvider {
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct CustomModel {
     pub(super) name: String,
-    #[serde(default = "usual_context")]
+    #[serde(default = "default_context")]
     pub(super) context_limit: u64,
     #[serde(default)]
     pub(super) max_tokens: Option<u64>,
@@ -60,8 +60,8 @@ fn yes() -> bool {
     true
 }
 
-fn usual_context() -> u64 {
-    super::USUAL_CONTEXT
+fn default_context() -> u64 {
+    super::DEFAULT_CONTEXT
 }
 
 impl CustomProvider {
@@ -119,28 +119,31 @@ impl CustomProvider {
         }
     }
 
-    /// The variable or secret with the key, if there is one.
+    /// The name of the variable or secret with the key, if there is one.
     pub(super) fn key_name(&self) -> Option<&str> {
         Some(self.api_key_env.trim()).filter(|name| !name.is_empty())
     }
 
-    /// Whether nothing works without the key.
-    pub(super) fn demands_key(&self) -> bool {
+    /// Whether the provider needs the key.
+    pub(super) fn requires_key(&self) -> bool {
         self.requires_auth && self.key_name().is_some()
     }
 
-    /// How it is spoken to.
+    /// Its URLs, headers and options.
     ///
     /// # Errors
-    /// [`ErrorClass::Config`] when it demands a key and there is none.
+    /// [`ErrorClass::Config`] if it requires a key and there is none.
     pub(super) fn resolve(&self, reader: SettingsReader<'_>) -> Result<Settings, Error> {
         let engine = (self.engine()).map_err(|reason| Error::new(ErrorClass::Config, reason))?;
         let key = match self.key_name() {
             Some(name) => reader.secret(name)?,
             None => None,
         };
-        if let (None, true, Some(name)) = (&key, self.demands_key(), self.key_name()) {
-            return Err(keyless(&self.display_name, name));
+        if key.is_none()
+            && self.requires_auth
+            && let Some(name) = self.key_name()
+        {
+            return Err(missing_key(&self.display_name, name));
         }
         let mut headers: Vec<(String, String)> = match &self.headers {
             Some(headers) => headers.clone().into_iter().collect(),
@@ -172,7 +175,7 @@ impl CustomProvider {
     }
 }
 
-/// Some files name the server, some the version of its API, some the whole endpoint.
+/// The URL of chat completions. Some files contain only the server, some the version too, some the endpoint.
 fn chat_url(base: &str) -> String {
     let after_scheme = base.split_once("://").map_or(base, |(_, rest)| rest);
     if after_scheme.contains('/') {
@@ -189,23 +192,23 @@ fn ollama_url(base: &str) -> String {
         .to_owned()
 }
 
-/// The folder of such files.
+/// The folder with the files.
 pub(super) struct CustomProviders {
     path: PathBuf,
-    /// What was said about broken files, so that it is said once.
-    complaints: Mutex<HashSet<String>>,
+    /// The warnings that were logged, so that each is logged once.
+    warnings: Mutex<HashSet<String>>,
 }
 
 impl CustomProviders {
     pub(super) fn new(path: PathBuf) -> Self {
         CustomProviders {
             path,
-            complaints: Mutex::default(),
+            warnings: Mutex::default(),
         }
     }
 
-    /// The providers in it, by the names of their files. What cannot be used is logged and left out;
-    /// of two with one name the first counts.
+    /// The providers, in the order of the names of their files. An invalid file is logged and skipped; of two
+    /// providers with one name the first counts.
     pub(super) fn read(&self) -> Vec<CustomProvider> {
         let Ok(entries) = fs::read_dir(&self.path) else {
             return Vec::new();
@@ -217,29 +220,29 @@ impl CustomProviders {
             .collect();
         paths.sort();
         if paths.len() > MAX_FILES {
-            self.complain(&paths[MAX_FILES], "there are too many files next to it");
+            self.warn_once(&paths[MAX_FILES], "there are too many files next to it");
             paths.truncate(MAX_FILES);
         }
         let mut found: Vec<CustomProvider> = Vec::new();
         for path in paths {
             match read_file(&path) {
                 Ok(custom) if super::is_builtin(&custom.name) => {
-                    self.complain(&path, "a provider of gosling has this name");
+                    self.warn_once(&path, "a provider of gosling has this name");
                 }
                 Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
-                    self.complain(&path, "another file has a provider of this name");
+                    self.warn_once(&path, "another file has a provider of this name");
                 }
                 Ok(custom) => found.push(custom),
-                Err(reason) => self.complain(&path, &reason),
+                Err(reason) => self.warn_once(&path, &reason),
             }
         }
         found
     }
 
-    fn complain(&self, path: &Path, reason: &str) {
+    fn warn_once(&self, path: &Path, reason: &str) {
         let text = format!("{} is not used: {reason}", path.display());
-        let mut complaints = lock(&self.complaints);
-        if complaints.len() < MAX_FILES && complaints.insert(text.clone()) {
+        let mut warnings = lock(&self.warnings);
+        if warnings.len() < MAX_FILES && warnings.insert(text.clone()) {
             log::warn!("{text}");
         }
     }
@@ -268,7 +271,7 @@ mod tests {
         .unwrap();
         assert_eq!(custom.models[0].context_limit, 5);
         assert_eq!(custom.models[1].context_limit, 128_000);
-        assert!(custom.demands_key());
+        assert!(custom.requires_key());
     }
 
     #[test]

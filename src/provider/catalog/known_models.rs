@@ -1,8 +1,8 @@
-//! The models that gosling knows, as data.
+//! The builtin table of models.
 //!
 //! Limits and prices are those that the vendors publish; a price is in US dollars for a million tokens.
 
-/// A model and what is known of it.
+/// A model with its limits and prices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ModelSpec {
     pub(super) name: &'static str,
@@ -57,8 +57,8 @@ impl ModelSpec {
     }
 }
 
-/// Models that OpenAI serves behind `/v1/responses` alone are not among them, because that protocol is not
-/// spoken: see [`crate::provider::openai`].
+/// Without the models that OpenAI serves only behind `/v1/responses`, because gosling does not support that
+/// protocol: see [`crate::provider::openai`].
 pub(super) const OPENAI: &[ModelSpec] = &[
     model("gpt-4o", 128_000)
         .output(16_384)

@@ -1,4 +1,4 @@
-//! Where a provider is and how it is spoken to: its settings, read anew for every use.
+//! The settings of a provider, read for every use: its URLs, headers and options.
 
 use super::builtin_providers::{Engine, ProviderSpec, SettingRole};
 #[cfg(not(all(feature = "anthropic", feature = "google", feature = "ollama")))]
@@ -26,12 +26,12 @@ pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 const OLLAMA_PORT: u16 = 11434;
 const MAX_HEADERS: usize = 64;
 
-/// All that makes two providers different. There is no `Debug`, because headers hold the key.
+/// Everything that a provider is made from. It does not implement `Debug`, because headers contain the key.
 #[derive(Clone, PartialEq)]
 pub(super) struct Settings {
     pub(super) engine: Engine,
     pub(super) title: String,
-    /// The URL of chat completions, or that of the server.
+    /// The URL of chat completions; for other protocols the URL of the server.
     pub(super) url: String,
     pub(super) models_url: String,
     pub(super) headers: Vec<(String, String)>,
@@ -92,7 +92,7 @@ impl Settings {
     }
 }
 
-/// Where settings are looked up; the environment overrides the files.
+/// Reads settings; the environment takes precedence over the files.
 #[derive(Clone, Copy)]
 pub(super) struct SettingsReader<'a> {
     pub(super) config: &'a Config,
@@ -100,13 +100,13 @@ pub(super) struct SettingsReader<'a> {
 }
 
 impl SettingsReader<'_> {
-    /// A setting that is no secret; a blank one is none.
+    /// A setting that is not a secret; none if it is blank.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
         let value = self.config.get(name).map_err(unreadable)?;
         Ok(value.and_then(as_text))
     }
 
-    /// A secret; a blank one is none.
+    /// A secret; none if it is blank.
     pub(super) fn secret(&self, name: &str) -> Result<Option<String>, Error> {
         let secret = self.secrets.get(name).map_err(unreadable)?;
         Ok(secret.and_then(|secret| match secret.expose() {
@@ -129,10 +129,10 @@ fn as_text(value: Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The settings of a provider of the catalog.
+/// The settings of a builtin provider.
 ///
 /// # Errors
-/// [`ErrorClass::Config`] with the name of what is missing.
+/// [`ErrorClass::Config`] with the name of a missing setting.
 pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result<Settings, Error> {
     let mut host = None;
     let mut vendor = None;
@@ -151,9 +151,9 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
             reader.text(setting.name)?
         };
         let value = value.or_else(|| setting.default.map(str::to_owned));
-        // Whether a key is demanded depends on the host.
-        let makes_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
-        if makes_url && value.is_none() {
+        // Whether a key is required depends on the host, so it is checked below.
+        let is_part_of_url = matches!(setting.role, SettingRole::Host | SettingRole::Deployment);
+        if is_part_of_url && value.is_none() {
             return Err(unset(spec.title, setting.name));
         }
         match (setting.role, value) {
@@ -188,10 +188,10 @@ pub(super) fn resolve(spec: &ProviderSpec, reader: SettingsReader<'_>) -> Result
     let credential = bearer.or(key);
     if credential.is_none()
         && !spec.local
-        && wants_key(spec.engine, vendor, &base)
+        && requires_key(spec.engine, vendor, &base)
         && !has_credential(&headers)
     {
-        return Err(keyless(spec.title, key_name.unwrap_or_default()));
+        return Err(missing_key(spec.title, key_name.unwrap_or_default()));
     }
     headers.extend(credential);
     Ok(Settings {
@@ -217,25 +217,25 @@ fn unset(title: &str, name: &str) -> Error {
     )
 }
 
-pub(super) fn keyless(title: &str, name: &str) -> Error {
+pub(super) fn missing_key(title: &str, name: &str) -> Error {
     Error::new(
         ErrorClass::Config,
         format!(
-            "{title} wants a key, and {name} is not set: set it in the environment, or store it as a \
+            "{title} requires a key, and {name} is not set: set it in the environment, or store it as a \
              secret of that name"
         ),
     )
 }
 
-/// A key is the vendor's business. A server of one's own says itself what it wants.
-fn wants_key(engine: Engine, vendor: Option<&str>, base: &str) -> bool {
+/// Whether a key is required: the vendor's own server needs one; another server refuses the request itself.
+fn requires_key(engine: Engine, vendor: Option<&str>, base: &str) -> bool {
     match vendor {
         Some(vendor) => origin(&base_url(engine, vendor)) == origin(base),
         None => !is_loopback_url(base),
     }
 }
 
-/// Whether the user's own headers say who asks.
+/// Whether the user's headers contain a credential.
 fn has_credential(headers: &[(String, String)]) -> bool {
     let credential = |name: &str| {
         ["authorization", "x-api-key", "api-key", "x-goog-api-key"]
@@ -245,7 +245,7 @@ fn has_credential(headers: &[(String, String)]) -> bool {
     headers.iter().any(|(name, _)| credential(name))
 }
 
-/// A key in the way that the engine carries it.
+/// The header for a key.
 pub(super) fn key_header(engine: Engine, key: &str) -> (String, String) {
     match engine {
         Engine::Anthropic => ("x-api-key".to_owned(), key.to_owned()),
@@ -258,7 +258,7 @@ fn bearer_header(token: &str) -> (String, String) {
     ("Authorization".to_owned(), format!("Bearer {token}"))
 }
 
-/// Seconds of silence.
+/// A timeout in seconds; the default if it is zero or not a number.
 fn seconds(text: &str) -> Duration {
     match text.parse() {
         Ok(0) | Err(_) => DEFAULT_TIMEOUT,
@@ -266,8 +266,8 @@ fn seconds(text: &str) -> Duration {
     }
 }
 
-/// Headers as users write them: a JSON object, or `A=b` separated by commas or on lines of their own.
-/// A comma inside a value is kept where what follows it is no further `A=`.
+/// Parses headers: a JSON object, or `A=b` separated by commas or on separate lines. A comma is a part of the
+/// value if no further `A=` follows it.
 pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
     if let Ok(Value::Object(fields)) = crate::json::from_str(text) {
         let pairs = fields.into_iter().filter_map(|(name, value)| {
@@ -286,7 +286,7 @@ pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
                     in_line = true;
                 }
                 _ => {
-                    if let (true, Some((_, value))) = (in_line, pairs.last_mut()) {
+                    if in_line && let Some((_, value)) = pairs.last_mut() {
                         value.push(',');
                         value.push_str(piece.trim_end());
                     }
@@ -298,13 +298,13 @@ pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// RFC 9110 §5.6.2.
+/// Whether a name is a token: RFC 9110 §5.6.2.
 fn is_token(name: &str) -> bool {
     !name.is_empty()
         && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
-/// A server's URL from what a user may write: with or without scheme, port and last slash.
+/// A server's URL from the user's setting, which may lack the scheme and the port or end with a slash.
 pub(super) fn base_url(engine: Engine, host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let mut url = if host.contains("://") {
@@ -320,7 +320,7 @@ pub(super) fn base_url(engine: Engine, host: &str) -> String {
     if engine != Engine::Ollama {
         return url;
     }
-    // What Ollama listens on is no address to connect to.
+    // `OLLAMA_HOST` may be the address that Ollama listens on, to which nothing can connect.
     url = url.replacen("://0.0.0.0", "://127.0.0.1", 1);
     let start = url.find("://").map_or(0, |at| at + 3);
     let end = url[start..].find('/').map_or(url.len(), |at| start + at);
@@ -338,7 +338,7 @@ fn origin(url: &str) -> &str {
     &url[..end]
 }
 
-/// A path on a server. What the server's URL already has of it is not said twice.
+/// Joins a path to a server's URL, without repeating the part of the path that the URL already ends with.
 pub(super) fn join(base: &str, path: &str) -> String {
     let base = base.trim_end_matches('/');
     let path = path.trim_matches('/');
@@ -351,7 +351,7 @@ pub(super) fn join(base: &str, path: &str) -> String {
     format!("{}/{}", origin(base), there.join("/"))
 }
 
-/// Where the list of models is, next to chat completions.
+/// The URL of the list of models, next to chat completions.
 pub(super) fn models_url(chat: &str) -> String {
     let chat = chat.split('?').next().unwrap_or_default();
     match chat.strip_suffix(CHAT) {
@@ -362,7 +362,7 @@ pub(super) fn models_url(chat: &str) -> String {
 
 fn deployment_url(base: &str, name: &str, version: &str) -> String {
     let name = utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
-    // Escapes are not needed for what names of deployments have.
+    // These characters of deployment names need no escape.
     let name = name
         .replace("%2D", "-")
         .replace("%2E", ".")
