@@ -1,4 +1,4 @@
-//! `/agent`: the life of a session's agent, its tools and resources. CORE §7.2, §7.3.
+//! `/agent`: the life cycle of a session's agent, its extensions, tools and resources. CORE §7.2, §7.3.
 
 use super::sessions::with_warnings;
 use super::{cancel_of, with};
@@ -143,7 +143,7 @@ struct ReadResourceResponse {
     #[serde(rename = "mimeType", skip_serializing_if = "Option::is_none")]
     mime_type: Option<String>,
     text: String,
-    /// `base64` where `text` is not text.
+    /// `base64` if `text` holds encoded bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     encoding: Option<&'static str>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
@@ -155,7 +155,7 @@ struct ToolInfo {
     name: String,
     description: String,
     parameters: Vec<String>,
-    /// What was decided about it, if anything was.
+    /// The stored permission, if any.
     permission: Option<PermissionLevel>,
 }
 
@@ -285,8 +285,7 @@ fn update_provider(registry: &Registry, request: &Request) -> Result<Response, E
     Ok(Response::empty(200))
 }
 
-/// What the session says of its recipe is read anew with every turn, so all there is to do is to see
-/// whether it can be used.
+/// Each turn reads the recipe of the session, so this only checks that the recipe can be used.
 fn update_from_session(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: SessionOnly = request.json()?;
     registry.agent(&body.session_id)?;
@@ -295,7 +294,7 @@ fn update_from_session(registry: &Registry, request: &Request) -> Result<Respons
     Ok(Response::empty(200))
 }
 
-/// How the session's extensions are doing. Not part of Goose's API.
+/// The status of the session's extensions. Not part of Goose's API.
 fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let extensions = registry.status(request.required_query("session_id")?)?;
     Ok(Response::json(&json!({ "extensions": extensions })))
@@ -305,17 +304,17 @@ fn tools(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let cancel = cancel_of(registry, request);
     let agent = registry.agent(request.required_query("session_id")?)?;
     let listed = agent.tools(request.query("extension_name"), &cancel)?;
-    let decided = registry.stores().permissions.all()?;
+    let permissions = registry.stores().permissions.all()?;
     let infos: Vec<ToolInfo> = listed
         .into_iter()
-        .map(|tool| tool_info(tool, &decided))
+        .map(|tool| tool_info(tool, &permissions))
         .collect();
     Ok(Response::json(&infos))
 }
 
-fn tool_info(listed: ListedTool, decided: &HashMap<String, PermissionLevel>) -> ToolInfo {
+fn tool_info(listed: ListedTool, permissions: &HashMap<String, PermissionLevel>) -> ToolInfo {
     ToolInfo {
-        permission: decided.get(&listed.name).copied(),
+        permission: permissions.get(&listed.name).copied(),
         name: listed.name,
         parameters: listed.tool.parameters(),
         description: listed.tool.description.unwrap_or_default(),
@@ -336,13 +335,13 @@ fn call_tool(registry: &Registry, request: &Request) -> Result<Response, Error> 
     }))
 }
 
-/// The arguments as they were sent; none at all is an empty object.
+/// The arguments as the client sent them; `null` means an empty object.
 fn arguments(sent: &RawValue) -> Result<&RawValue, Error> {
-    static NONE: std::sync::LazyLock<RawJson> =
+    static EMPTY: std::sync::LazyLock<RawJson> =
         std::sync::LazyLock::new(|| RawValue::from_string("{}".to_owned()).unwrap_or_default());
     match sent.get().as_bytes().first() {
         Some(b'{') => Ok(sent),
-        Some(b'n') => Ok(&NONE),
+        Some(b'n') => Ok(&EMPTY),
         _ => Err(Error::unprocessable("`arguments` must be a JSON object")),
     }
 }
@@ -359,7 +358,7 @@ fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Err
     Ok(Response::json(&normalized(contents)))
 }
 
-/// Text stays text. Bytes become text where they are UTF-8, else base64 that says so.
+/// Text stays as it is. Bytes become text if they are UTF-8, else base64, marked by `encoding`.
 fn normalized(contents: ResourceContents) -> ReadResourceResponse {
     let (text, encoding) = match (contents.text, contents.blob) {
         (Some(text), _) => (text, None),

@@ -82,10 +82,10 @@ fn read(registry: &Registry, request: &Request) -> Result<Response, Error> {
     }))
 }
 
-/// What providers and extensions say of the names of settings.
+/// The names of settings that providers and extensions declare.
 struct Declared<'a> {
     registry: &'a Registry,
-    /// By names in upper case, as variables are looked up; whether each is a secret.
+    /// By upper-case name: whether the setting is a secret.
     providers: HashMap<String, bool>,
     extensions: HashSet<String>,
 }
@@ -106,8 +106,8 @@ impl<'a> Declared<'a> {
         })
     }
 
-    /// A provider knows its settings best: an extension may want one that is not secret among its
-    /// `env_keys`.
+    /// The declaration of a provider takes precedence: the `env_keys` of an extension may also name a setting
+    /// that is not a secret.
     fn is_secret(&self, key: &str) -> Result<bool, Error> {
         let name = key.to_uppercase();
         if let Some(&is_secret) = self.providers.get(&name) {

@@ -1,4 +1,4 @@
-//! `/config/extensions`: the extensions that are configured. CORE §7.1.
+//! `/config/extensions`: the configured extensions. CORE §7.1.
 
 use super::with;
 use crate::agent::Registry;
@@ -25,11 +25,11 @@ struct Entry {
     config: ExtensionConfig,
 }
 
-/// Entries that make no sense are left out with a warning, so that one bad entry does not hide the
-/// others.
+/// An invalid entry is left out with a warning, so that it does not hide the others.
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let found = registry.stores().config.extensions()?;
-    let (mut extensions, mut warnings) = (Vec::new(), found.warnings);
+    let mut extensions = Vec::new();
+    let mut warnings = found.warnings;
     let mut entries = found.entries;
     let present: HashSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
     entries.extend(platform_extensions::absent(|key| present.contains(key)));

@@ -1,10 +1,10 @@
 //! An MCP server over Streamable HTTP, at `/mcp`. MCP 2025-11-25, basic/transports.
 //!
-//! Each client has a session with a server of its own. A request that is answered soon, with nothing
-//! said before, is answered as JSON; any other as an event stream, which a client whose connection
-//! broke takes up again by `GET` with `Last-Event-ID`. That a connection broke cancels nothing:
-//! `notifications/cancelled` does. There is no stream for what belongs to no request, since these
-//! servers say no such thing; `GET` without `Last-Event-ID` is 405, as the specification allows.
+//! Each client has a session with its own server. If the response is ready soon and no message precedes it,
+//! it is sent as JSON; otherwise as an event stream, which a client whose connection broke resumes by `GET`
+//! with `Last-Event-ID`. A broken connection cancels nothing; `notifications/cancelled` does. There is no
+//! stream for messages outside of requests, because these servers send none: `GET` without `Last-Event-ID`
+//! is answered with 405, as the specification allows.
 
 mod response_stream;
 mod sessions;
@@ -22,15 +22,15 @@ use sessions::Session;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where it is.
+/// The path of the endpoint.
 pub const PATH: &str = "/mcp";
 
-/// How long an answer may take to come as JSON. Then the client is told, by a stream, that it lives.
-const SOON: Duration = Duration::from_secs(1);
-/// What is said meanwhile: a comment.
-const ALIVE: &str = ":\n\n";
-/// The first version whose clients take an event without data, which tells them an id.
-const PRIMED: &str = "2025-11-25";
+/// How long a response is awaited before an event stream begins, which keeps the connection alive.
+const JSON_TIMEOUT: Duration = Duration::from_secs(1);
+/// The comment that keeps an idle stream alive.
+const KEEP_ALIVE: &str = ":\n\n";
+/// The first MCP version whose clients accept an event without data, which gives them an event id.
+const FIRST_PRIMED_VERSION: &str = "2025-11-25";
 const SESSION: &str = "Mcp-Session-Id";
 const VERSION: &str = "MCP-Protocol-Version";
 
@@ -39,11 +39,11 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
     let with = |handler: fn(&Sessions, &Request) -> Result<Response, Error>| {
         let sessions = sessions.clone();
         move |request: &Request| {
-            // A page's script sees no other fields than those that are named.
-            let shown = "Access-Control-Expose-Headers";
+            // Scripts of a page see only the response fields that are listed here.
+            let exposed = "Access-Control-Expose-Headers";
             match check_version(request).and_then(|()| handler(&sessions, request)) {
-                Ok(response) => Ok(response.header(shown, SESSION)),
-                Err(error) => Err(error.header(shown, SESSION)),
+                Ok(response) => Ok(response.header(exposed, SESSION)),
+                Err(error) => Err(error.header(exposed, SESSION)),
             }
         }
     };
@@ -54,7 +54,7 @@ pub fn router(sessions: &Arc<Sessions>) -> Router {
         .delete(PATH, Access::Keyed, with(delete))
 }
 
-/// A refusal in the form that MCP allows it, and which clients show: an error that answers no request.
+/// The body of a refusal: a JSON-RPC error without an id, which MCP allows and clients show.
 fn refusal(status: u16, text: &str) -> Vec<u8> {
     let code = match status {
         500.. => INTERNAL_ERROR,
@@ -76,7 +76,7 @@ fn post(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     }
     let message = jsonrpc::parse(&request.body, false);
     if !is_initialize(&message) {
-        return Err(without_session());
+        return Err(missing_session());
     }
     let session = sessions.begin()?;
     let response = answer(session.clone(), message);
@@ -96,10 +96,10 @@ fn get(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     let last: Option<EventId> = last.and_then(|id| id.parse().ok());
     let stream = last.and_then(|last| Some((session.stream(last.stream)?, last)));
     match stream {
-        Some((stream, last)) if !stream.is_told(last.message) => {
-            Ok(tell(&session.over, stream, last, false))
+        Some((stream, last)) if !stream.is_complete_after(last.message) => {
+            Ok(event_stream(&session.ended, stream, last, false))
         }
-        // For a client that has heard all, as for one that asks for what there never is.
+        // The client has received the whole stream, or asks for messages outside of requests.
         _ => Err(Error::new(
             405,
             "There is nothing to hear: `GET` is for the rest of a stream that broke off, with its \
@@ -114,46 +114,51 @@ fn delete(sessions: &Sessions, request: &Request) -> Result<Response, Error> {
     Ok(Response::empty(200))
 }
 
-/// Gives the message to the session's server, and what comes of it as the response. While that is waited
-/// for the session is not held: whoever ends it lets go of it last, and with it goes what its server has
-/// started.
+/// Passes the message to the session's server and returns its response. While this waits it holds no reference
+/// to the session, so that ending the session also ends its server and the calls.
 fn answer(session: Arc<Session>, message: Result<Payload, Malformed>) -> Response {
-    let is_asked = is_asked(&message);
+    let has_request = has_request(&message);
     let stream = Arc::new(ResponseStream::default());
     let sink = stream.sink();
     session.connection.receive_parsed(message, &sink);
     drop(sink);
-    let primed = session.connection.version() == Some(PRIMED);
-    let (over, session) = (session.over.clone(), Arc::downgrade(&session));
+    let primed = session.connection.version() == Some(FIRST_PRIMED_VERSION);
+    let ended = session.ended.clone();
+    let session = Arc::downgrade(&session);
     let as_json = |json| Response::bytes("application/json", json);
-    match stream.first(SOON) {
-        First::Answer(json) if is_asked => as_json(json),
-        First::Answer(refusal) => as_json(refusal).with_status(400),
-        First::Nothing if !is_asked => Response::empty(202),
+    match stream.first(JSON_TIMEOUT) {
+        First::Response(json) if has_request => as_json(json),
+        First::Response(refusal) => as_json(refusal).with_status(400),
+        First::Nothing if !has_request => Response::empty(202),
         First::Nothing | First::More => {
             let kept = session.upgrade().map(|session| session.keep(&stream));
             let beginning = EventId {
-                // Of a session that has ended nobody asks for the rest.
+                // A stream of an ended session is not resumed.
                 stream: kept.unwrap_or_default(),
                 message: 0,
             };
-            tell(&over, stream, beginning, primed)
+            event_stream(&ended, stream, beginning, primed)
         }
     }
 }
 
-/// The stream, from behind the event `last`, which is said first if it is to be `primed`, until the session
-/// is `over`.
-fn tell(over: &Cancel, stream: Arc<ResponseStream>, last: EventId, primed: bool) -> Response {
-    let over = over.clone();
-    // Before anything is said, since a client that has heard something may leave and come back at once.
-    let turn = stream.draw();
-    Response::events(ALIVE, move |out| {
-        if primed && !stream.is_told(last.message) {
+/// The messages after the event `last`, until the session has `ended`. If the stream is `primed`, an event
+/// with the id `last` and without data comes first.
+fn event_stream(
+    ended: &Cancel,
+    stream: Arc<ResponseStream>,
+    last: EventId,
+    primed: bool,
+) -> Response {
+    let ended = ended.clone();
+    // Taken before anything is sent, because a client may disconnect and resume after the first event.
+    let reader = stream.new_reader();
+    Response::events(KEEP_ALIVE, move |out| {
+        if primed && !stream.is_complete_after(last.message) {
             out.queue_with_id(last, b"");
             out.flush();
         }
-        stream.tell(out, turn, last, &over);
+        stream.write_to(out, reader, last, &ended);
     })
 }
 
@@ -161,8 +166,8 @@ fn is_initialize(message: &Result<Payload, Malformed>) -> bool {
     matches!(message, Ok(Payload::One(Message::Request { method, .. })) if method == "initialize")
 }
 
-/// Whether a message asks for something, so that it is to be answered.
-fn is_asked(message: &Result<Payload, Malformed>) -> bool {
+/// Whether the message has a request, which needs a response.
+fn has_request(message: &Result<Payload, Malformed>) -> bool {
     let is_request = |message: &Message| matches!(message, Message::Request { .. });
     match message {
         Ok(Payload::One(message)) => is_request(message),
@@ -172,17 +177,17 @@ fn is_asked(message: &Result<Payload, Malformed>) -> bool {
 }
 
 fn session_id(request: &Request) -> Result<&str, Error> {
-    request.header(SESSION).ok_or_else(without_session)
+    request.header(SESSION).ok_or_else(missing_session)
 }
 
-fn without_session() -> Error {
+fn missing_session() -> Error {
     let text = format!(
         "Begin with `initialize`, and send the `{SESSION}` of its answer with what follows"
     );
     Error::bad_request(text)
 }
 
-/// Errs with 400 if the request is in a version of MCP that nobody agreed on.
+/// Errs with 400 if the client names a version of MCP that is not supported.
 fn check_version(request: &Request) -> Result<(), Error> {
     match request.header(VERSION) {
         Some(version) if !VERSIONS.contains(&version.trim()) => {
@@ -198,8 +203,7 @@ fn not_acceptable(what: &str) -> Error {
     Error::new(406, format!("`Accept` must allow {what}"))
 }
 
-/// Whether the client takes this media type; it takes anything if it does not say what
-/// (RFC 9110 §12.5.1).
+/// Whether the client accepts this media type. Without `Accept` it accepts any (RFC 9110 §12.5.1).
 fn accepts(request: &Request, media_type: &str) -> bool {
     let mut fields = request
         .headers
@@ -236,41 +240,41 @@ mod tests {
     fn the_end_of_a_session_is_that_of_its_server_whoever_still_listens() {
         #[derive(serde::Deserialize)]
         struct Nothing {}
-        let kept = Arc::new(());
-        let theirs = kept.clone();
+        let held = Arc::new(());
+        let theirs = held.clone();
         let sessions = Sessions::new(move || {
             let theirs = theirs.clone();
             let talk = move |_: Nothing, context: &Context| {
                 let _held = &theirs;
                 context.log(Level::Info, "one");
-                while context.pause(SOON) {}
+                while context.pause(JSON_TIMEOUT) {}
                 Ok(CallToolResult::text(""))
             };
             Server::new("talker", "1")
                 .logging()
                 .tool(Tool::new("talk", "", talk))
         });
-        let say = |session: &Arc<Session>, method: &str, params: &str| {
+        let send = |session: &Arc<Session>, method: &str, params: &str| {
             let message =
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
             answer(session.clone(), jsonrpc::parse(message.as_bytes(), false))
         };
         let session = sessions.begin().unwrap();
-        say(
+        send(
             &session,
             "initialize",
             r#"{"protocolVersion":"2025-11-25"}"#,
         );
         sessions.add(&session).unwrap();
-        let under_way = say(&session, "tools/call", r#"{"name":"talk","arguments":{}}"#);
+        let under_way = send(&session, "tools/call", r#"{"name":"talk","arguments":{}}"#);
         let id = session.id.clone();
         drop(session);
-        assert_eq!(Arc::strong_count(&kept), 3);
+        assert_eq!(Arc::strong_count(&held), 3);
         sessions.end(&id).unwrap();
         assert_eq!(
-            Arc::strong_count(&kept),
+            Arc::strong_count(&held),
             2,
-            "only that of the sessions is left"
+            "only the reference in the sessions is left"
         );
         drop(under_way);
     }

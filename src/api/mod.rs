@@ -1,5 +1,6 @@
-//! Goose's HTTP API, one file a resource. Each handler turns JSON into a call of the core and back.
-//! CORE §4, §7. Beside it [`mcp_endpoint`], by which our own MCP servers are to be had over HTTP.
+//! Goose's HTTP API, one file for each resource. Each handler turns JSON into a call of [`agent`](crate::agent)
+//! and the result into JSON.
+//! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
 
 mod agents;
 mod config;
@@ -18,7 +19,7 @@ use crate::store;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
 
-/// Every route of the API.
+/// The routes of the API.
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = config::routes(router, &registry);
@@ -45,7 +46,7 @@ fn without_recipes(router: Router) -> Router {
         })
 }
 
-/// A handler of this API: what it needs of the server, and the request.
+/// A handler of this API.
 type Handler = fn(&Registry, &Request) -> Result<Response, Error>;
 
 /// Binds a handler to the registry.

@@ -1,4 +1,4 @@
-//! `/config/providers` and its neighbours: which models there are to talk to.
+//! `/config/providers` and related routes: providers and their models.
 
 use super::{cancel_of, with};
 use crate::agent::Registry;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How many names of models go out; a provider could send any number.
+/// How many model names a response has at most; a provider could send any number.
 const MAX_MODELS: usize = 10_000;
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {

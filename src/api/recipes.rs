@@ -32,7 +32,7 @@ fn encode(_: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn decode(_: &Registry, request: &Request) -> Result<Response, Error> {
     let body: WithLink = request.json()?;
-    // The original says nothing here, and clients have a sentence of their own.
+    // goosed sends no body here; clients show a text of their own.
     let Ok(recipe) = Recipe::from_link(&body.deeplink) else {
         return Ok(Response::empty(400));
     };

@@ -1,4 +1,4 @@
-//! `/reply`, and what clients say to a running turn. CORE §7.4.
+//! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
 use super::with;
 use crate::agent::{Confirmation, Event, EventSink, Registry};
@@ -8,7 +8,7 @@ use crate::mcp::types::CallToolResult;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What is said while nothing else is.
+/// The event that keeps an idle stream alive.
 const PING: &str = "data: {\"type\":\"Ping\"}\n\n";
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -45,8 +45,8 @@ struct ToolResultRequest {
     result: Outcome<CallToolResult>,
 }
 
-/// Whatever a well-formed request comes to is said in the stream: clients send it again without end
-/// if it is refused.
+/// The errors of a well-formed request become events of the stream, because clients repeat a refused request
+/// without end.
 fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error> {
     let body: ReplyRequest = request.json()?;
     let registry = Arc::clone(registry);
@@ -57,14 +57,14 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
             move || cancel.cancel()
         });
         let (user, so_far) = (body.user_message, body.conversation_so_far);
-        let mut events = Streamed(stream);
+        let mut events = StreamEvents(stream);
         registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
     }))
 }
 
-struct Streamed<'s>(&'s mut EventStream);
+struct StreamEvents<'s>(&'s mut EventStream);
 
-impl EventSink for Streamed<'_> {
+impl EventSink for StreamEvents<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.0.queue(&event);
     }
@@ -74,13 +74,13 @@ impl EventSink for Streamed<'_> {
     }
 }
 
-/// An answer that nobody waits for, any more, does no harm.
+/// Ignores an answer to a question that is not pending.
 fn confirm(registry: &Registry, request: &Request) -> Result<Response, Error> {
     #[derive(Serialize)]
-    struct Nothing {}
+    struct Empty {}
     let body: ConfirmRequest = request.json()?;
     registry.confirm(&body.session_id, &body.id, body.action);
-    Ok(Response::json(&Nothing {}))
+    Ok(Response::json(&Empty {}))
 }
 
 fn tool_result(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -1,4 +1,4 @@
-//! `/agent/resources`, `/agent/prompts`: what the servers of a session offer beside tools. Not part of
+//! `/agent/resources` and `/agent/prompts`: the resources and prompts of a session's MCP servers. Not part of
 //! Goose's API.
 
 use super::{cancel_of, with};
@@ -64,7 +64,7 @@ struct PromptInfo {
     arguments: Option<Vec<PromptArgument>>,
 }
 
-/// An extension whose part is missing.
+/// An extension whose list could not be fetched.
 #[derive(Serialize)]
 struct Failure {
     extension_name: String,

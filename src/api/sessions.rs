@@ -1,4 +1,4 @@
-//! `/sessions`: what was said, and what can be done with it afterwards.
+//! `/sessions`: list, search, read, rename, fork, export, import and delete stored sessions.
 
 use super::{cancel_of, with};
 use crate::agent::{self, Fork, Registry};
@@ -12,10 +12,13 @@ use std::sync::Arc;
 
 const SESSION: &str = "/sessions/{session_id}";
 
-/// How many sessions a search gives if the client does not say, and at most.
-const FOUND: (usize, usize) = (10, 50);
+/// How many sessions a search returns, unless the client sets a limit.
+const DEFAULT_FOUND: usize = 10;
 
-/// The longest text that is searched for, in bytes.
+/// How many sessions a search returns at most.
+const MAX_FOUND: usize = 50;
+
+/// The longest search text, in bytes.
 const MAX_QUERY: usize = 1_000;
 
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
@@ -45,7 +48,7 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
         )
 }
 
-/// The sessions that lists have; those that cannot be read are logged.
+/// The sessions that clients list. A session that cannot be read is left out and logged.
 fn listed(registry: &Registry) -> Result<Vec<Arc<StoredSession>>, Error> {
     let listing = registry.stores().sessions.list()?;
     for error in listing.broken {
@@ -81,9 +84,8 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
         let message = format!("`query` has at most {MAX_QUERY} bytes");
         return Err(Error::bad_request(message));
     }
-    let (usual, most) = FOUND;
     let limit = match request.query("limit") {
-        None | Some("") => usual,
+        None | Some("") => DEFAULT_FOUND,
         Some(limit) => limit
             .parse()
             .map_err(|_| Error::bad_request("`limit` is not a number of sessions"))?,
@@ -95,8 +97,8 @@ fn search(registry: &Registry, request: &Request) -> Result<Response, Error> {
             Error::bad_request(format!("`{name}` is not a date like {example}"))
         }),
     };
-    let mut query =
-        Query::new(text, limit.min(most)).ok_or_else(|| Error::bad_request("`query` is empty"))?;
+    let mut query = Query::new(text, limit.min(MAX_FOUND))
+        .ok_or_else(|| Error::bad_request("`query` is empty"))?;
     query.after = moment("after_date")?;
     query.before = moment("before_date")?;
     let cancel = cancel_of(registry, request);
@@ -114,8 +116,8 @@ fn import(registry: &Registry, request: &Request) -> Result<Response, Error> {
     Ok(with_warnings(&registry.import(&json)?))
 }
 
-/// The session, and beside its fields, in `warnings`, what was not taken over of an import. Goose's
-/// clients pass over fields that they do not know.
+/// The session with an additional field `warnings`: what an import left out. Goose's clients ignore unknown
+/// fields.
 pub(super) fn with_warnings(session: &Session) -> Response {
     #[derive(serde::Serialize)]
     struct WithWarnings<'a> {
@@ -148,7 +150,7 @@ fn extensions(registry: &Registry, request: &Request) -> Result<Response, Error>
     Ok(Response::json(&json!({ "extensions": extensions })))
 }
 
-/// The session as text in a JSON string, for a file.
+/// The session as a JSON string that holds the text of the file.
 fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let session = registry.session_with_messages(request.param("session_id"))?;
     let text = crate::json::to_value(&session)
@@ -159,24 +161,24 @@ fn export(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn fork(registry: &Registry, request: &Request) -> Result<Response, Error> {
     #[derive(Deserialize)]
-    struct Wanted {
+    struct ForkRequest {
         timestamp: Option<i64>,
         truncate: bool,
         copy: bool,
     }
-    let wanted: Wanted = request.json()?;
-    if wanted.truncate && wanted.timestamp.is_none() {
+    let body: ForkRequest = request.json()?;
+    if body.truncate && body.timestamp.is_none() {
         return Err(Error::bad_request("truncate=true requires a timestamp"));
     }
     let fork = Fork {
-        copy: wanted.copy,
-        until: wanted.timestamp.filter(|_| wanted.truncate),
+        copy: body.copy,
+        until: body.timestamp.filter(|_| body.truncate),
     };
     let id = registry.fork(request.param("session_id"), fork)?;
     Ok(Response::json(&json!({ "sessionId": id })))
 }
 
-/// 200 also when there is no such session, as it was recorded.
+/// 200 even if there is no such session, as goosed answers.
 fn rename(registry: &Registry, request: &Request) -> Result<Response, Error> {
     #[derive(Deserialize)]
     struct Name {

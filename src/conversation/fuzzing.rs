@@ -1,12 +1,11 @@
-//! What a fuzzer checks of exported sessions.
+//! Fuzz target for exported sessions.
 
 use super::session_import::Export;
 use super::{MAX_NAME, Message, Session, SessionType};
 use crate::json;
 use serde_json::Value;
 
-/// What is taken in has left behind what belongs to another place or acts without being seen, and is the
-/// same when it goes out and comes in again.
+/// Checks that an import leaves out what it must, and that exporting and importing it again changes nothing.
 pub(crate) fn import(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let export = match Session::from_export(&text) {

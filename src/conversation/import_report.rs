@@ -1,5 +1,5 @@
-//! What a session keeps of an import: the extensions that came with it and are switched off, and what
-//! was left out.
+//! The report that a session stores about its import: the extensions that were disabled, and what was left
+//! out.
 
 use crate::text::printable;
 use serde::{Deserialize, Serialize};
@@ -8,35 +8,35 @@ use serde_json::Value;
 /// The most entries that a notice lists.
 const LISTED: usize = 20;
 
-/// What was not taken over of something that came from outside.
+/// What an import disabled or left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImportReport {
-    /// What it was, for example `an exported session`.
+    /// The source, for example `an imported session`.
     pub from: String,
     /// The extensions that do not run.
     pub switched_off: Vec<DisabledExtension>,
-    /// What else was left out, a phrase each.
+    /// What else was left out, as a phrase each.
     pub left_out: Vec<String>,
-    /// Whether the conversation has told the user.
+    /// Whether a message has told the user.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
 }
 
-/// An extension that came from outside and does not run.
+/// An extension of an import that does not run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DisabledExtension {
     /// Its name.
     pub name: String,
-    /// What it would do, for example ``run `npx server` ``.
+    /// What it would do if enabled, for example ``run `npx server` ``.
     pub effect: String,
     /// Its configuration, for a client that adds it to the session.
     pub config: Value,
 }
 
 impl ImportReport {
-    /// Whether everything was taken over.
+    /// Whether nothing was disabled or left out.
     pub fn is_empty(&self) -> bool {
         self.switched_off.is_empty() && self.left_out.is_empty()
     }
@@ -50,17 +50,18 @@ impl ImportReport {
         )
     }
 
-    /// A sentence for each thing that was not taken over.
+    /// A sentence for each item that was disabled or left out.
     pub fn warnings(&self) -> Vec<String> {
         let name = |off: &DisabledExtension| printable(&off.name, 100);
-        let off = self.switched_off.iter();
-        let off = off.map(|off| format!("extension \"{}\": {}", name(off), self.reason(off)));
+        let disabled = self.switched_off.iter();
+        let disabled =
+            disabled.map(|off| format!("extension \"{}\": {}", name(off), self.reason(off)));
         let left_out = self.left_out.iter();
         let left_out = left_out.map(|what| format!("left out of {}: {what}", self.from));
-        off.chain(left_out).collect()
+        disabled.chain(left_out).collect()
     }
 
-    /// What the user is told in the conversation.
+    /// The message to the user.
     pub fn notice(&self) -> String {
         let mut text = format!("Not everything of {} was taken over:\n", self.from);
         let warnings = self.warnings();

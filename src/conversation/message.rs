@@ -1,4 +1,4 @@
-//! A message: what was said, by whom, and who may see it.
+//! A message of a conversation: its role, its content, and who sees it.
 
 use crate::mcp::jsonrpc::RawJson;
 use crate::mcp::types::CallToolResult;
@@ -10,21 +10,21 @@ use serde_json::Value;
 /// A message, in the JSON shape of Goose's API.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Message {
-    /// Deltas of one answer share it; questions to the user have none.
+    /// Shared by the deltas of one answer; absent for questions to the user.
     #[serde(default)]
     pub id: Option<String>,
-    /// Who said it. Answers of tools count as the user's.
+    /// The author. Results of tools have the role of the user.
     pub role: Role,
     /// Unix time in seconds.
     pub created: i64,
-    /// What was said.
+    /// The parts.
     pub content: Vec<Content>,
-    /// Who may see it.
+    /// Who sees it.
     #[serde(default)]
     pub metadata: Metadata,
 }
 
-/// Who said a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -34,13 +34,13 @@ pub enum Role {
     Assistant,
 }
 
-/// Who may see a message: both, unless it says otherwise.
+/// Who sees a message: by default the user and the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
-    /// It is shown.
+    /// Clients show it.
     pub user_visible: bool,
-    /// It goes to the model.
+    /// Requests to the model contain it.
     pub agent_visible: bool,
 }
 
@@ -54,19 +54,19 @@ impl Default for Metadata {
 }
 
 impl Metadata {
-    /// Shown, but not sent to the model.
+    /// Visible to the user only.
     pub const USER_ONLY: Metadata = Metadata {
         user_visible: true,
         agent_visible: false,
     };
-    /// Sent to the model, but not shown.
+    /// Visible to the model only.
     pub const AGENT_ONLY: Metadata = Metadata {
         user_visible: false,
         agent_visible: true,
     };
 }
 
-/// One part of a message. Kinds that this version does not know are kept as they came.
+/// One part of a message. Unknown kinds are kept unchanged.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Content {
@@ -74,23 +74,23 @@ pub enum Content {
     Text(Text),
     /// An image.
     Image(Image),
-    /// The model wants a tool to be called.
+    /// The model requests a tool call.
     ToolRequest(ToolRequest),
-    /// What came of it.
+    /// The result of a tool call.
     ToolResponse(ToolResponse),
-    /// The client shall call the tool.
+    /// A tool call that the client runs.
     FrontendToolRequest(FrontendToolRequest),
-    /// The user is asked, or answers.
+    /// A question to the user, or the answer.
     ActionRequired(ActionRequired),
-    /// What the model thought, signed by its maker.
+    /// Reasoning of the model, signed by the provider.
     Thinking(Thinking),
-    /// The same, in a form that only its maker reads.
+    /// Encrypted reasoning, which only the provider can read.
     RedactedThinking(RedactedThinking),
-    /// What the model thought, unsigned.
+    /// Reasoning of the model, unsigned.
     Reasoning(Reasoning),
-    /// A word of the program to the user.
+    /// A notification of gosling to the user.
     SystemNotification(SystemNotification),
-    /// Anything else.
+    /// A kind that this version does not know.
     #[serde(untagged)]
     Other(RawJson),
 }
@@ -103,7 +103,7 @@ pub struct Text {
     /// MCP's annotations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
-    /// Anything else.
+    /// Additional data.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
@@ -119,29 +119,29 @@ pub struct Image {
     /// MCP's annotations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<RawJson>,
-    /// Anything else.
+    /// Additional data.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<RawJson>,
 }
 
-/// The model wants a tool to be called.
+/// A tool call that the model requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRequest {
-    /// Unique within the answer; the response has the same.
+    /// Unique within the answer; the response has the same id.
     pub id: String,
-    /// The call, or why it is none.
+    /// The call, or why it is malformed.
     pub tool_call: Outcome<ToolCall>,
-    /// What the model's maker wants back with the call. Of a call that is none: `name` and `arguments`
-    /// as the model gave them.
+    /// Data that the provider expects back with the call. For a malformed call also `name` and `arguments` as
+    /// the model sent them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
-    /// For example `goose_extension`: who owns the tool.
+    /// For example `goose_extension`: the extension that owns the tool.
     #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ToolCall {
     /// `extension__tool`.
@@ -155,54 +155,54 @@ fn no_arguments() -> RawJson {
     serde_json::value::RawValue::from_string("{}".to_owned()).unwrap_or_default()
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResponse {
-    /// That of the request.
+    /// The id of the request.
     pub id: String,
-    /// The answer, or why there is none.
+    /// The result, or why there is none.
     pub tool_result: Outcome<CallToolResult>,
-    /// Anything else.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
 }
 
-/// The client shall call the tool.
+/// A tool call that the client runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrontendToolRequest {
-    /// The client's answer has the same.
+    /// The client's response has the same id.
     pub id: String,
     /// The call.
     pub tool_call: Outcome<ToolCall>,
 }
 
-/// A value, or in words why there is none: `{"status": "success", "value": …}` or
+/// A value, or an error text: `{"status": "success", "value": …}` or
 /// `{"status": "error", "error": …}`.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum Outcome<T> {
-    /// It worked.
+    /// The operation succeeded.
     Success {
-        /// What came of it.
+        /// The result.
         value: T,
     },
-    /// It did not.
+    /// The operation failed.
     Error {
         /// Why.
         error: String,
     },
 }
 
-/// Something that the user is asked, or the answer.
+/// A question to the user, or the answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionRequired {
-    /// What.
+    /// The question or the answer.
     pub data: Action,
 }
 
-/// What the user is asked, or answers.
+/// A question to the user, or the answer.
 #[derive(Clone, Debug, Serialize)]
 #[serde(
     tag = "actionType",
@@ -210,30 +210,30 @@ pub struct ActionRequired {
     rename_all_fields = "camelCase"
 )]
 pub enum Action {
-    /// May this tool be called?
+    /// Asks for approval of a tool call.
     ToolConfirmation {
-        /// That of the tool request.
+        /// The id of the tool request.
         id: String,
         /// `extension__tool`.
         tool_name: String,
         /// The JSON text of an object.
         arguments: RawJson,
-        /// What to consider.
+        /// An explanation for the user.
         prompt: Option<String>,
     },
     /// An MCP server asks for data.
     Elicitation {
-        /// The answer has the same.
+        /// The answer has the same id.
         id: String,
-        /// What it asks.
+        /// The text of the question.
         message: String,
         /// A flat JSON Schema.
         #[serde(rename = "requested_schema")]
         requested_schema: RawJson,
     },
-    /// The answer to that.
+    /// The answer to an elicitation.
     ElicitationResponse {
-        /// That of the question.
+        /// The id of the question.
         id: String,
         /// An object that fits the schema.
         #[serde(rename = "user_data")]
@@ -241,56 +241,56 @@ pub enum Action {
     },
 }
 
-/// What the model thought, signed by its maker.
+/// Reasoning of the model, signed by the provider.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Thinking {
-    /// The thought.
+    /// The text.
     pub thinking: String,
-    /// Goes back to the maker unchanged.
+    /// Sent back to the provider unchanged.
     pub signature: String,
 }
 
-/// What the model thought, in a form that only its maker reads.
+/// Encrypted reasoning, which only the provider can read.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RedactedThinking {
-    /// Goes back to the maker unchanged.
+    /// Sent back to the provider unchanged.
     pub data: String,
 }
 
-/// What the model thought, unsigned.
+/// Reasoning of the model, unsigned.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Reasoning {
-    /// The thought.
+    /// The text.
     pub text: String,
 }
 
-/// A word of the program to the user.
+/// A notification of gosling to the user.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemNotification {
     /// How it is shown.
     pub notification_type: NotificationType,
-    /// The word.
+    /// The text.
     pub msg: String,
-    /// Anything else.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// How a word of the program is shown.
+/// How a notification is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NotificationType {
-    /// As long as something is under way.
+    /// While an operation is running.
     ThinkingMessage,
-    /// Among the messages.
+    /// Between the messages.
     InlineMessage,
-    /// The account with the model's maker is empty.
+    /// As a notice that the account with the provider has no credit.
     CreditsExhausted,
 }
 
 impl Message {
-    /// A message of now, without an id.
+    /// A message without an id, created now.
     pub fn new(role: Role, content: Vec<Content>) -> Self {
         Message {
             id: None,
@@ -301,7 +301,7 @@ impl Message {
         }
     }
 
-    /// A text of now.
+    /// A text message, created now.
     pub fn text(role: Role, text: impl Into<String>) -> Self {
         Message::new(role, vec![Content::text(text)])
     }
@@ -312,13 +312,13 @@ impl Message {
         self
     }
 
-    /// The same message, for these eyes.
+    /// The same message with this visibility.
     pub fn seen_by(mut self, metadata: Metadata) -> Self {
         self.metadata = metadata;
         self
     }
 
-    /// All of its text, the parts on lines of their own.
+    /// The text parts, joined by line breaks.
     pub fn concat_text(&self) -> String {
         let mut texts = self.content.iter().filter_map(Content::as_text);
         let mut all = texts.next().unwrap_or_default().to_owned();
@@ -329,7 +329,7 @@ impl Message {
         all
     }
 
-    /// The calls in it.
+    /// The tool calls in it.
     pub fn tool_requests(&self) -> impl Iterator<Item = &ToolRequest> {
         self.content.iter().filter_map(|part| match part {
             Content::ToolRequest(request) => Some(request),
@@ -337,7 +337,7 @@ impl Message {
         })
     }
 
-    /// The answers of tools in it.
+    /// The tool results in it.
     pub fn tool_responses(&self) -> impl Iterator<Item = &ToolResponse> {
         self.content.iter().filter_map(|part| match part {
             Content::ToolResponse(response) => Some(response),
@@ -355,7 +355,7 @@ impl Content {
         })
     }
 
-    /// The text, if it is one.
+    /// The text of a text part.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Content::Text(text) => Some(&text.text),
@@ -374,8 +374,8 @@ impl<T> Outcome<T> {
     }
 }
 
-// Serde's own tagged enums take a value apart before they know what it is, which raw JSON does not
-// survive; so the tag is read first, and then the whole as what it says.
+// Serde buffers the value of a tagged enum, and raw JSON cannot be read from its buffer. So the tag is read
+// first, and then the whole text as the type that the tag names.
 
 #[derive(Deserialize)]
 struct Tag {

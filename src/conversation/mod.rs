@@ -1,4 +1,4 @@
-//! The types that the API, the store and the providers share.
+//! Sessions and messages: the types that the API, the store and the providers share.
 
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;

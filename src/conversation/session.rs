@@ -1,4 +1,4 @@
-//! A session: where it works, what it has enabled and what it has cost so far.
+//! A session: its working directory, extensions, recipe, model and token counts.
 
 use std::path::PathBuf;
 
@@ -8,37 +8,37 @@ use serde_json::{Map, Value};
 
 /// A session, in the JSON shape and field order of Goose's API (`Session` of its OpenAPI document).
 ///
-/// Fields that a reader does not find take their defaults, so that older files load.
+/// Missing fields take their defaults, so that older files load.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Session {
-    /// `YYYYMMDD_N`: the day it was made, in UTC, and a number from 1.
+    /// `YYYYMMDD_N`: the day of its creation, in UTC, and a number from 1.
     pub id: String,
-    /// The folder that tools and extensions work in.
+    /// The working directory of tools and extensions.
     pub working_dir: PathBuf,
-    /// What lists show.
+    /// The name that lists show.
     pub name: String,
-    /// Whether a person chose the name; such a name is never replaced.
+    /// Whether the user chose the name; such a name is never replaced.
     pub user_set_name: bool,
-    /// Who started it.
+    /// What started it.
     pub session_type: SessionType,
     /// RFC 3339, UTC.
     pub created_at: String,
     /// RFC 3339, UTC.
     pub updated_at: String,
-    /// What extensions keep with the session.
+    /// The data that extensions store with the session.
     pub extension_data: ExtensionData,
-    /// Tokens of the last exchange.
+    /// Tokens of the last request and its answer.
     pub total_tokens: Option<i64>,
-    /// Input tokens of the last exchange.
+    /// Input tokens of the last request.
     pub input_tokens: Option<i64>,
-    /// Output tokens of the last exchange.
+    /// Output tokens of the last answer.
     pub output_tokens: Option<i64>,
-    /// Tokens of all exchanges.
+    /// Tokens of all requests and answers.
     pub accumulated_total_tokens: Option<i64>,
-    /// Input tokens of all exchanges.
+    /// Input tokens of all requests and answers.
     pub accumulated_input_tokens: Option<i64>,
-    /// Output tokens of all exchanges.
+    /// Output tokens of all requests and answers.
     pub accumulated_output_tokens: Option<i64>,
     /// The schedule that started it.
     pub schedule_id: Option<String>,
@@ -46,39 +46,39 @@ pub struct Session {
     pub recipe: Option<Value>,
     /// The values given for the recipe's parameters.
     pub user_recipe_values: Option<Map<String, Value>>,
-    /// The messages, where they were asked for.
+    /// The messages, if they were loaded.
     pub conversation: Option<Vec<Message>>,
-    /// How many messages there are, whether or not they were asked for.
+    /// How many messages there are, whether they are loaded or not.
     pub message_count: usize,
     /// The provider in use.
     pub provider_name: Option<String>,
     /// The model in use, with its limits.
     pub model_config: Option<Value>,
-    /// How many messages the tokens of the last exchange cover, its answer included; 0 if they cover
-    /// no part of the conversation as it is now, absent where another program stored them. It is stored
-    /// with the session, but not part of Goose's API.
+    /// How many messages the tokens of the last request and its answer cover; 0 if they cover no part of the
+    /// current conversation, absent if another program stored them. It is stored with the session, but is not
+    /// part of Goose's API.
     #[serde(skip_serializing)]
     pub counted_messages: Option<usize>,
 }
 
-/// Who started a session.
+/// What started a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionType {
-    /// A person.
+    /// The user.
     #[default]
     User,
     /// A schedule.
     Scheduled,
     /// Another session, as a helper.
     SubAgent,
-    /// The program itself; such sessions are not listed.
+    /// gosling itself; such sessions are not listed.
     Hidden,
     /// A terminal.
     Terminal,
 }
 
-/// What extensions keep with a session: JSON under versioned keys, passed through as it came.
+/// The data that extensions store with a session: JSON under versioned keys, passed on unchanged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ExtensionData(pub Map<String, Value>);
@@ -87,13 +87,13 @@ impl ExtensionData {
     const ENABLED: &'static str = "enabled_extensions.v0";
     const LIST: &'static str = "extensions";
     const CONTAINER: &'static str = "container.v0";
-    /// The images that models of the session did not take, by model.
+    /// The images that models of the session refused, by model.
     pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
     const ID: &'static str = "container_id";
     const IMPORTED: &'static str = "imported.v0";
 }
 
-/// Nothing enabled, said explicitly, as Goose does.
+/// An explicit empty list of enabled extensions, as Goose stores it.
 impl Default for ExtensionData {
     fn default() -> Self {
         let mut data = Self(Map::new());
@@ -126,8 +126,8 @@ impl ExtensionData {
         }
     }
 
-    /// The container that the session's extensions run in, as it was stored. What is no text comes as
-    /// its JSON, so that it is not taken for no container.
+    /// The stored container of the session's extensions. A value that is not text is returned as JSON, so that
+    /// it does not count as no container.
     pub fn container(&self) -> Option<String> {
         let state = self
             .0
@@ -140,7 +140,7 @@ impl ExtensionData {
         }
     }
 
-    /// Sets the container that the session's extensions run in; none runs them outside.
+    /// Sets the container of the session's extensions; `None` runs them on the host.
     pub fn set_container(&mut self, id: Option<&str>) {
         match id {
             Some(id) => {
@@ -151,19 +151,19 @@ impl ExtensionData {
         }
     }
 
-    /// The keys under which extensions keep something.
+    /// The keys under which extensions store data.
     pub fn kept(&self) -> impl Iterator<Item = &str> {
         let known = [Self::ENABLED, Self::CONTAINER, Self::REFUSED_IMAGES];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))
     }
 
-    /// What was not taken over of the import that the session comes from.
+    /// The report of the import that created the session.
     pub fn imported(&self) -> Option<ImportReport> {
         crate::json::from_value(self.0.get(Self::IMPORTED)?).ok()
     }
 
-    /// Replaces what was not taken over of an import.
+    /// Replaces the report of the import.
     pub fn set_imported(&mut self, imported: &ImportReport) {
         match crate::json::to_value(imported) {
             Ok(value) if !imported.is_empty() => {
@@ -175,8 +175,7 @@ impl ExtensionData {
 }
 
 impl Session {
-    /// Whether lists, searches and sums have it: sessions of people and schedules in which something
-    /// was said.
+    /// Whether lists, searches and sums contain it: sessions of users and schedules that have messages.
     pub fn is_listed(&self) -> bool {
         let type_is_listed = matches!(
             self.session_type,

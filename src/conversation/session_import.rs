@@ -1,4 +1,4 @@
-//! Exported sessions, as this program and Goose write them.
+//! Reading exported sessions, as gosling and Goose write them.
 
 use super::{ExtensionData, Message, Session};
 use crate::text::printable;
@@ -9,7 +9,7 @@ use std::fmt;
 /// The longest name that a session may have, in characters.
 pub const MAX_NAME: usize = 200;
 
-/// Why a text is no exported session, worded for whoever chose the file.
+/// Why a text is not an exported session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError(String);
 
@@ -21,29 +21,28 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
-/// An exported session.
+/// The content of an exported session.
 #[derive(Clone, Debug)]
 pub struct Export {
     /// The session; its extensions and its recipe are those of the file.
     pub session: Session,
     /// The messages that the user sees.
     pub messages: Vec<Message>,
-    /// What was left out because the user would not notice it, a phrase each.
+    /// What was left out although the user would not notice it, as a phrase each.
     pub left_out: Vec<String>,
 }
 
 impl Session {
-    /// Reads an exported session: a JSON object with its messages in `conversation`, or, as Goose
-    /// once wrote it, an object on the first line and a message on each other.
+    /// Reads an exported session: a JSON object with its messages in `conversation`, or the older format of
+    /// Goose, with the object in the first line and a message in each other line.
     ///
-    /// What belongs to the place that it comes from is left behind: its id, its schedule, its provider
-    /// and its model. So is what acts without being seen: the container, the values of the recipe's
-    /// parameters, which may name files, what extensions keep, and messages that are hidden from the
-    /// user. Where messages before a hidden one were kept from the model, because the hidden one was
-    /// their summary, the model sees them again.
+    /// Leaves out what belongs to the other installation: the id, the schedule, the provider and the model. Also
+    /// leaves out what takes effect unnoticed: the container, the values of the recipe's parameters, which may
+    /// name files, the data of extensions, and messages that are hidden from the user. If a hidden message was
+    /// the summary of earlier ones, the model sees these again.
     ///
     /// # Errors
-    /// When it is neither, or a message is none.
+    /// When the text has neither format, or a message is invalid.
     pub fn from_export(text: &str) -> Result<Export, ImportError> {
         let text = text.trim_start_matches('\u{feff}').trim();
         let (mut fields, messages) = match crate::json::from_str::<Value>(text) {
@@ -51,26 +50,26 @@ impl Session {
                 let messages = match fields.shift_remove("conversation") {
                     None | Some(Value::Null) => Vec::new(),
                     Some(Value::Array(messages)) => messages,
-                    Some(_) => return Err(told("`conversation` is no list of messages")),
+                    Some(_) => return Err(invalid("`conversation` is no list of messages")),
                 };
                 (fields, Messages::Values(messages))
             }
-            Ok(_) => return Err(told("it is no JSON object")),
-            Err(error) => lines(text).ok_or_else(|| told(error))?,
+            Ok(_) => return Err(invalid("it is no JSON object")),
+            Err(error) => lines(text).ok_or_else(|| invalid(error))?,
         };
         if !matches!(fields.get("working_dir"), Some(Value::String(_))) {
-            return Err(told("it has no `working_dir`"));
+            return Err(invalid("it has no `working_dir`"));
         }
         if let Some(description) = fields.shift_remove("description")
             && !fields.contains_key("name")
         {
             fields.insert("name".to_owned(), description);
         }
-        let like = crate::json::from_object::<Session>(&fields).map_err(told)?;
+        let session = crate::json::from_object::<Session>(&fields).map_err(invalid)?;
         let messages = messages.read()?;
         let mut left_out = Vec::new();
-        let extension_data = extensions_alone(like.extension_data, &mut left_out);
-        if like
+        let extension_data = only_extensions(session.extension_data, &mut left_out);
+        if session
             .user_recipe_values
             .is_some_and(|values| !values.is_empty())
         {
@@ -79,7 +78,7 @@ impl Session {
         let messages = visible(messages, &mut left_out);
         let session = Session {
             id: String::new(),
-            name: match like.name.trim() {
+            name: match session.name.trim() {
                 "" => "New Chat".to_owned(),
                 name => name.chars().take(MAX_NAME).collect(),
             },
@@ -91,7 +90,7 @@ impl Session {
             user_recipe_values: None,
             // The model may see messages that the provider did not count.
             counted_messages: Some(0),
-            ..like
+            ..session
         };
         Ok(Export {
             session,
@@ -101,7 +100,7 @@ impl Session {
     }
 }
 
-/// The messages of a file as they came. What is not one yet is no larger than its text.
+/// The messages of a file, unread. Lines are kept as text, which takes less memory than values.
 enum Messages<'a> {
     Values(Vec<Value>),
     Lines(Vec<&'a str>),
@@ -109,7 +108,7 @@ enum Messages<'a> {
 
 impl Messages<'_> {
     fn read(&self) -> Result<Vec<Message>, ImportError> {
-        let refused = |n, error| told(format_args!("message {}: {error}", n + 1));
+        let refused = |n, error| invalid(format_args!("message {}: {error}", n + 1));
         match self {
             Messages::Values(messages) => (messages.iter().enumerate())
                 .map(|(n, message)| crate::json::from_value(message).map_err(|e| refused(n, e)))
@@ -121,8 +120,8 @@ impl Messages<'_> {
     }
 }
 
-/// The list of enabled extensions, and nothing else of `data`.
-fn extensions_alone(data: ExtensionData, left_out: &mut Vec<String>) -> ExtensionData {
+/// The list of enabled extensions of `data`, without everything else.
+fn only_extensions(data: ExtensionData, left_out: &mut Vec<String>) -> ExtensionData {
     let mut alone = ExtensionData::default();
     alone.set_enabled(data.enabled().to_vec());
     if let Some(container) = data.container() {
@@ -152,7 +151,7 @@ fn visible(mut messages: Vec<Message>, left_out: &mut Vec<String>) -> Vec<Messag
     messages
 }
 
-/// The first line's object and the other lines, if each is JSON.
+/// The object in the first line and the other lines, if each line is JSON.
 fn lines(text: &str) -> Option<(Map<String, Value>, Messages<'_>)> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
     let fields = crate::json::from_str(lines.next()?).ok()?;
@@ -161,7 +160,7 @@ fn lines(text: &str) -> Option<(Map<String, Value>, Messages<'_>)> {
     Some((fields, Messages::Lines(messages?)))
 }
 
-fn told(reason: impl fmt::Display) -> ImportError {
+fn invalid(reason: impl fmt::Display) -> ImportError {
     ImportError(reason.to_string())
 }
 

@@ -1,28 +1,28 @@
-//! What a session has cost so far, in tokens.
+//! The token counts of a session.
 
 use super::Session;
 use serde::{Deserialize, Serialize};
 
-/// The counts that go out with every event, in the JSON shape of Goose's API.
+/// The counts that every event carries, in the JSON shape of Goose's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenState {
-    /// Of the last exchange with the model.
+    /// Of the last request to the model and its answer.
     pub input_tokens: i64,
-    /// Of the last exchange with the model.
+    /// Of the last request to the model and its answer.
     pub output_tokens: i64,
-    /// Of the last exchange with the model.
+    /// Of the last request to the model and its answer.
     pub total_tokens: i64,
-    /// Of all exchanges.
+    /// Of all requests and answers.
     pub accumulated_input_tokens: i64,
-    /// Of all exchanges.
+    /// Of all requests and answers.
     pub accumulated_output_tokens: i64,
-    /// Of all exchanges.
+    /// Of all requests and answers.
     pub accumulated_total_tokens: i64,
 }
 
 impl TokenState {
-    /// What is stored with the session.
+    /// The counts that are stored with the session.
     pub fn of(session: &Session) -> Self {
         let count = |tokens: Option<i64>| tokens.unwrap_or(0);
         TokenState {
@@ -35,8 +35,8 @@ impl TokenState {
         }
     }
 
-    /// Stores it with the session, which was at `before` when the counting began. The sums of all exchanges
-    /// grow by what was spent since, because another process may have stored its own meanwhile.
+    /// Stores the counts with the session. The sums grow by the difference to `before`, the counts when the turn
+    /// began, because another process may have stored its own.
     pub fn store(&self, before: &TokenState, session: &mut Session) {
         session.input_tokens = Some(self.input_tokens);
         session.output_tokens = Some(self.output_tokens);
@@ -62,8 +62,7 @@ impl TokenState {
         );
     }
 
-    /// A summary takes the place of the conversation: it cost this, and what it says is all that the
-    /// context holds.
+    /// Counts a summary that replaces the conversation. Its output is then all that the context holds.
     pub fn summarize(&mut self, input: i64, output: i64, total: i64) {
         self.spend(input, output, total);
         self.input_tokens = output;
@@ -71,14 +70,14 @@ impl TokenState {
         self.total_tokens = output;
     }
 
-    /// The context holds nothing of the conversation any more. What it cost stays counted.
+    /// Clears the counts of the last request, because the conversation was cleared. The sums stay.
     pub fn clear(&mut self) {
         self.input_tokens = 0;
         self.output_tokens = 0;
         self.total_tokens = 0;
     }
 
-    /// One more exchange with the model.
+    /// Counts a request to the model and its answer.
     pub fn add(&mut self, input: i64, output: i64, total: i64) {
         self.input_tokens = input;
         self.output_tokens = output;
@@ -86,7 +85,7 @@ impl TokenState {
         self.spend(input, output, total);
     }
 
-    /// An exchange with the model beside the conversation: it costs, but fills no context.
+    /// Counts a request that is not part of the conversation: it adds to the sums only.
     pub fn spend(&mut self, input: i64, output: i64, total: i64) {
         let sum = |all: &mut i64, one: i64| *all = all.saturating_add(one);
         sum(&mut self.accumulated_input_tokens, input);

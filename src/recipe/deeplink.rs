@@ -1,4 +1,4 @@
-//! Recipe links: a recipe's JSON in base64, and the forms that it takes on its way.
+//! Recipe links: a recipe's JSON in base64.
 
 use super::{Error, Recipe};
 use base64::Engine;
@@ -14,11 +14,11 @@ pub fn encode(recipe: &Recipe) -> String {
     URL_SAFE_NO_PAD.encode(recipe.to_string())
 }
 
-/// Reads a link. Mail programs and shells do things to links, so standard base64, padding, and
-/// either of them percent-encoded are read too.
+/// Reads a link. Mail programs and shells change links, so this also accepts standard base64, padding, and
+/// percent-encoding.
 ///
 /// # Errors
-/// [`Error::Link`] when it holds no recipe or is longer than [`MAX_LINK`].
+/// [`Error::Link`] when it does not contain a recipe or is longer than [`MAX_LINK`].
 pub fn decode(link: &str) -> Result<Recipe, Error> {
     if link.len() > MAX_LINK {
         return Err(Error::Link);
@@ -47,7 +47,7 @@ mod tests {
     use serde_json::{Value, json};
 
     fn recipe() -> Value {
-        // The last characters make both bytes that the alphabets differ in.
+        // The description encodes to both characters in which the alphabets differ.
         json!({"version": "1.0.0", "title": "T", "description": "D?>~", "prompt": "go", "own": [1]})
     }
 

@@ -1,4 +1,4 @@
-//! Why a recipe cannot be used, worded for the person who wrote or opened it.
+//! Errors of recipes, worded for the person who wrote or opened the recipe.
 
 use super::library::MAX_FILE;
 use std::fmt;
@@ -7,74 +7,74 @@ use std::path::PathBuf;
 /// Why a recipe cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// Neither `instructions` nor `prompt`: there would be nothing to begin with.
+    /// The recipe has neither `instructions` nor `prompt`.
     Empty,
-    /// A link that holds no recipe.
+    /// The link does not contain a recipe.
     Link,
-    /// A field that does not have its type, as the decoder says it.
+    /// A field is missing or has another type.
     Shape {
         /// What is wrong.
         reason: String,
     },
-    /// Two parameters have one key.
+    /// Two parameters have the same key.
     Duplicate {
         /// The key.
         key: String,
     },
-    /// A parameter that is to be selected from nothing.
+    /// A parameter of type `select` has no options.
     NoOptions {
         /// Its key.
         key: String,
     },
-    /// Optional parameters without a default.
+    /// Optional parameters have no default.
     NoDefault {
         /// Their keys.
         keys: Vec<String>,
     },
-    /// File parameters with a default, with which a recipe could read files unasked.
+    /// File parameters have a default, so the recipe could read files that the user has not named.
     FileDefault {
         /// Their keys.
         keys: Vec<String>,
     },
-    /// Templates and parameters that do not match.
+    /// Templates and parameters do not match.
     Mismatch {
-        /// What templates use and no parameter defines.
+        /// Variables without a parameter.
         undefined: Vec<String>,
         /// Parameters that no template uses.
         unused: Vec<String>,
     },
-    /// An extension's configuration that makes no sense.
+    /// The configuration of an extension is invalid.
     Extension {
         /// What is wrong with it.
         reason: String,
     },
-    /// A JSON schema that is no object.
+    /// The JSON schema of the response is not an object.
     Schema,
-    /// A template that is not valid, or is more than a recipe may do.
+    /// A template is invalid or exceeds its limits.
     Template {
         /// What is wrong.
         reason: String,
     },
-    /// Parameters that are not filled in.
+    /// Parameters have no value.
     Missing {
         /// Their keys.
         keys: Vec<String>,
     },
-    /// A value that does not fit its parameter.
+    /// A value does not fit its parameter.
     Value {
         /// The parameter's key.
         key: String,
         /// What is wrong.
         reason: String,
     },
-    /// A file that holds no recipe.
+    /// A file does not contain a recipe.
     File {
         /// Where it is.
         path: PathBuf,
         /// What is wrong.
         reason: String,
     },
-    /// More text than a recipe may have or make.
+    /// The recipe, or the rendered recipe, has too much text.
     TooLarge,
 }
 

@@ -1,5 +1,5 @@
-//! Recipes in a build without the feature `recipes`: there are none, and each attempt to use one fails with
-//! [`Error::LeftOut`]. The items have the signatures of the full module.
+//! Replaces the module in a build without the feature `recipes`: no recipe exists, and each attempt to use one
+//! fails with [`Error::LeftOut`]. The items have the signatures of the full module.
 
 pub mod slash_commands;
 
@@ -48,9 +48,9 @@ pub struct Recipe {
 /// The fields of a recipe that callers read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecipeFields {
-    /// What clients show.
+    /// The title.
     pub title: String,
-    /// What it takes.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -64,7 +64,7 @@ pub struct Parameter {
 /// A recipe with its parameters filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
-    /// What the model is told to be and do.
+    /// Instructions for the model.
     pub instructions: Option<String>,
     /// The first message.
     pub prompt: Option<String>,
@@ -142,7 +142,7 @@ pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
     of_session(session).map(|_| None)
 }
 
-/// The folders that recipes are kept in.
+/// The folders of recipes.
 #[derive(Clone, Copy, Debug)]
 pub struct Library;
 

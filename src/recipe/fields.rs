@@ -1,4 +1,4 @@
-//! What a recipe says, in types. `Recipe` of Goose's OpenAPI document.
+//! The fields of a recipe. `Recipe` of Goose's OpenAPI document.
 
 use crate::sys::TimeLimit;
 use serde::{Deserialize, Deserializer};
@@ -8,29 +8,29 @@ use std::fmt;
 /// The fields of a recipe that gosling knows.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct RecipeFields {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What it is for.
+    /// The purpose.
     pub description: String,
-    /// What the model is told to be and do, for the whole session.
+    /// Instructions for the model, for the whole session.
     #[serde(default)]
     pub instructions: Option<String>,
-    /// The first message, as if the person had written it.
+    /// The first message, as if the user had written it.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// The extensions to use, as configurations; `None` leaves that open.
+    /// The configurations of the extensions to use; `None` for those of the configuration.
     #[serde(default)]
     pub extensions: Option<Vec<Value>>,
     /// The provider and model to use.
     #[serde(default)]
     pub settings: Option<Settings>,
-    /// What a client offers to click on.
+    /// Suggestions that a client shows.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub activities: Vec<String>,
-    /// Who wrote it.
+    /// The author.
     #[serde(default)]
     pub author: Option<Author>,
-    /// What has to be filled in.
+    /// The parameters.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub parameters: Vec<Parameter>,
     /// The form of the final answer.
@@ -39,23 +39,23 @@ pub struct RecipeFields {
     /// Recipes that this one may run.
     #[serde(default, deserialize_with = "null_is_empty")]
     pub sub_recipes: Vec<SubRecipe>,
-    /// What to do when it did not succeed.
+    /// What to do when the recipe fails.
     #[serde(default)]
     pub retry: Option<Retry>,
 }
 
-/// Something to fill in.
+/// A parameter of a recipe.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Parameter {
     /// Its name in the templates.
     pub key: String,
-    /// What may be filled in.
+    /// The type of its value.
     pub input_type: InputType,
-    /// Whether it must be filled in.
+    /// Whether it needs a value.
     pub requirement: Requirement,
-    /// For people.
+    /// A description for the user.
     pub description: String,
-    /// What it is when nothing was filled in.
+    /// The value if none is given.
     #[serde(default, deserialize_with = "scalar")]
     pub default: Option<String>,
     /// The choices of a [`InputType::Select`].
@@ -63,7 +63,7 @@ pub struct Parameter {
     pub options: Option<Vec<String>>,
 }
 
-/// What may be filled in for a [`Parameter`].
+/// The type of the value of a [`Parameter`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputType {
@@ -73,23 +73,23 @@ pub enum InputType {
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A day, as in 2026-11-22.
+    /// A date, such as 2026-11-22.
     Date,
-    /// The path of a file, whose content is what the template sees.
+    /// The path of a file. The template gets its content.
     File,
     /// One of the options.
     Select,
 }
 
-/// Whether a [`Parameter`] must be filled in.
+/// Whether a [`Parameter`] needs a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {
-    /// It must.
+    /// It needs a value.
     Required,
     /// It has a default.
     Optional,
-    /// It must, and the client asks for it.
+    /// It needs a value, for which the client asks the user.
     UserPrompt,
 }
 
@@ -102,15 +102,15 @@ pub struct Settings {
     /// The model's name.
     #[serde(default)]
     pub goose_model: Option<String>,
-    /// How freely the model answers.
+    /// The sampling temperature.
     #[serde(default)]
     pub temperature: Option<f32>,
-    /// How often the model may be asked in one turn.
+    /// How many requests to the model one turn may make.
     #[serde(default)]
     pub max_turns: Option<usize>,
 }
 
-/// Who wrote the recipe.
+/// The author of the recipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Author {
     /// How to reach them.
@@ -136,23 +136,23 @@ pub struct SubRecipe {
     pub name: String,
     /// Where its file is.
     pub path: String,
-    /// What is filled in already.
+    /// Values of its parameters.
     #[serde(default)]
     pub values: Option<Map<String, Value>>,
-    /// Whether several runs of it come one after another.
+    /// Whether several runs of it are sequential.
     #[serde(default)]
     pub sequential_when_repeated: bool,
-    /// For the model.
+    /// A description for the model.
     #[serde(default)]
     pub description: Option<String>,
 }
 
-/// What to do when the recipe did not succeed.
+/// What to do when the recipe fails.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Retry {
-    /// How often it is tried again.
+    /// How many times it is retried.
     pub max_retries: u32,
-    /// What has to be so for a success.
+    /// The checks that decide about success.
     pub checks: Vec<SuccessCheck>,
     /// A shell command that cleans up.
     #[serde(default)]
@@ -165,7 +165,7 @@ pub struct Retry {
     pub on_failure_timeout_seconds: Option<TimeLimit>,
 }
 
-/// What has to be so for a success.
+/// A check that decides about success.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "Check")]
 pub enum SuccessCheck {
@@ -176,7 +176,7 @@ pub enum SuccessCheck {
     },
 }
 
-/// A [`SuccessCheck`] as it is written.
+/// The JSON form of a [`SuccessCheck`].
 #[derive(Deserialize)]
 struct Check {
     #[serde(rename = "type")]
@@ -216,7 +216,7 @@ fn null_is_empty<'de, T: Deserialize<'de>, D: Deserializer<'de>>(d: D) -> Result
     Ok(Option::<Vec<T>>::deserialize(d)?.unwrap_or_default())
 }
 
-/// Text, or what people write without quotes in YAML and mean as text.
+/// A text. A number or a boolean, which YAML reads from text without quotes, becomes text again.
 fn scalar<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     match Value::deserialize(d)? {
         Value::Null => Ok(None),

@@ -1,4 +1,4 @@
-//! What a fuzzer checks of recipes: their JSON, links and templates.
+//! Fuzz targets for recipes: their JSON, links and templates.
 
 use super::{InputType, Recipe, deeplink, template};
 use crate::fuzzing::texts;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A recipe comes through a link unchanged, and can be filled in without harm.
+/// Checks that a recipe passes through a link unchanged, and that rendering it is deterministic.
 pub(crate) fn recipe(input: &[u8]) {
     let [text, value] = texts(input);
     if let Ok(recipe) = deeplink::decode(&text) {
@@ -23,7 +23,7 @@ pub(crate) fn recipe(input: &[u8]) {
         .iter()
         .any(|parameter| parameter.input_type == InputType::File)
     {
-        // Files are not read here.
+        // Rendering would read a file.
         return;
     }
     let values = parameters.iter().map(|parameter| {
@@ -60,7 +60,8 @@ fn through_link(recipe: &Recipe) {
     }
 }
 
-/// A template costs no more than it may, means the same each time, and does not look into its values.
+/// Checks that a template stays within its limits, gives the same result each time, and does not evaluate its
+/// values.
 pub(crate) fn template(input: &[u8]) {
     let [text, value] = texts(input);
     let recipe = Map::from_iter([("prompt".to_owned(), Value::from(text.clone()))]);

@@ -1,4 +1,4 @@
-//! The folders that recipes are kept in, the places that Goose looks in.
+//! The folders of recipes, the same as those of Goose.
 
 use super::{Error, Recipe};
 use crate::store;
@@ -8,11 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The largest file that is read as a recipe, in bytes. YAML takes time that grows with the square
-/// of its size where somebody means it to.
+/// The largest recipe file, in bytes. Parsing hostile YAML takes time that grows with the square of its size.
 pub const MAX_FILE: usize = 256 << 10;
 
-/// The most files that are looked at in one folder.
+/// How many files of one folder are read.
 const MAX_FILES: usize = 1_000;
 
 /// Folders with recipes.
@@ -21,21 +20,21 @@ pub struct Library {
     folders: Vec<PathBuf>,
 }
 
-/// A recipe that was found.
+/// A recipe file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Names it; see [`id`].
+    /// Its id; see [`id`].
     pub id: String,
     /// Its file.
     pub path: PathBuf,
     /// When the file last changed.
     pub modified: SystemTime,
-    /// What the file says.
+    /// The recipe.
     pub recipe: Recipe,
 }
 
 impl Library {
-    /// What the user keeps: `recipes` in the configuration folder, and the folders that the variable
+    /// The folders of the user: `recipes` in the configuration folder, and those that the variable
     /// `GOOSE_RECIPE_PATH` lists.
     pub fn of_user(config: &Path) -> Self {
         let listed = std::env::var_os("GOOSE_RECIPE_PATH").unwrap_or_default();
@@ -45,19 +44,19 @@ impl Library {
         Library { folders }
     }
 
-    /// What comes with the files that a session works on: `.goose/recipes` in the working directory.
+    /// The folder of a project: `.goose/recipes` in the working directory.
     pub fn of_project(working_dir: &Path) -> Self {
         Library {
             folders: vec![working_dir.join(".goose").join("recipes")],
         }
     }
 
-    /// These folders and no others.
+    /// These folders.
     pub fn of(folders: Vec<PathBuf>) -> Self {
         Library { folders }
     }
 
-    /// Every recipe, by folder and name. Files that hold none are left out and logged.
+    /// Every recipe, by folder and name. A file without a valid recipe is left out and logged.
     pub fn list(&self) -> Vec<Entry> {
         let entries = self.files().into_iter().filter_map(|path| {
             let read = read(&path);
@@ -82,7 +81,7 @@ impl Library {
     /// The recipe with this id; `None` if no file has it.
     ///
     /// # Errors
-    /// [`Error::File`] when its file holds no recipe.
+    /// [`Error::File`] when its file does not contain a valid recipe.
     pub fn find(&self, wanted: &str) -> Result<Option<Recipe>, Error> {
         match self.files().into_iter().find(|path| id(path) == wanted) {
             Some(path) => read(&path).map(Some),
@@ -103,8 +102,8 @@ impl Library {
     }
 }
 
-/// Names a recipe by where it is: 64 bits of FNV-1a over the path, as 16 digits. It stays the same
-/// for as long as the file keeps its name.
+/// The id of a recipe: the 64-bit FNV-1a hash of its path, as 16 hexadecimal digits. It changes only when the
+/// file is moved or renamed.
 pub fn id(path: &Path) -> String {
     let hash = path
         .as_os_str()
@@ -116,10 +115,10 @@ pub fn id(path: &Path) -> String {
     format!("{hash:016x}")
 }
 
-/// The recipe in the file `path`, in YAML or JSON by its name, also under a key `recipe`.
+/// The recipe in the file `path`, in YAML or JSON by its extension, optionally under a key `recipe`.
 ///
 /// # Errors
-/// [`Error::File`] when it holds none or is larger than [`MAX_FILE`].
+/// [`Error::File`] when it does not contain a recipe or is larger than [`MAX_FILE`].
 pub fn read(path: &Path) -> Result<Recipe, Error> {
     let failed = |reason: String| Error::File {
         path: path.to_owned(),

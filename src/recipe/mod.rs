@@ -1,5 +1,5 @@
-//! Recipes: what a session is to begin with. Their model and validation, links, templates, the
-//! folders they are kept in, and the commands that stand for them.
+//! Recipes, which prepare a session: their fields and validation, links, templates, folders, and slash
+//! commands.
 
 pub mod deeplink;
 mod error;
@@ -25,7 +25,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 use std::path::Path;
 
-/// A recipe: exactly what was given, order and unknown fields included, and what it means.
+/// A recipe: its JSON as it was given, with field order and unknown fields, and its typed fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     given: Map<String, Value>,
@@ -33,7 +33,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Reads the fields of a recipe; whether it makes sense is what [`Recipe::check`] tells.
+    /// Reads the fields of a recipe. [`Recipe::check`] validates them.
     ///
     /// # Errors
     /// [`Error::Shape`] when `title` or `description` is missing or a field has another type.
@@ -44,7 +44,7 @@ impl Recipe {
         Ok(Recipe { given, fields })
     }
 
-    /// Reads what a recipe link holds; see [`deeplink::decode`].
+    /// Reads a recipe link; see [`deeplink::decode`].
     ///
     /// # Errors
     /// [`Error::Link`].
@@ -57,36 +57,35 @@ impl Recipe {
         deeplink::encode(self)
     }
 
-    /// What it means.
+    /// The typed fields.
     pub fn fields(&self) -> &RecipeFields {
         &self.fields
     }
 
-    /// The configurations of the extensions that it asks for; `None` if it leaves that open.
+    /// The configurations of its extensions; `None` if it names none.
     pub fn extensions(&self) -> Option<&[Value]> {
         self.fields.extensions.as_deref()
     }
 
-    /// The provider, the model and the bounds that it asks for.
+    /// The provider, the model and the limits that it sets.
     pub fn settings(&self) -> Option<&Settings> {
         self.fields.settings.as_ref()
     }
 
-    /// Whether a session can begin with it.
+    /// Validates the recipe.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error that is found.
     pub fn check(&self) -> Result<(), Error> {
         validation::check(self)
     }
 
-    /// Fills in `values`, where missing ones take their defaults and those it has no parameter for
-    /// are left out. Relative paths of file parameters lead from `base`, which is also what
-    /// `recipe_dir` stands for.
+    /// Renders the recipe with `values`. Missing values take their defaults; values without a parameter are
+    /// ignored. Relative paths of file parameters start at `base`, which is also the value of `recipe_dir`.
     ///
     /// # Errors
     /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
-    /// not fit, [`Error::Template`] and [`Error::TooLarge`] for what templates may not do.
+    /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
     pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
         rendering::render(self, values, base)
     }
@@ -97,7 +96,7 @@ impl Recipe {
     }
 }
 
-/// The compact JSON of what was given.
+/// The given JSON in compact form.
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(&self.given).map_err(|_| fmt::Error)?)

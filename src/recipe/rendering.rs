@@ -1,4 +1,4 @@
-//! What is filled in for a recipe's parameters, and the recipe with it.
+//! Rendering a recipe with values for its parameters.
 
 use super::{Error, InputType, Parameter, Recipe, template};
 use crate::conversation::Session;
@@ -8,27 +8,27 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// The largest file that a file parameter brings in, and the most that all values are together.
+/// The largest file of a file parameter, and the limit of all values together, in bytes.
 const MAX_VALUES: usize = 1 << 20;
 
-/// A recipe with everything filled in.
+/// A rendered recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rendered {
-    /// What the model is told to be and do.
+    /// Instructions for the model.
     pub instructions: Option<String>,
     /// The first message.
     pub prompt: Option<String>,
-    /// What a client offers to click on.
+    /// Suggestions that a client shows.
     pub activities: Vec<String>,
-    /// All of it, as the client is shown it.
+    /// The whole rendered recipe, for clients.
     pub recipe: Recipe,
 }
 
-/// The recipe of a session with the session's values filled in; `None` if the session has no
-/// recipe, or values that it needs are still missing.
+/// The recipe of a session, rendered with the session's values; `None` if the session has no recipe, or values
+/// are missing.
 ///
 /// # Errors
-/// As [`Recipe::render`], and when what is stored is no recipe.
+/// As [`Recipe::render`], and when the stored recipe is invalid.
 pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
     let Some(Value::Object(given)) = &session.recipe else {
         return Ok(None);
@@ -43,8 +43,7 @@ pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
     }
 }
 
-/// The session's recipe as a client is shown it: filled in where all values are there, else as it
-/// was given.
+/// The session's recipe for clients: rendered, or unrendered if values are missing.
 ///
 /// # Errors
 /// As [`of_session`].
@@ -63,17 +62,17 @@ pub(super) fn render(
     let texts = texts(&recipe.fields().parameters, values, base)?;
     let given = template::fill_in(&recipe.given, &texts)?;
     let recipe = Recipe::from_object(given)?;
-    let model = recipe.fields();
+    let fields = recipe.fields();
     Ok(Rendered {
-        instructions: model.instructions.clone(),
-        prompt: model.prompt.clone(),
-        activities: model.activities.clone(),
+        instructions: fields.instructions.clone(),
+        prompt: fields.prompt.clone(),
+        activities: fields.activities.clone(),
         recipe,
     })
 }
 
-/// What each parameter stands for. Text always, as in Goose, so that a template that compares with
-/// `"true"` or `"3"` means the same here.
+/// The value of each parameter as text, as in Goose, so that a template that compares with `"true"` or `"3"`
+/// works the same.
 fn texts(
     parameters: &[Parameter],
     values: &Map<String, Value>,
@@ -89,7 +88,7 @@ fn texts(
         let given = values.get(&parameter.key).filter(|it| !it.is_null());
         let text = match (given, &parameter.default) {
             (Some(value), _) => scalar(value).ok_or_else(|| wrong(parameter, "it is no text"))?,
-            // A recipe reads no file that the user has not named.
+            // A recipe must not read a file that the user has not named.
             (None, Some(default)) if parameter.input_type != InputType::File => default.clone(),
             (None, _) => {
                 missing.push(parameter.key.clone());
@@ -206,7 +205,7 @@ fn read(path: &Path, base: &Path) -> Result<String, String> {
 
 fn read_text(path: &PathBuf) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
-    // Opening a pipe would wait for its writer.
+    // Opening a pipe would block until a writer opens it.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(format!("{} is not a regular file", path.display()));
     }

@@ -1,5 +1,5 @@
-//! Commands that a message may begin with, such as `/compact`: those that are built in, and those
-//! that the setting `slash_commands` gives to recipes.
+//! Slash commands, such as `/compact`: the builtin ones, and those that the setting `slash_commands` assigns to
+//! recipes.
 
 use super::{Error, Recipe, library};
 use crate::store::{self, Config};
@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The setting: a list of `{command, recipe_path}`.
+/// The setting, a list of `{command, recipe_path}`.
 const SETTING: &str = "slash_commands";
 
-/// The commands that are built in, and what they do.
+/// The builtin commands and their help texts.
 const BUILTIN: [(&str, &str); 4] = [
     (
         "prompts",
@@ -32,22 +32,22 @@ const BUILTIN: [(&str, &str); 4] = [
 pub struct Command {
     /// Its name, without the slash.
     pub command: String,
-    /// What it does.
+    /// Its help text.
     pub help: String,
-    /// What is behind it.
+    /// What runs it.
     pub command_type: CommandType,
 }
 
-/// What is behind a [`Command`].
+/// What runs a [`Command`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum CommandType {
-    /// This program.
+    /// gosling.
     Builtin,
     /// A recipe.
     Recipe,
 }
 
-/// Every command: those that are built in, then those of recipes.
+/// Every command: the builtin ones, then those of recipes.
 ///
 /// # Errors
 /// When the configuration cannot be read.
@@ -69,7 +69,7 @@ pub fn list(config: &Config) -> store::Result<Vec<Command>> {
     Ok(builtin.chain(recipes).collect())
 }
 
-/// The recipe that `command`, with or without its slash, stands for; `None` if it stands for none.
+/// The recipe of `command`, given with or without its slash; `None` if the command has none.
 ///
 /// # Errors
 /// [`Error::File`] when its file, or the configuration, cannot be read.
@@ -85,7 +85,7 @@ pub fn find(config: &Config, command: &str) -> Result<Option<Recipe>, Error> {
     }
 }
 
-/// The commands of recipes. What is built in cannot be given to one.
+/// The commands of recipes. A builtin command cannot be assigned to a recipe.
 fn configured(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
     let Some(Value::Array(entries)) = config.get(SETTING)? else {
         return Ok(Vec::new());

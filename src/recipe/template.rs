@@ -1,10 +1,9 @@
-//! Templates of recipes: Jinja without what could spin, eat memory or reach files.
+//! Templates of recipes: a subset of Jinja with bounded time and memory, and without access to files.
 //!
-//! minijinja bounds how many instructions run, but not how long one takes or what it allocates:
-//! each may work on values that have been doubled again and again. So a template is looked through
-//! before it runs. Only `if`, `for` and `set x = …` are there, nothing may multiply, and from how often
-//! values repeat each other follows how large one can become, which is bounded by [`MAX_SIZE`]. Time
-//! is bounded by fuel, of which there is the less the larger the values are.
+//! minijinja bounds how many instructions run, but not the time and memory of one, which may work on values that
+//! were doubled repeatedly. So the tokens of a template are checked before it runs: it may use only `if`, `for`
+//! and `set x = …`, it may not multiply, and the largest value that it can build, computed from how often values
+//! are combined, is bounded by [`MAX_SIZE`]. Fuel bounds the time; the larger the values, the less fuel.
 
 use super::Error;
 use super::library::MAX_FILE;
@@ -16,44 +15,43 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-/// What stands for the folder that relative paths lead from.
+/// The variable with the folder at which relative paths start.
 pub(super) const RECIPE_DIR: &str = "recipe_dir";
 
-/// The most text that a recipe makes when it is filled in, in bytes.
+/// The largest text of a rendered recipe, in bytes.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// The largest value that could come up while a template runs, in bytes.
+/// The largest value that a template may be able to build, in bytes.
 const MAX_SIZE: usize = 4 << 20;
 
-/// Tokens between one pair of braces. The parser and the compiler go down one level for each
-/// operator in a row.
+/// How many tokens one pair of braces holds. The parser and the compiler recurse for each operator.
 const MAX_TOKENS: usize = 400;
 
-/// Blocks open at once, each `elif` counted as one.
+/// How many blocks are open at once; each `elif` counts as one.
 const MAX_DEPTH: usize = 50;
 
-/// What all templates of a recipe may cost: instructions times the largest size of a value.
+/// The work of all templates of a recipe: instructions times the size of the largest value.
 const MAX_WORK: usize = 300_000_000;
 
-/// A value counts as no smaller than this.
+/// The smallest size that a value counts as, in bytes.
 const MIN_SIZE: usize = 4 << 10;
 
-/// How much longer a text can be with escapes: `\u{1}` for one byte.
+/// How many times longer a text can become by escaping: `\u{1}` for one byte.
 const ESCAPED: usize = 6;
 
-/// How much more room a text counts for as a list of its parts.
+/// How many times more memory a text counts for as a list of its parts.
 const LISTED: usize = 4;
 
-/// The most numbers in a range.
+/// How many numbers a range has.
 const MAX_RANGE: usize = 1_000;
 
-/// The fields whose text is no template: a parameter's description may show one.
-const PLAIN: &str = "parameters";
+/// The field whose texts are not templates: the description of a parameter may show one.
+const NOT_RENDERED: &str = "parameters";
 
-/// The names that the templates of `recipe` use and do not define themselves.
+/// The variables that the templates of `recipe` use and do not define.
 ///
 /// # Errors
-/// [`Error::Template`] for one that is not valid or could cost too much, [`Error::TooLarge`].
+/// [`Error::Template`] for a template that is invalid or could exceed a limit, [`Error::TooLarge`].
 pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>, Error> {
     let environment = environment(MIN_SIZE);
     let mut names = BTreeSet::new();
@@ -61,7 +59,7 @@ pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>,
         if is_plain(text) {
             return Ok(());
         }
-        let text = keep_foreign(&environment, text);
+        let text = mark_foreign_braces(&environment, text);
         size_of_largest(&text, 0)?;
         let template = environment.template_from_str(&text).map_err(refused)?;
         names.extend(template.undeclared_variables(false));
@@ -71,15 +69,15 @@ pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>,
     Ok(names)
 }
 
-/// The recipe with every text filled in but those under `parameters`.
+/// The recipe with every text rendered, except those under `parameters`.
 ///
 /// # Errors
-/// As [`variables`], and for a template that uses what is not in `texts`.
+/// As [`variables`], and for a template that uses a variable that is not in `texts`.
 pub(super) fn fill_in(
     recipe: &Map<String, Value>,
     texts: &BTreeMap<String, String>,
 ) -> Result<Map<String, Value>, Error> {
-    // Sizes are looked at before anything is made of them.
+    // Checks the sizes before rendering.
     for_each_text(recipe, &mut |_| Ok(()))?;
     let size = texts.values().map(String::len).sum();
     let mut filler = Filler {
@@ -90,7 +88,7 @@ pub(super) fn fill_in(
         work: MAX_WORK,
     };
     let fields = recipe.iter().map(|(key, value)| {
-        let value = if key == PLAIN {
+        let value = if key == NOT_RENDERED {
             value.clone()
         } else {
             filler.value(value)?
@@ -100,7 +98,7 @@ pub(super) fn fill_in(
     fields.collect()
 }
 
-/// What a filter may make of texts of this size.
+/// The largest text that a filter may make of texts of this size.
 fn largest_made(size: usize) -> usize {
     2 * size.max(MIN_SIZE)
 }
@@ -108,11 +106,11 @@ fn largest_made(size: usize) -> usize {
 struct Filler<'a> {
     environment: Environment<'static>,
     texts: &'a BTreeMap<String, String>,
-    /// Of the texts together.
+    /// The size of all texts together.
     size: usize,
-    /// How much text may still be made.
+    /// How much text may still be rendered, in bytes.
     output: usize,
-    /// How much work may still be done.
+    /// How much of [`MAX_WORK`] is left.
     work: usize,
 }
 
@@ -134,7 +132,7 @@ impl Filler<'_> {
     }
 
     fn text(&mut self, text: &str) -> Result<String, Error> {
-        let text = keep_foreign(&self.environment, text);
+        let text = mark_foreign_braces(&self.environment, text);
         let size = size_of_largest(&text, self.size)?;
         self.environment.set_fuel(Some((self.work / size) as u64));
         let template = self.environment.template_from_str(&text).map_err(refused)?;
@@ -154,7 +152,7 @@ impl Filler<'_> {
     }
 }
 
-/// A writer that refuses what is too much, and says so by having nothing left.
+/// A writer with a size limit. After a refused write, `left` is 0.
 struct Bounded {
     content: Vec<u8>,
     left: usize,
@@ -194,39 +192,38 @@ fn is_plain(text: &str) -> bool {
     !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 
-/// Calls `look` with every text that may be a template.
+/// Calls `visit` with every text that may be a template.
 fn for_each_text(
     recipe: &Map<String, Value>,
-    look: &mut impl FnMut(&str) -> Result<(), Error>,
+    visit: &mut impl FnMut(&str) -> Result<(), Error>,
 ) -> Result<(), Error> {
     fn walk(
         value: &Value,
         left: &mut usize,
-        look: &mut impl FnMut(&str) -> Result<(), Error>,
+        visit: &mut impl FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
         match value {
             Value::String(text) => {
                 *left = left.checked_sub(text.len()).ok_or(Error::TooLarge)?;
-                look(text)
+                visit(text)
             }
-            Value::Array(items) => items.iter().try_for_each(|item| walk(item, left, look)),
+            Value::Array(items) => items.iter().try_for_each(|item| walk(item, left, visit)),
             Value::Object(fields) => fields
                 .values()
-                .try_for_each(|field| walk(field, left, look)),
+                .try_for_each(|field| walk(field, left, visit)),
             _ => Ok(()),
         }
     }
     let mut left = MAX_FILE;
-    let fields = recipe.iter().filter(|(key, _)| *key != PLAIN);
+    let fields = recipe.iter().filter(|(key, _)| *key != NOT_RENDERED);
     for (_, value) in fields {
-        walk(value, &mut left, look)?;
+        walk(value, &mut left, visit)?;
     }
     Ok(())
 }
 
-/// Braces that are not Jinja's, such as `{{some words}}` of another template language, stay as they
-/// are, as in Goose.
-fn keep_foreign(environment: &Environment<'_>, text: &str) -> String {
+/// Marks braces that are not valid Jinja, such as `{{some words}}`, as raw text, as Goose does.
+fn mark_foreign_braces(environment: &Environment<'_>, text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
@@ -258,8 +255,8 @@ fn tokens_of(braces: &str) -> usize {
         .count()
 }
 
-/// Refuses what could cost more than it should; tells how large a value can become when those that
-/// are filled in have `size` bytes together.
+/// Refuses a template that could exceed a limit. Returns the size of the largest value that it can build from
+/// values of `size` bytes together.
 fn size_of_largest(text: &str, size: usize) -> Result<usize, Error> {
     let mut repeats = 1usize;
     let mut most = 1usize;
@@ -301,11 +298,11 @@ fn forbidden<T>(reason: &str) -> Result<T, Error> {
     })
 }
 
-/// The blocks that are open: of each, how many levels it adds.
+/// The open blocks, each with the number of levels that it adds.
 #[derive(Default)]
 struct Blocks(Vec<usize>);
 
-/// Whether a block gives a value a name, under which it can be used again and again.
+/// Whether a block names a value, which can then be used repeatedly.
 enum Names {
     Something,
     Nothing,
@@ -342,7 +339,7 @@ impl Blocks {
     }
 }
 
-/// What comes after the names that a `for` or `set` gives.
+/// The expression after the names of a `for` or `set`.
 fn expression_of<'a, 'b>(tag: &'a [Token<'b>]) -> &'a [Token<'b>] {
     let begin = match tag.first() {
         Some(Token::Ident("for")) => tag.iter().position(|it| matches!(it, Token::Ident("in"))),
@@ -352,10 +349,10 @@ fn expression_of<'a, 'b>(tag: &'a [Token<'b>]) -> &'a [Token<'b>] {
     &tag[begin.unwrap_or(0)..]
 }
 
-/// How many times larger than the largest value the value of an expression can be. With an operator
-/// or a comma, once for every name in it that is no attribute and no filter; otherwise it can only
-/// choose one. A `~` may also turn a list into text, with escapes (filters do not, see
-/// [`environment`]), and a list of characters or lines takes more room than the text.
+/// How many times larger than the largest value the value of an expression can be. With an operator or a comma
+/// it can combine all names in it that are not attributes or filters; otherwise it is one of them. A `~` may
+/// also turn a list into text, with escapes (filters do not, see [`environment`]), and a list of characters or
+/// lines takes more memory than the text.
 fn values_combined(expression: &[Token<'_>]) -> usize {
     let combines = |token: &Token<'_>| matches!(token, Token::Tilde | Token::Plus | Token::Comma);
     let combines = expression.iter().any(combines);
@@ -380,8 +377,8 @@ const KEYWORDS: [&str; 13] = [
     "in", "is", "not", "and", "or", "if", "else", "true", "false", "none", "True", "False", "None",
 ];
 
-/// What templates can call: nothing that sleeps or looks outside, nothing that makes a text larger
-/// than `largest`, and nothing that makes text of a list without being asked to.
+/// The functions, filters and tests of templates. None does I/O, none makes a text larger than `largest`, and
+/// none converts a list to text implicitly.
 fn environment(largest: usize) -> Environment<'static> {
     let mut it = Environment::empty();
     it.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -456,7 +453,7 @@ fn too_much(reason: &str) -> minijinja::Error {
     minijinja::Error::new(ErrorKind::InvalidOperation, reason.to_owned())
 }
 
-/// Refuses to make what is larger than `largest`, unless what it is made of is as large.
+/// Refuses a result that is larger than both `largest` and the given text.
 fn bounded(made: usize, given: usize, largest: usize) -> Result<(), minijinja::Error> {
     if made > given.max(largest) {
         Err(too_much("a filter makes a text that is too long"))
@@ -465,7 +462,7 @@ fn bounded(made: usize, given: usize, largest: usize) -> Result<(), minijinja::E
     }
 }
 
-/// There is nothing to be safe from, since nothing is escaped.
+/// Returns the text unchanged, because templates escape nothing.
 fn safe(text: &str) -> String {
     text.to_owned()
 }

@@ -1,23 +1,24 @@
-//! Whether a recipe makes sense, before anything is done with it.
+//! Validation of a recipe before it is used.
 
 use super::{Error, InputType, Parameter, Recipe, Requirement, template};
 use crate::extension::ExtensionConfig;
 use std::collections::BTreeSet;
 
-/// The first thing that is wrong with `recipe`, if there is one.
+/// Errs with the first error in `recipe`.
 pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
-    let model = recipe.fields();
-    let says = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
-    if !says(&model.instructions) && !says(&model.prompt) {
+    let fields = recipe.fields();
+    let has_text =
+        |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
+    if !has_text(&fields.instructions) && !has_text(&fields.prompt) {
         return Err(Error::Empty);
     }
-    check_parameters(&model.parameters)?;
+    check_parameters(&fields.parameters)?;
     check_use(recipe)?;
-    for extension in model.extensions.iter().flatten() {
+    for extension in fields.extensions.iter().flatten() {
         ExtensionConfig::from_value(extension.clone())
             .map_err(|reason| Error::Extension { reason })?;
     }
-    match model
+    match fields
         .response
         .as_ref()
         .and_then(|it| it.json_schema.as_ref())
@@ -55,7 +56,7 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
     }
 }
 
-/// Every variable is a parameter, and every parameter is used.
+/// Errs unless every variable is a parameter and every parameter is used.
 fn check_use(recipe: &Recipe) -> Result<(), Error> {
     let parameters = recipe.fields().parameters.iter();
     let defined: BTreeSet<String> = parameters.map(|it| it.key.clone()).collect();
@@ -75,8 +76,8 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    /// What is wrong with a recipe that has these fields besides a title and a description.
-    fn flaw(mut fields: Value) -> Option<String> {
+    /// The error of a recipe with these fields, a title and a description.
+    fn error_of(mut fields: Value) -> Option<String> {
         fields["title"] = json!("T");
         fields["description"] = json!("D");
         let recipe: Recipe = serde_json::from_value(fields).unwrap();
@@ -95,16 +96,16 @@ mod tests {
             json!({"prompt": null}),
             json!({"instructions": " \n"}),
         ] {
-            assert_eq!(flaw(nothing).as_deref(), Some(said));
+            assert_eq!(error_of(nothing).as_deref(), Some(said));
         }
-        assert_eq!(flaw(json!({"prompt": "go"})), None);
-        assert_eq!(flaw(json!({"instructions": "be"})), None);
+        assert_eq!(error_of(json!({"prompt": "go"})), None);
+        assert_eq!(error_of(json!({"instructions": "be"})), None);
     }
 
     #[test]
     fn parameters_must_make_sense() {
         let with = |parameters: Value| {
-            flaw(json!({"prompt": "{{ a }}", "parameters": parameters})).unwrap_or_default()
+            error_of(json!({"prompt": "{{ a }}", "parameters": parameters})).unwrap_or_default()
         };
         assert_eq!(with(json!([parameter("a", "string", "required")])), "");
         let twice = [
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn templates_and_parameters_must_match() {
-        let said = flaw(json!({
+        let said = error_of(json!({
             "prompt": "{{ a }} {{ recipe_dir }}",
             "activities": ["{{ b }}"],
             "parameters": [parameter("a", "string", "required"), parameter("c", "string", "required")],
@@ -133,19 +134,20 @@ mod tests {
             said.contains("the recipe uses `b`") && said.contains("a parameter `c`"),
             "{said}"
         );
-        let said = flaw(json!({"prompt": "{% include 'x' %}"})).unwrap();
+        let said = error_of(json!({"prompt": "{% include 'x' %}"})).unwrap();
         assert!(said.contains("recipes have no {% include %}"), "{said}");
     }
 
     #[test]
     fn extensions_and_the_schema_of_the_answer_must_make_sense() {
         let said =
-            flaw(json!({"prompt": "go", "extensions": [{"type": "stdio", "name": "x"}]})).unwrap();
+            error_of(json!({"prompt": "go", "extensions": [{"type": "stdio", "name": "x"}]}))
+                .unwrap();
         assert!(said.contains("cmd"), "{said}");
-        let said = flaw(json!({"prompt": "go", "response": {"json_schema": []}})).unwrap();
+        let said = error_of(json!({"prompt": "go", "response": {"json_schema": []}})).unwrap();
         assert!(said.contains("must be an object"), "{said}");
         assert_eq!(
-            flaw(json!({"prompt": "go", "response": {"json_schema": {"type": "object"}}})),
+            error_of(json!({"prompt": "go", "response": {"json_schema": {"type": "object"}}})),
             None
         );
     }

@@ -1,5 +1,4 @@
-//! What is said to one request: kept while it comes, so that a client whose connection broke can hear
-//! the rest. MCP 2025-11-25, basic/transports, resumability and redelivery.
+//! The messages that answer one request. They are kept, so that a client whose connection broke can resume. MCP 2025-11-25, basic/transports, resumability and redelivery.
 
 use crate::http::EventStream;
 use crate::mcp::jsonrpc;
@@ -12,9 +11,9 @@ use std::str::FromStr;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many bytes are kept of what was said. Beyond, the oldest messages are let go: notifications,
-/// since the answer comes last and the last message is always kept.
-const KEPT: usize = 1 << 20;
+/// How many bytes of messages a stream keeps. Beyond this, the oldest messages are dropped: notifications, since
+/// the response comes last, and the last message is always kept.
+const MAX_KEPT: usize = 1 << 20;
 
 /// The messages that answer one request, in their order.
 #[derive(Default)]
@@ -27,27 +26,27 @@ pub(super) struct ResponseStream {
 struct State {
     kept: VecDeque<Arc<Vec<u8>>>,
     bytes: usize,
-    /// How many messages were let go. Messages are counted from 1.
-    gone: u64,
-    /// Nothing more comes.
+    /// How many messages were dropped. Messages are numbered from 1.
+    dropped: u64,
+    /// No more messages follow.
     ended: bool,
-    /// How many turns to listen were drawn.
-    turns: u64,
-    /// Whose turn it is.
-    turn: u64,
+    /// How many readers there were; the number of the newest one.
+    readers: u64,
+    /// The reader that gets the messages.
+    active_reader: u64,
 }
 
-/// What came of a request at first.
+/// The first outcome of a request.
 pub(super) enum First {
-    /// The answer, and nothing before it.
-    Answer(Vec<u8>),
-    /// Nothing, and nothing will: there was no request, or it was cancelled.
+    /// The response, without a message before it.
+    Response(Vec<u8>),
+    /// No message at all: there was no request, or it was cancelled.
     Nothing,
-    /// There is more to come.
+    /// More messages follow, or precede the response.
     More,
 }
 
-/// The name of one event: its stream, and how many of the stream's messages were said with it.
+/// The id of an event: the number of its stream, and of its message in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EventId {
     pub(super) stream: u64,
@@ -73,19 +72,18 @@ impl FromStr for EventId {
 }
 
 impl ResponseStream {
-    /// The way in. The stream ends when the last clone of it is dropped.
+    /// Where the server sends messages. The stream ends when the last clone of the sink is dropped.
     pub(super) fn sink(self: &Arc<Self>) -> ReplySink {
         let end = End(self.clone());
         Arc::new(move |message| end.take(message))
     }
 
-    /// Waits until the request is answered or there is something before the answer, but not longer
-    /// than `patience`.
-    pub(super) fn first(&self, patience: Duration) -> First {
+    /// Waits for the first message or the end of the stream, at most for `timeout`.
+    pub(super) fn first(&self, timeout: Duration) -> First {
         let waits = |state: &mut State| !state.ended && state.kept.is_empty();
         let (mut state, _) = self
             .changed
-            .wait_timeout_while(lock(&self.state), patience, waits)
+            .wait_timeout_while(lock(&self.state), timeout, waits)
             .unwrap_or_else(PoisonError::into_inner);
         match state.kept.back() {
             None if state.ended => First::Nothing,
@@ -93,68 +91,72 @@ impl ResponseStream {
                 if jsonrpc::is_notification(only) {
                     First::More
                 } else {
-                    state.kept.pop_back().map_or(First::Nothing, owned)
+                    state.kept.pop_back().map_or(First::Nothing, response)
                 }
             }
             _ => First::More,
         }
     }
 
-    /// Draws a turn to listen. Of all who begin, the one who drew last goes on: a client that has come
-    /// back is not to lose its turn to the connection that it left, however late that begins.
-    pub(super) fn draw(&self) -> u64 {
+    /// The number of a new reader. The newest reader gets the messages: a client that resumes must not lose them
+    /// to its previous connection, even if that one starts to read later.
+    pub(super) fn new_reader(&self) -> u64 {
         let mut state = lock(&self.state);
-        state.turns += 1;
-        state.turns
+        state.readers += 1;
+        state.readers
     }
 
-    /// Takes the turn from whoever has it. False if somebody has it who drew later.
-    fn take(&self, turn: u64) -> bool {
+    /// Makes this the active reader. False if a newer reader is active.
+    fn activate(&self, reader: u64) -> bool {
         let mut state = lock(&self.state);
-        let is_next = turn > state.turn;
-        if is_next {
-            state.turn = turn;
+        let is_newer = reader > state.active_reader;
+        if is_newer {
+            state.active_reader = reader;
             self.changed.notify_all();
         }
-        is_next
+        is_newer
     }
 
-    /// Says on `out` what follows the event `last`, until the stream ends, `over` is cancelled, the
-    /// client leaves, or another one listens instead.
-    pub(super) fn tell(
+    /// Writes the messages after the event `last` to `out`, until the stream ends, `ended` is cancelled, the
+    /// client disconnects, or a newer reader is active.
+    pub(super) fn write_to(
         self: &Arc<Self>,
         out: &mut EventStream,
-        turn: u64,
+        reader: u64,
         last: EventId,
-        over: &Cancel,
+        ended: &Cancel,
     ) {
-        // A client that gave this connection up may have drawn on its next one before.
-        if !out.is_connected() || !self.take(turn) {
+        // The client may have closed this connection and read from another one already.
+        if !out.is_connected() || !self.activate(reader) {
             return;
         }
         let EventId {
             stream: number,
-            message: mut said,
+            message: mut sent,
         } = last;
         let gone = out.gone().clone();
         let wake = |token: &Cancel| {
             let stream = self.clone();
             token.on_cancel(move || stream.wake())
         };
-        let _hooks = (wake(&gone), wake(over));
+        let _hooks = (wake(&gone), wake(ended));
         loop {
-            let nobody = || gone.is_cancelled() || over.is_cancelled();
+            let is_cancelled = || gone.is_cancelled() || ended.is_cancelled();
             let waits = |state: &mut State| {
-                !state.ended && state.turn == turn && state.said() <= said && !nobody()
+                !state.ended
+                    && state.active_reader == reader
+                    && state.count() <= sent
+                    && !is_cancelled()
             };
             let state = self
                 .changed
                 .wait_while(lock(&self.state), waits)
                 .unwrap_or_else(PoisonError::into_inner);
-            if state.turn != turn || nobody() {
+            if state.active_reader != reader || is_cancelled() {
                 return;
             }
-            let (next, ended) = (state.after(said), state.ended);
+            let next = state.after(sent);
+            let is_complete = state.ended;
             drop(state);
             for (message, json) in next {
                 let id = EventId {
@@ -162,32 +164,32 @@ impl ResponseStream {
                     message,
                 };
                 out.queue_with_id(id, &json);
-                said = message;
+                sent = message;
             }
             out.flush();
-            if ended {
+            if is_complete {
                 return;
             }
         }
     }
 
-    /// Whether nothing more comes.
+    /// Whether no more messages follow.
     pub(super) fn has_ended(&self) -> bool {
         lock(&self.state).ended
     }
 
-    /// Whether everything was said to who has heard so many messages.
-    pub(super) fn is_told(&self, said: u64) -> bool {
+    /// Whether the stream has ended, and has no message after number `sent`.
+    pub(super) fn is_complete_after(&self, sent: u64) -> bool {
         let state = lock(&self.state);
-        state.ended && state.said() <= said
+        state.ended && state.count() <= sent
     }
 
-    /// How many bytes it holds.
+    /// How many bytes of messages it holds.
     pub(super) fn bytes(&self) -> usize {
         lock(&self.state).bytes
     }
 
-    /// Whoever listens looks again. Under the lock, so that nobody misses it.
+    /// Wakes the readers. Under the lock, so that none misses it.
     fn wake(&self) {
         let state = lock(&self.state);
         self.changed.notify_all();
@@ -197,33 +199,33 @@ impl ResponseStream {
 
 impl State {
     /// How many messages there were.
-    fn said(&self) -> u64 {
-        self.gone + self.kept.len() as u64
+    fn count(&self) -> u64 {
+        self.dropped + self.kept.len() as u64
     }
 
     fn push(&mut self, message: Vec<u8>) {
         self.bytes += message.len();
         self.kept.push_back(Arc::new(message));
-        while self.bytes > KEPT && self.kept.len() > 1 {
+        while self.bytes > MAX_KEPT && self.kept.len() > 1 {
             if let Some(oldest) = self.kept.pop_front() {
                 self.bytes -= oldest.len();
-                self.gone += 1;
+                self.dropped += 1;
             }
         }
     }
 
-    /// What is kept of the messages after the first `said`, with their numbers.
-    fn after(&self, said: u64) -> Vec<(u64, Arc<Vec<u8>>)> {
-        let numbered = (self.gone + 1..).zip(&self.kept);
-        let next = numbered.filter(|(number, _)| *number > said);
+    /// The kept messages after number `sent`, with their numbers.
+    fn after(&self, sent: u64) -> Vec<(u64, Arc<Vec<u8>>)> {
+        let numbered = (self.dropped + 1..).zip(&self.kept);
+        let next = numbered.filter(|(number, _)| *number > sent);
         next.map(|(number, message)| (number, message.clone()))
             .collect()
     }
 }
 
-/// The message itself: nobody else listens yet.
-fn owned(message: Arc<Vec<u8>>) -> First {
-    First::Answer(Arc::unwrap_or_clone(message))
+/// The message as the only response. No reader shares it yet.
+fn response(message: Arc<Vec<u8>>) -> First {
+    First::Response(Arc::unwrap_or_clone(message))
 }
 
 /// Ends the stream when it is dropped.
@@ -262,7 +264,7 @@ mod tests {
 
     #[test]
     fn only_a_lone_answer_needs_no_stream() {
-        assert!(matches!(after(&[ANSWER], true), First::Answer(it) if it == ANSWER));
+        assert!(matches!(after(&[ANSWER], true), First::Response(it) if it == ANSWER));
         assert!(matches!(after(&[], true), First::Nothing));
         for (messages, ended) in [
             (&[][..], false),
@@ -278,14 +280,14 @@ mod tests {
     #[test]
     fn what_is_kept_is_bounded_and_never_the_answer_is_lost() {
         let mut state = State::default();
-        for _ in 0..KEPT / 100 {
+        for _ in 0..MAX_KEPT / 100 {
             state.push(vec![b' '; 1000]);
         }
-        assert!(state.bytes <= KEPT && state.kept.len() == KEPT / 1000);
-        state.push(vec![b' '; 2 * KEPT]);
+        assert!(state.bytes <= MAX_KEPT && state.kept.len() == MAX_KEPT / 1000);
+        state.push(vec![b' '; 2 * MAX_KEPT]);
         assert_eq!(state.kept.len(), 1);
-        let last = (KEPT / 100) as u64 + 1;
-        assert_eq!(state.said(), last);
+        let last = (MAX_KEPT / 100) as u64 + 1;
+        assert_eq!(state.count(), last);
         assert_eq!(state.after(3)[0].0, last);
         assert!(state.after(last).is_empty());
     }
@@ -293,12 +295,12 @@ mod tests {
     #[test]
     fn who_came_back_last_listens_in_whatever_order_they_begin() {
         let stream = ResponseStream::default();
-        let [left, back, head] = [(); 3].map(|()| stream.draw());
-        assert!(stream.take(back));
-        assert!(!stream.take(left), "it only begins now");
-        // One that never begins takes nothing away.
-        assert_eq!(lock(&stream.state).turn, back);
-        assert!(stream.take(head) && !stream.take(back));
+        let [left, back, head] = [(); 3].map(|()| stream.new_reader());
+        assert!(stream.activate(back));
+        assert!(!stream.activate(left), "it is older");
+        // A reader that does not start takes no messages.
+        assert_eq!(lock(&stream.state).active_reader, back);
+        assert!(stream.activate(head) && !stream.activate(back));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The sessions of an MCP server over HTTP: each client's own server, until it says that it is over or
-//! is not heard of for long.
+//! The sessions of an MCP server over HTTP. Each client has its own server, until it ends the session or sends
+//! nothing for a long time.
 
 use super::response_stream::ResponseStream;
 use crate::http::Error;
@@ -11,30 +11,33 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How many clients may have a session at the same time.
-const MAX: usize = 64;
-/// How long a session is kept of which nothing is heard.
+/// How many sessions exist at the same time.
+const MAX_SESSIONS: usize = 64;
+/// How long a session is kept without a request.
 const IDLE: Duration = Duration::from_secs(1800);
-/// Of what was said in full, how many streams and how many bytes are kept for a client that did not
-/// hear it all.
-const TOLD: (usize, usize) = (16, 4 << 20);
+/// How many complete streams a session keeps for a client that has to resume one.
+const MAX_COMPLETE_STREAMS: usize = 16;
+
+/// How many bytes the complete streams of a session have together.
+const MAX_COMPLETE_BYTES: usize = 4 << 20;
 
 /// The sessions of one MCP server.
 pub struct Sessions {
     make: Box<dyn Fn() -> Server + Send + Sync>,
     table: Mutex<HashMap<String, Arc<Session>>>,
-    over: Cancel,
+    shutdown: Cancel,
 }
 
-/// One client's. Its server, and what that has started, ends when it is dropped, so requests that wait hold
-/// none.
+/// The session of one client. Dropping it ends its server and the calls, so a waiting request holds no
+/// reference to it.
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) connection: Connection,
     /// Cancelled when the session has ended.
-    pub(super) over: Cancel,
+    pub(super) ended: Cancel,
     streams: Mutex<Streams>,
-    heard: Mutex<Instant>,
+    /// When the last request came.
+    last_request: Mutex<Instant>,
 }
 
 #[derive(Default)]
@@ -44,29 +47,28 @@ struct Streams {
 }
 
 impl Sessions {
-    /// No session yet. `make` makes the server of each.
+    /// No sessions. `make` makes the server of each session.
     pub fn new(make: impl Fn() -> Server + Send + Sync + 'static) -> Self {
         Sessions {
             make: Box::new(make),
             table: Mutex::default(),
-            over: Cancel::new(),
+            shutdown: Cancel::new(),
         }
     }
 
-    /// Cancelled when they are closed; whoever cancels it cancels all their calls.
+    /// Cancelled when the sessions are closed. Cancelling it cancels all their calls.
     pub fn cancel(&self) -> &Cancel {
-        &self.over
+        &self.shutdown
     }
 
-    /// Ends the sessions of which nothing was heard for half an hour and for which nothing runs. To be
-    /// called now and then.
+    /// Ends the sessions that had no request for half an hour and run no call. Called regularly.
     pub fn end_idle(&self) {
         self.end_if(|session| session.idle() > IDLE);
     }
 
     /// Ends all sessions. No new ones begin.
     pub fn close(&self) {
-        self.over.cancel();
+        self.shutdown.cancel();
         self.end_if(|_| true);
     }
 
@@ -74,12 +76,12 @@ impl Sessions {
         let ended: Vec<_> = lock(&self.table)
             .extract_if(|_, session| ends(session))
             .collect();
-        // Each may take its time, with what it has started, so they end side by side. Where there is no
-        // thread for one it is let go here, cancelled, and its calls are not waited for.
+        // The end of a session may take long, so they end in parallel. If a thread cannot start, its session
+        // is cancelled and dropped, and its calls are not awaited.
         let endings: Vec<_> = ended
             .into_iter()
             .map(|(_, session)| {
-                session.over.cancel();
+                session.ended.cancel();
                 let ending = move || {
                     session.end();
                     drop(session);
@@ -88,33 +90,35 @@ impl Sessions {
             })
             .collect();
         for ending in endings.into_iter().flatten() {
-            // A panic in it has been reported where it happened.
+            // The thread has reported its own panic.
             let _ = ending.join();
         }
     }
 
-    /// A session that is not in the table before [`add`](Self::add): its client has yet to initialize.
+    /// A new session. Its client has not initialized it yet; [`add`](Self::add) puts it into the table.
     pub(super) fn begin(&self) -> Result<Arc<Session>, Error> {
         let id = sys::random_hex(16)
             .map_err(|error| Error::internal(format!("No session id can be drawn: {error}")))?;
-        let over = self.over.child();
+        let ended = self.shutdown.child();
         Ok(Arc::new(Session {
             id,
-            connection: Connection::new((self.make)(), &over).overtaking(),
-            over,
+            connection: Connection::new((self.make)(), &ended).overtaking(),
+            ended,
             streams: Mutex::default(),
-            heard: Mutex::new(Instant::now()),
+            last_request: Mutex::new(Instant::now()),
         }))
     }
 
-    /// Errs with 503 if there are too many and all of them are in use.
+    /// Adds the session; ends the one that was idle longest if there are too many. Errs with 503 if all of
+    /// them run calls.
     pub(super) fn add(&self, session: &Arc<Session>) -> Result<(), Error> {
         let mut table = lock(&self.table);
-        let longest = if table.len() >= MAX {
+        let longest = if table.len() >= MAX_SESSIONS {
             let idle = table.values().filter(|other| !other.is_busy());
             let longest = idle.max_by_key(|other| other.idle()).cloned();
             Some(longest.ok_or_else(|| {
-                let text = format!("{MAX} clients are at work here already: try again later");
+                let text =
+                    format!("{MAX_SESSIONS} clients are at work here already: try again later");
                 Error::new(503, text).header("Retry-After", "10")
             })?)
         } else {
@@ -128,25 +132,25 @@ impl Sessions {
         if let Some(longest) = longest {
             longest.end();
         }
-        if self.over.is_cancelled() {
+        if self.shutdown.is_cancelled() {
             self.end_if(|_| true);
         }
         Ok(())
     }
 
-    /// The session of this id. Errs with 404 if there is none.
+    /// The session with this id. Errs with 404 if there is none.
     pub(super) fn find(&self, id: &str) -> Result<Arc<Session>, Error> {
         let table = lock(&self.table);
         let session = table.get(id).ok_or_else(|| {
             Error::not_found("This session has ended, or never was: send `initialize` again")
         })?;
-        // Before the table is let go, or it could be taken for idle meanwhile.
-        session.listen();
+        // Under the lock of the table, so that the session is not ended as idle before.
+        session.mark_used();
         Ok(session.clone())
     }
 
-    /// Ends the session; nothing of it is left when this returns, unless a call does not heed its
-    /// cancellation. Errs with 404 if there is none of this id.
+    /// Ends the session and returns when its calls have ended, unless a call ignores its cancellation. Errs with
+    /// 404 if there is no such session.
     pub(super) fn end(&self, id: &str) -> Result<(), Error> {
         let session = self.find(id)?;
         lock(&self.table).remove(id);
@@ -156,28 +160,28 @@ impl Sessions {
 }
 
 impl Session {
-    fn listen(&self) {
-        *lock(&self.heard) = Instant::now();
+    fn mark_used(&self) {
+        *lock(&self.last_request) = Instant::now();
     }
 
     fn is_busy(&self) -> bool {
         self.connection.is_busy()
     }
 
-    /// How long nothing was heard; no time while something runs.
+    /// How long the session had no request; zero while a call runs.
     fn idle(&self) -> Duration {
         if self.is_busy() {
-            self.listen();
+            self.mark_used();
         }
-        lock(&self.heard).elapsed()
+        lock(&self.last_request).elapsed()
     }
 
     fn end(&self) {
-        self.over.cancel();
+        self.ended.cancel();
         self.connection.close(GRACE);
     }
 
-    /// Keeps a stream, so that its client may come back for the rest, and gives its number.
+    /// Keeps a stream, so that the client can resume it, and returns its number.
     pub(super) fn keep(&self, stream: &Arc<ResponseStream>) -> u64 {
         let mut streams = lock(&self.streams);
         streams.last += 1;
@@ -193,13 +197,13 @@ impl Session {
 }
 
 impl Streams {
-    /// Lets go of the oldest of those that have ended, until little enough is left of them.
+    /// Drops the oldest complete streams until the others are within the limits.
     fn tidy(&mut self) {
         let ended = self.kept.iter().filter(|(_, stream)| stream.has_ended());
         let ended: Vec<_> = ended.map(|(n, stream)| (*n, stream.bytes())).collect();
         let mut bytes: usize = ended.iter().map(|(_, bytes)| bytes).sum();
         for (left, (number, own)) in (1..=ended.len()).rev().zip(ended) {
-            if left <= TOLD.0 && bytes <= TOLD.1 {
+            if left <= MAX_COMPLETE_STREAMS && bytes <= MAX_COMPLETE_BYTES {
                 break;
             }
             bytes -= own;
@@ -212,7 +216,7 @@ impl Streams {
 mod tests {
     use super::*;
 
-    fn told(bytes: usize) -> Arc<ResponseStream> {
+    fn complete_stream(bytes: usize) -> Arc<ResponseStream> {
         let stream = Arc::new(ResponseStream::default());
         stream.sink()(vec![b' '; bytes]);
         stream
@@ -228,16 +232,20 @@ mod tests {
         };
         streams.kept.insert(0, open);
         for number in 1..=40 {
-            streams.kept.insert(number, told(10));
+            streams.kept.insert(number, complete_stream(10));
             streams.tidy();
         }
         let kept: Vec<u64> = streams.kept.keys().copied().collect();
         assert_eq!(kept, [&[0][..], &(25..=40).collect::<Vec<_>>()].concat());
-        streams.kept.insert(41, told(TOLD.1 - 20));
+        streams
+            .kept
+            .insert(41, complete_stream(MAX_COMPLETE_BYTES - 20));
         streams.tidy();
         let kept: Vec<u64> = streams.kept.keys().copied().collect();
         assert_eq!(kept, [0, 39, 40, 41]);
-        streams.kept.insert(42, told(TOLD.1 + 1));
+        streams
+            .kept
+            .insert(42, complete_stream(MAX_COMPLETE_BYTES + 1));
         streams.tidy();
         assert_eq!(streams.kept.keys().copied().collect::<Vec<_>>(), [0]);
     }
@@ -246,7 +254,7 @@ mod tests {
     fn the_client_that_is_idle_longest_makes_room() {
         let sessions = Sessions::new(|| Server::new("empty", "1"));
         let mut ids = Vec::new();
-        for _ in 0..=MAX {
+        for _ in 0..=MAX_SESSIONS {
             let session = sessions.begin().unwrap();
             sessions.add(&session).unwrap();
             ids.push(session.id.clone());
