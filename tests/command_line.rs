@@ -108,7 +108,7 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["agent", "--port", "many"], "\"many\""),
         (&["agent", "--port", "65536"], "\"65536\""),
         (&["agent", "--offline=yes"], "--offline"),
-        (&["mcp"], "which server"),
+        (&["mcp"], "no server name given"),
         (&["mcp", "nonsense"], "\"nonsense\""),
         (&["mcp", "demo", "more"], "more"),
         (&["call", "echo"], "--server or --url"),
@@ -375,7 +375,7 @@ fn call_prints_what_a_tool_says() {
 fn call_without_a_tool_lists_them() {
     call(&[])
         .exits(0)
-        .prints("echo {message}  Says back what it is told.\n")
+        .prints("echo {message}  Returns its argument.\n")
         .prints("slow {step_ms, steps}  ");
     let done = call(&["--json"]).exits(0);
     let names: Vec<Value> = done

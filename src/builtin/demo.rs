@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const INSTRUCTIONS: &str = "\
 A server for trying things out; nothing here changes anything.
-Call `echo` to hear your own words, `add` to add two numbers, `slow` to watch progress or to cancel \
+Call `echo` to get your own words back, `add` to add two numbers, `slow` to watch progress or to cancel \
 something, and `fail` to see what a failure looks like. Read demo://welcome, demo://gosling.png or \
 demo://greeting/YOUR-NAME. The prompt `explain` asks for an explanation of a topic.";
 
@@ -64,7 +64,7 @@ fn echo() -> Tool {
     }
     Tool::new(
         "echo",
-        "Says back what it is told.",
+        "Returns its argument.",
         |args: Echo, _: &Context| Ok(CallToolResult::text(args.message)),
     )
     .title("Echo")
@@ -125,7 +125,7 @@ fn slow() -> Tool {
     }
     Tool::new(
         "slow",
-        "Takes its time: goes through some steps and reports progress after each one. May be \
+        "Runs for some steps and reports progress after each one. May be \
          cancelled at any time.",
         |args: Slow, context: &Context| {
             let steps = args.steps.unwrap_or(5);
@@ -179,7 +179,7 @@ fn fail() -> Tool {
         "fail",
         "Always fails, to show what that looks like.",
         |args: Fail, _: &Context| {
-            let usual = || "This tool always fails; that is all it does.".to_owned();
+            let usual = || "This tool always fails.".to_owned();
             Err(ToolError::Failed(args.message.unwrap_or_else(usual)))
         },
     )

@@ -45,8 +45,8 @@ pub fn list(kept: Option<&Value>) -> Option<&str> {
     (!list.trim().is_empty()).then_some(list)
 }
 
-fn limit(said: Option<&str>) -> usize {
-    match said.and_then(|said| said.trim().parse().ok()) {
+fn limit(setting: Option<&str>) -> usize {
+    match setting.and_then(|setting| setting.trim().parse().ok()) {
         None => DEFAULT_LIMIT,
         Some(0) => MAX_LIMIT,
         Some(limit) => MAX_LIMIT.min(limit),
@@ -60,19 +60,20 @@ fn write(data: Arc<dyn SessionData>, limit: usize) -> Tool {
     }
     Tool::new(
         "todo_write",
-        "Writes the checklist of this session, in place of what was on it.",
+        "Replaces the checklist of this session.",
         move |args: Write, _: &Context| {
             let length = args.content.chars().count();
             if length > limit {
                 return Err(ToolError::Failed(format!(
-                    "The list has {length} characters, more than {limit}; leave out what is done."
+                    "The list has {length} characters, more than the limit of {limit}; remove the items \
+                     that are done."
                 )));
             }
             let kept = data.set(KEY, json!({"content": args.content}));
-            kept.map_err(|why| ToolError::Failed(format!("The list was not kept: {why}.")))?;
+            kept.map_err(|why| ToolError::Failed(format!("The list was not stored: {why}.")))?;
             let (done, open) = count(&args.content);
             Ok(CallToolResult::text(format!(
-                "The list is kept: {done} done, {open} open."
+                "The list is stored: {done} done, {open} open."
             )))
         },
     )
@@ -90,12 +91,12 @@ fn read(data: Arc<dyn SessionData>) -> Tool {
     struct Read {}
     Tool::new(
         "todo_read",
-        "Gives the checklist of this session as it is now.",
+        "Returns the current checklist of this session.",
         move |_: Read, _: &Context| {
             let kept = data.get(KEY);
             let kept =
                 kept.map_err(|why| ToolError::Failed(format!("The list was not read: {why}.")))?;
-            let empty = "Nothing is on the list yet.";
+            let empty = "The list is empty.";
             Ok(CallToolResult::text(list(kept.as_ref()).unwrap_or(empty)))
         },
     )
@@ -142,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_what_the_environment_says_within_reason() {
-        for (said, expected) in [
+        for (setting, expected) in [
             (None, DEFAULT_LIMIT),
             (Some("10"), 10),
             (Some(" 7 "), 7),
@@ -150,7 +151,7 @@ mod tests {
             (Some("99999999"), MAX_LIMIT),
             (Some("many"), DEFAULT_LIMIT),
         ] {
-            assert_eq!(limit(said), expected, "{said:?}");
+            assert_eq!(limit(setting), expected, "{setting:?}");
         }
     }
 

@@ -75,7 +75,7 @@ fn start(options: Options) -> Result<(), Failure> {
     };
     let stores = Stores::new(&paths);
     stores.sessions.check_writable().map_err(failed(
-        "sessions could not be kept (GOOSE_PATH_ROOT names another place)",
+        "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)",
     ))?;
     let registry = Arc::new(Registry::new(stores, options.offline));
     let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());

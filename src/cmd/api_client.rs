@@ -183,7 +183,7 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
         let n = match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(n) => n,
-            Err(error) => return Err(format!("the event stream broke off: {error}")),
+            Err(error) => return Err(format!("the event stream ended early: {error}")),
         };
         let whole = decoder.push(&buffer[..n], |data| {
             events.push(crate::json::from_slice(data));
@@ -191,26 +191,26 @@ fn read_events(mut stream: impl Read) -> Result<Vec<Value>, String> {
         whole.map_err(|_| "an event is too long".to_owned())?;
     }
     let events = events.into_iter().collect::<Result<_, _>>();
-    events.map_err(|error| format!("an event is no JSON: {error}"))
+    events.map_err(|error| format!("an event is not JSON: {error}"))
 }
 
 /// Reads stderr up to the line with the server's address. From then on, threads discard its output.
 fn listening(pipes: Pipes) -> io::Result<(String, std::process::ChildStdin)> {
     let mut stderr = BufReader::new(pipes.stderr);
-    let mut said = String::new();
+    let mut output = String::new();
     let mut line = String::new();
     let base = loop {
         line.clear();
         if stderr.read_line(&mut line)? == 0 {
             return Err(io::Error::other(format!(
                 "the server did not start: {}",
-                said.trim()
+                output.trim()
             )));
         }
         if let Some((_, base)) = line.trim().split_once(" listens on ") {
             break base.to_owned();
         }
-        said.push_str(&line);
+        output.push_str(&line);
     };
     let mut stdout = pipes.stdout;
     for drain in [

@@ -215,7 +215,7 @@ impl<'a> Chat<'a> {
 
     fn read_turns(&mut self) -> Result<(), Failure> {
         if self.input.is_terminal() {
-            print_note(&format!("session {}; /help tells what there is", self.id));
+            print_note(&format!("session {}; /help lists the commands", self.id));
         }
         loop {
             let line = match self.input.next() {

@@ -79,7 +79,13 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
         begin.elapsed(),
         true,
     );
-    printer.exchange(&gosling, "is it there?", "GET", "/status", None)?;
+    printer.exchange(
+        &gosling,
+        "check that gosling responds",
+        "GET",
+        "/status",
+        None,
+    )?;
     let config = json!({
         "type": "stdio", "name": "demo", "description": "", "cmd": server[0],
         "args": server[1..], "timeout": 60,
@@ -100,7 +106,12 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     let activated = &resumed["extension_results"][0];
     if activated["success"] != true {
         let reason = activated["error"].as_str().unwrap_or("no reason was given");
-        printer.note("is it active?", reason, Duration::ZERO, false);
+        printer.note(
+            "check that the extension is active",
+            reason,
+            Duration::ZERO,
+            false,
+        );
         printer.summarize();
         return Ok(());
     }
@@ -112,9 +123,7 @@ fn demonstrate(printer: &mut StepPrinter, server: &[String], ours: bool) -> Resu
     let begin = Instant::now();
     let status = gosling.stop();
     let clean = status.is_some_and(|status| status.success());
-    let how = status.map_or("it had to be killed".to_owned(), |status| {
-        status.to_string()
-    });
+    let how = status.map_or("it was killed".to_owned(), |status| status.to_string());
     printer.note("end gosling with SIGTERM", &how, begin.elapsed(), clean);
     printer.summarize();
     Ok(())
@@ -131,7 +140,7 @@ fn use_server(
 ) -> Result<Option<(String, Json)>, Failure> {
     let path = format!("/agent/tools?session_id={id}");
     let tools = printer.exchange(gosling, "list its tools", "GET", &path, None)?;
-    let offer = ask(server, working_dir).map_err(failed("cannot ask the server itself"))?;
+    let offer = ask(server, working_dir).map_err(failed("cannot list the server's tools"))?;
     let chosen = offer.choose_tool(&tools, ours);
     match &chosen {
         None => printer.note("call a tool", "the server has none", Duration::ZERO, true),

@@ -129,7 +129,7 @@ impl Log for Logger {
         let text = one_line(&record.args().to_string());
         let now = Instant::now();
         let mut repeats = lock(&self.repeats);
-        let told = repeats.due_reports(now, false);
+        let reports = repeats.due_reports(now, false);
         let is_written = match (record.file_static(), record.line()) {
             (Some(file), Some(line)) if record.level() <= Level::Warn => {
                 repeats.admits((file, line), record.level(), &text, now)
@@ -137,8 +137,8 @@ impl Log for Logger {
             _ => true,
         };
         drop(repeats);
-        for (level, told) in told {
-            self.write(level, &told);
+        for (level, text) in reports {
+            self.write(level, &text);
         }
         if is_written {
             self.write(record.level(), &text);
@@ -148,9 +148,9 @@ impl Log for Logger {
     /// Waits a moment for unwritten records.
     fn flush(&self) {
         let end = Instant::now() + FLUSH_TIMEOUT;
-        let told = lock(&self.repeats).due_reports(Instant::now(), true);
-        for (level, told) in told {
-            self.write(level, &told);
+        let reports = lock(&self.repeats).due_reports(Instant::now(), true);
+        for (level, text) in reports {
+            self.write(level, &text);
         }
         for writer in self.file.into_iter().chain([stderr()]) {
             writer.flush(end);

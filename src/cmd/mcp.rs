@@ -66,11 +66,13 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
     let known = builtin::NAMES.join(", ");
     let Some(name) = name else {
-        return Err(Failure::Usage(format!("which server? There is {known}")));
+        return Err(Failure::Usage(format!(
+            "no server name given; the servers are {known}"
+        )));
     };
     if !builtin::NAMES.contains(&name.as_str()) {
         let hint = crate::features::hint(&name);
-        let text = format!("there is no server {name:?}, only {known}{hint}");
+        let text = format!("there is no server {name:?}; the servers are {known}{hint}");
         return Err(Failure::Usage(text));
     }
     let paths = super::paths()?;
@@ -85,10 +87,10 @@ fn serve_stdio(name: &str, pages: bool, paths: &Paths) -> Result<(), Failure> {
     signal::block();
     logging::start_on_stderr();
     let gone = Cancel::new();
-    let told = gone.clone();
+    let cancel = gone.clone();
     sys::spawn("signals".to_owned(), Some(sys::SMALL_STACK), move || {
         signal::wait();
-        told.cancel();
+        cancel.cancel();
         process::exit(128 + signal::wait());
     })
     .map_err(failed("no thread"))?;
@@ -132,7 +134,7 @@ fn serve_http(
         "gosling mcp {label} listens on http://{at}{path}\n"
     ));
     if keyless {
-        log::warn!("no key is asked for, so every user of this machine may call the server");
+        log::warn!("no key is required, so every user of this machine may call the server");
     }
     let looked_after = sessions.clone();
     sys::spawn("idle sessions".to_owned(), None, move || {

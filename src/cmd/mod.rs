@@ -56,7 +56,7 @@ fn failed<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Failure
 
 /// The paths of the user's files.
 fn paths() -> Result<Paths, Failure> {
-    Paths::from_env().map_err(failed("no place for files"))
+    Paths::from_env().map_err(failed("no folder for files"))
 }
 
 /// Runs the command of this process.

@@ -50,7 +50,7 @@ pub(super) fn bind(
 ) -> Result<Server, Failure> {
     Server::bind(address, router, guard, Limits::default()).map_err(|error| {
         let advice = match error.kind() {
-            io::ErrorKind::AddrInUse => "; another server is there: choose a port that is free",
+            io::ErrorKind::AddrInUse => "; another server uses this port: choose a free one",
             _ => "",
         };
         let (host, port) = address;

@@ -87,7 +87,7 @@ fn a_directory_is_shown_without_what_git_ignores() {
                  \x20   b.py [1L 1F 0C]\n\
                  \x20   er/\n\
                  \x20     c.go [1L 0F 0C]\n\n\
-                 Deeper than max_depth 4, and not looked into: src/deep/er/est\n",
+                 Deeper than max_depth 4, and not analyzed: src/deep/er/est\n",
                 root.display()
             )
         );
@@ -101,7 +101,7 @@ fn depth_is_what_is_asked_for() {
         write(&dir, "q/1/2/3/4/deep.rs", "fn deep() {}\n");
         let usual = text(session, json!({"path": "q"}));
         assert!(
-            !usual.contains("deep.rs") && usual.contains("not looked into: 1/2/3"),
+            !usual.contains("deep.rs") && usual.contains("not analyzed: 1/2/3"),
             "{usual}"
         );
         let all = text(session, json!({"path": "q", "max_depth": 0}));
@@ -196,7 +196,7 @@ fn a_symbol_is_followed_through_its_callers() {
         let defined = "Definitions (1):\n  a.rs:2 fn A.core (1 line)\n";
         assert_eq!(focus(json!({"follow_depth": 0})), defined);
         let first = "\nCalls of it (2):\n  b.py:2 in def middle\n  b.py:4 outside of functions\n";
-        let calls = "\nWhat it calls of what is defined here (1):\n  helper a.rs:4\n";
+        let calls = "\nCalls of functions that are defined here (1):\n  helper a.rs:4\n";
         assert_eq!(
             focus(json!({"follow_depth": 1})),
             format!("{defined}{first}{calls}")
@@ -225,20 +225,24 @@ fn what_cannot_be_analyzed_is_refused_with_a_reason() {
         refuses(
             session,
             json!({"path": "notes.txt"}),
-            "no language that is understood",
+            "not in a supported language",
         );
-        refuses(session, json!({"path": "secrets.py"}), "kept from tools");
+        refuses(
+            session,
+            json!({"path": "secrets.py"}),
+            "not accessible to tools",
+        );
         refuses(session, json!({"path": "data.c"}), "binary");
         refuses(session, json!({"path": "large.c"}), "more than the");
         refuses(session, json!({"path": "none.rs"}), "there is no");
         refuses(session, json!({"path": " "}), "empty");
         let made = Command::new("mkfifo").arg(dir.join("pipe.rs")).status();
         assert!(made.unwrap().success());
-        refuses(session, json!({"path": "pipe.rs"}), "no regular file");
+        refuses(session, json!({"path": "pipe.rs"}), "not a regular file");
         let shown = text(session, json!({"path": "."}));
         assert!(
             shown.contains("1 of the files are too large")
-                && shown.contains("1 of the files are no text")
+                && shown.contains("1 of the files are not text")
         );
         assert!(!shown.contains("secrets"), "{shown}");
     });

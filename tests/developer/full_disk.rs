@@ -190,7 +190,7 @@ fn any_file_can_be_replaced_and_which_cannot_be_undone_is_told() {
         edit(&mut server, view).unwrap_err();
         let said = write(&mut server, &path, "text\n").unwrap();
         assert!(said.contains(what), "{said}");
-        assert!(said.contains("cannot take that back"), "{said}");
+        assert!(said.contains("cannot undo that"), "{said}");
         let undo = json!({"command": "undo_edit", "path": path});
         let error = edit(&mut server, undo.clone()).unwrap_err();
         assert!(error.contains("no change"), "{error}");

@@ -11,7 +11,10 @@ fn refuses(session: &Session<'_>, tool: &str, arguments: serde_json::Value) {
     let answer = session.call(&format!("developer__{tool}"), arguments);
     assert_eq!(answer.status, 500, "{shown}");
     let message = answer.body["message"].as_str().unwrap();
-    assert!(message.contains("kept from tools"), "{shown}: {message}");
+    assert!(
+        message.contains("not accessible to tools"),
+        "{shown}: {message}"
+    );
 }
 
 #[test]

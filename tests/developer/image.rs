@@ -148,9 +148,12 @@ fn what_the_program_makes_is_looked_at() {
     let answers = "[ \"$1\" = -version ] && { echo 'Version: ImageMagick 7'; exit; }";
     for (script, why) in [
         ("echo 'no such delegate' >&2; exit 3", "no such delegate"),
-        ("exit 0", "made none"),
-        ("echo text >out.jpeg", "no JPEG of the right size"),
-        ("cp \"$SAID/picture\" out.jpeg", "no JPEG of the right size"),
+        ("exit 0", "did not write a result"),
+        ("echo text >out.jpeg", "not a JPEG of the right size"),
+        (
+            "cp \"$SAID/picture\" out.jpeg",
+            "not a JPEG of the right size",
+        ),
         ("head -c 9000000 /dev/zero >out.jpeg", "too large"),
         ("(yes | head -c 9000000) >&2; exit 1", "says: y y y"),
     ] {
@@ -209,11 +212,11 @@ fn what_is_no_image_or_too_much_is_refused() {
         let large = fs::File::create(dir.join("large.png")).unwrap();
         large.set_len(65 << 20).unwrap();
         for (path, why) in [
-            ("fifo", "no regular file"),
-            ("pipe.png", "no regular file"),
-            ("zero", "no regular file"),
-            ("/dev/zero", "no regular file"),
-            ("/proc/self/mem", "no regular file"),
+            ("fifo", "not a regular file"),
+            ("pipe.png", "not a regular file"),
+            ("zero", "not a regular file"),
+            ("/dev/zero", "not a regular file"),
+            ("/proc/self/mem", "not a regular file"),
             (".", "is a directory"),
             ("none.png", "there is no file"),
             (" ", "`path` is empty"),
@@ -221,8 +224,8 @@ fn what_is_no_image_or_too_much_is_refused() {
             show(session, path).is(500).says(why);
         }
         for (path, why) in [
-            ("text.png", "is no image"),
-            ("empty.png", "is no image"),
+            ("text.png", "is not an image"),
+            ("empty.png", "is not an image"),
             ("bomb.png", "60000×60000 pixels"),
             ("large.png", "68157440 bytes"),
         ] {
@@ -258,7 +261,7 @@ fn the_space_of_macos_is_found_and_what_is_kept_stays_kept() {
         fs::write(dir.join("private/a.png"), png(1, 1)).unwrap();
         symlink(dir.join("private/a.png"), dir.join("innocent.png")).unwrap();
         for kept in [narrow, plain, "private/a.png", "innocent.png"] {
-            show(session, kept).is(500).says("kept from tools");
+            show(session, kept).is(500).says("not accessible to tools");
         }
     });
 }

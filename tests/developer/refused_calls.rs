@@ -31,7 +31,7 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
         (
             "text_editor",
             json!({"command": "view", "path": kept}),
-            "kept from tools",
+            "not accessible to tools",
         ),
         (
             "text_editor",
@@ -63,7 +63,7 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
         (
             "shell",
             json!({"command": format!("cat {}", kept.display())}),
-            "kept from tools",
+            "not accessible to tools",
         ),
         (
             "shell",
@@ -74,18 +74,22 @@ fn a_refusal_is_a_result_and_misuse_of_the_protocol_is_an_error() {
         (
             "shell",
             json!({"command": "${{'}'}".repeat(18_000)}),
-            "too intricate",
+            "too complex",
         ),
         (
             "shell",
             json!({"command": many_values(60_000)}),
-            "too intricate",
+            "too complex",
         ),
         ("shell", json!({}), "`command`"),
         ("analyze", json!({"path": missing}), "there is no"),
-        ("analyze", json!({"path": kept}), "kept from tools"),
+        ("analyze", json!({"path": kept}), "not accessible to tools"),
         ("image_processor", json!({"path": missing}), "there is no"),
-        ("image_processor", json!({"path": kept}), "kept from tools"),
+        (
+            "image_processor",
+            json!({"path": kept}),
+            "not accessible to tools",
+        ),
         (
             "screen_capture",
             json!({"display": 0, "window_title": "x"}),

@@ -208,8 +208,8 @@ fn under_wayland_the_compositor_says_where_things_are() {
 fn a_program_that_fails_or_makes_nothing_says_why() {
     for (script, why) in [
         ("echo 'screen is locked' >&2; exit 1", "screen is locked"),
-        ("exit 0", "There is no picture"),
-        ("echo text >screen.png", "is no image"),
+        ("exit 0", "The picture cannot be read"),
+        ("echo text >screen.png", "is not an image"),
         (
             "mkfifo screen.png; exit 1",
             "scrot did not take the picture",

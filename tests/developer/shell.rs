@@ -81,7 +81,7 @@ fn nothing_waits_for_a_person() {
         );
         let answer = run("sh -c \"$EDITOR x\"");
         assert!(
-            model_text(&answer).contains("nobody"),
+            model_text(&answer).contains("no editor is available"),
             "{}",
             model_text(&answer)
         );
@@ -186,7 +186,7 @@ fn long_output_is_shown_in_part() {
         assert_eq!(model_text(&answer).lines().count(), 151);
         let shown = user_text(&answer);
         let (note, _) = shown.split_once("]\n").unwrap();
-        let begin = "[the last 100 of 150 lines; while this extension runs all are in ";
+        let begin = "[the last 100 of 150 lines; while this extension runs, all lines are in ";
         let path = PathBuf::from(note.strip_prefix(begin).expect(note));
         let all: String = (1..=150).map(|n| format!("{n}\n")).collect();
         assert_eq!(fs::read_to_string(&path).unwrap(), all);

@@ -308,7 +308,7 @@ fn what_is_no_file_is_refused_at_once() {
         ] {
             let error = e.refuses("view", path, json!({}));
             assert!(
-                error.contains("no regular file") || error.contains("cannot be read"),
+                error.contains("not a regular file") || error.contains("cannot be read"),
                 "{error}"
             );
             e.refuses("write", path, json!({"file_text": "x"}));
@@ -392,7 +392,7 @@ fn undoing_loses_nothing_that_others_did_since() {
         );
         fs::write(&path, "2\nwork of the user\n").unwrap();
         let error = e.refuses("undo_edit", "a.txt", json!({}));
-        assert!(error.contains("has changed it since"), "{error}");
+        assert!(error.contains("has been changed since"), "{error}");
         assert_eq!(e.get("a.txt"), "2\nwork of the user\n");
         fs::write(&path, "2\n").unwrap();
         e.undoes("a.txt");
@@ -409,7 +409,7 @@ fn undoing_loses_nothing_that_others_did_since() {
         let large = fs::File::create(&path_of_large).unwrap();
         large.set_len((64 << 20) + 1).unwrap();
         let error = e.refuses("undo_edit", "c.txt", json!({}));
-        assert!(error.contains("has changed it since"), "{error}");
+        assert!(error.contains("has been changed since"), "{error}");
         assert_eq!(fs::metadata(&path_of_large).unwrap().len(), (64 << 20) + 1);
         fs::remove_file(&path_of_large).unwrap();
         e.undoes("c.txt");
@@ -441,7 +441,7 @@ fn a_diff_of_git_makes_moves_and_removes_files() {
                     diff --git b/inner.txt b/inner.txt\n--- b/inner.txt\n+++ b/inner.txt\n@@ -1 +1 @@\n-x\n+y\n";
         e.put("tools/new.sh", "in the way\n");
         let error = e.refuses("str_replace", ".", json!({ "diff": diff }));
-        assert!(error.contains("there already"), "{error}");
+        assert!(error.contains("exists already"), "{error}");
         fs::remove_file(e.dir.join("tools/new.sh")).unwrap();
         e.does("str_replace", ".", json!({ "diff": diff }));
         assert!(!moved.exists() && !gone.exists());

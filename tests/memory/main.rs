@@ -149,7 +149,7 @@ fn what_is_remembered_is_in_goose_s_files_and_found_again() {
         );
         assert_eq!(
             found(json!({"query": "ada", "is_global": false})),
-            "Nothing that is remembered fits."
+            "No memory matches."
         );
         fails(session, "search_memories", json!({"query": " "}));
     });
@@ -296,7 +296,7 @@ fn nothing_leads_out_of_its_folder_and_nothing_grows_without_end() {
             fs::remove_file(&lock).unwrap();
             symlink(&target, &lock).unwrap();
             let why = fails(session, "remember_memory", data("c", "x"));
-            assert!(why.contains("no regular file"), "{why}");
+            assert!(why.contains("not a regular file"), "{why}");
         }
         assert!(!server.root().join("made").exists());
 

@@ -22,9 +22,9 @@ fn the_list_is_kept_with_its_session() {
     let server = Server::new().env("GOOSE_TODO_MAX_CHARS", "100").start();
     let session = server.session([Extension::builtin("todo")]);
     let other = server.session([Extension::builtin("todo")]);
-    assert_eq!(read(&session), "Nothing is on the list yet.");
+    assert_eq!(read(&session), "The list is empty.");
     let said = write(&session, "- [x] a\n- [ ] b\n");
-    assert_eq!(said, "The list is kept: 1 done, 1 open.");
+    assert_eq!(said, "The list is stored: 1 done, 1 open.");
     write(&other, "- [ ] other");
     assert_eq!(read(&session), "- [x] a\n- [ ] b\n");
     assert_eq!(read(&other), "- [ ] other");
@@ -42,7 +42,7 @@ fn the_list_is_kept_with_its_session() {
     let answer = session.call("todo__todo_write", json!({"content": "x".repeat(101)}));
     let answer = answer.is(200);
     assert!(
-        answer.content().contains("more than 100"),
+        answer.content().contains("more than the limit of 100"),
         "{}",
         answer.content()
     );
@@ -66,7 +66,7 @@ fn an_entry_of_goose_s_own_agent_activates_it() {
     assert_eq!(kept.is(200).body["extensions"][0]["type"], "platform");
     let session = server.session([]);
     session.add(platform()).is(200);
-    assert_eq!(read(&session), "Nothing is on the list yet.");
+    assert_eq!(read(&session), "The list is empty.");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn write_or_remove(
     write(real, text)?;
     match mode.filter(|_| !is_there) {
         Some(mode) => fs::set_permissions(real, mode.clone())
-            .map_err(|error| format!("{} cannot get its mode: {error}", real.display())),
+            .map_err(|error| format!("the mode of {} cannot be set: {error}", real.display())),
         None => Ok(()),
     }
 }
@@ -158,7 +158,7 @@ fn write_in_place(real: &Path, folder: &Path, content: &[u8]) -> Result<(), Stri
     let mut file = open(real, OpenOptions::new().read(true).write(true)).map_err(failed)?;
     let copy = Backup::of(&mut file, real, folder).map_err(|error| {
         let path = real.display();
-        format!("{path} cannot be written, because no copy of it can be made first: {error}")
+        format!("{path} cannot be written, because no backup can be made: {error}")
     })?;
     let Err(error) = overwrite_contents(&mut file, content, copy.len) else {
         return Ok(());
@@ -166,7 +166,7 @@ fn write_in_place(real: &Path, folder: &Path, content: &[u8]) -> Result<(), Stri
     match copy.restore(&mut file) {
         Ok(()) => Err(failed(error)),
         Err(again) => Err(format!(
-            "{} was not written completely ({error}) and cannot be restored ({again}); what it held is in {}",
+            "{} was not written completely ({error}) and cannot be restored ({again}); its old content is in {}",
             real.display(),
             copy.keep().display()
         )),

@@ -30,7 +30,7 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
             .map_or("the end of the file".to_owned(), |line| quoted(line));
         let _ = write!(
             message,
-            ": from line {} on it is there, but line {} is {there}, not {}",
+            ": it matches from line {} on, but line {} is {there}, not {}",
             n + 1 - expected,
             n + 1,
             quoted(wanted[expected])
@@ -45,14 +45,14 @@ pub(super) fn not_found_message(path: &Path, text: &str, old: &str) -> String {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     if near.is_empty() {
-        message.push_str("; view the file to see what it holds");
+        message.push_str("; view the file to see its content");
     } else {
         let near = near
             .iter()
             .take(MAX_SUGGESTIONS)
             .map(|(_, n, line)| format!("line {n}, {}", quoted(line)));
         let near = near.collect::<Vec<_>>();
-        let _ = write!(message, "; nearly its first line: {}", near.join("; "));
+        let _ = write!(message, "; similar to its first line: {}", near.join("; "));
     }
     message
 }
@@ -128,7 +128,7 @@ mod tests {
             "fn main() {\n  let total = add(1, 2);\n}\n",
         );
         let says =
-            "from line 1 on it is there, but line 2 is \"    let total = add(1, 2);\", not \"  let";
+            "it matches from line 1 on, but line 2 is \"    let total = add(1, 2);\", not \"  let";
         assert!(message.contains(says), "{message}");
         let message = not_found_message(Path::new("/a.rs"), text, "\n}\nfn more() {\n");
         let says = "line 5 is the end of the file, not \"fn more() {\"";

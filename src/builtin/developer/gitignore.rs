@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const OPEN: &str = "`[` has no `]`";
 const UNKNOWN: &str = "a class like `[:alpha:]` has a name that does not exist";
 const REVERSED: &str = "a range ends before it begins";
-const BACKSLASH: &str = "a backslash has nothing behind it";
+const BACKSLASH: &str = "there is nothing after a backslash";
 
 /// The patterns of one file, for paths below one folder.
 #[derive(Debug)]

@@ -134,7 +134,7 @@ impl IgnoreRules {
             let is_dir = way != path || way.is_dir();
             if let Some((rule, from)) = self.rule(way, is_dir) {
                 return Err(format!(
-                    "{} is kept from tools by {:?} in {}; ask the user if it is needed",
+                    "{} is not accessible to tools because of {:?} in {}; ask the user if you need it",
                     path.display(),
                     rule.line(),
                     from.display()
@@ -183,7 +183,7 @@ impl IgnoreRules {
             name => std::env::var(name).ok(),
         };
         let words = shell_words::words_of(command, &variable).ok_or(
-            "the command is too intricate to find out which files it names; write it to a file with \
+            "the command is too complex to find out which files it names; write it to a file with \
              text_editor and run that",
         )?;
         let mut dirs = vec![dir.to_owned()];
@@ -237,7 +237,7 @@ fn check_cancelled(cancel: &Cancel) -> Result<(), String> {
 fn read_rules(file: &Path) -> Result<Vec<u8>, String> {
     let metadata = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?;
     if !metadata.is_file() || metadata.len() > MAX_FILE {
-        return Err(format!("is no file of at most {MAX_FILE} bytes"));
+        return Err(format!("is not a file of at most {MAX_FILE} bytes"));
     }
     fs::read(file).map_err(|error: io::Error| format!("cannot be read: {error}"))
 }

@@ -56,15 +56,15 @@ impl ProgramOutput {
 
     /// The stderr, or the stdout if that is blank, on one line.
     pub(super) fn error_text(&self) -> String {
-        let said = if self.stderr.trim_ascii().is_empty() {
+        let text = if self.stderr.trim_ascii().is_empty() {
             &self.stdout
         } else {
             &self.stderr
         };
-        let said = String::from_utf8_lossy(&said[..said.len().min(MAX_ERROR_TEXT)]);
-        let words: Vec<&str> = said.split_whitespace().collect();
+        let text = String::from_utf8_lossy(&text[..text.len().min(MAX_ERROR_TEXT)]);
+        let words: Vec<&str> = text.split_whitespace().collect();
         if words.is_empty() {
-            "it did not say why".to_owned()
+            "it gave no reason".to_owned()
         } else {
             printable(&words.join(" "), MAX_SHOWN)
         }
@@ -74,9 +74,9 @@ impl ProgramOutput {
 impl<'a> Programs<'a> {
     /// Creates it for a call, whose time limit begins now.
     pub(super) fn new(developer: &Developer, context: &'a Context) -> Result<Self, ToolError> {
-        let family = developer.family().map_err(|error| {
-            ToolError::Failed(format!("No program can be started here: {error}."))
-        })?;
+        let family = developer
+            .family()
+            .map_err(|error| ToolError::Failed(format!("No program can be started: {error}.")))?;
         Ok(Programs {
             family,
             until: Instant::now() + MAX_TIME,
@@ -155,8 +155,8 @@ impl<'a> Programs<'a> {
         let name = name(&command);
         let too_long = || {
             ToolError::Failed(format!(
-                "{name} took too long and was ended. Try again with something smaller, or find out \
-                 with `shell` what holds it up."
+                "{name} took too long and was ended. Try a smaller input, or find out with `shell` why it \
+                 takes so long."
             ))
         };
         let failed = |error: io::Error| match error.kind() {
@@ -234,10 +234,10 @@ mod tests {
             stdout: stdout.as_bytes().to_vec(),
             stderr: stderr.as_bytes().to_vec(),
         };
-        let said = done("out", "no\n  such \x1b[1mthing\n").error_text();
-        assert_eq!(said, "no such \\u{1b}[1mthing");
+        let text = done("out", "no\n  such \x1b[1mthing\n").error_text();
+        assert_eq!(text, "no such \\u{1b}[1mthing");
         assert_eq!(done("out\n", " \n").error_text(), "out");
-        assert_eq!(done("", "").error_text(), "it did not say why");
+        assert_eq!(done("", "").error_text(), "it gave no reason");
         let long = done(&"x ".repeat(1 << 20), "").error_text();
         assert_eq!(long.chars().count(), MAX_SHOWN + 1);
     }

@@ -49,9 +49,11 @@ fn query_login_shell(shell: &Path) -> Option<String> {
     if path.is_none() {
         let how = match ran.end {
             End::Exited => "it ended".to_owned(),
-            End::TimedOut | End::Cancelled => format!("{TIMEOUT:?} were over"),
+            End::TimedOut | End::Cancelled => format!("the timeout of {TIMEOUT:?}"),
         };
-        log::warn!("the login shell did not say its PATH before {how}, so only our own counts");
+        log::warn!(
+            "the login shell did not print its PATH before {how}, so only the server's own PATH is used"
+        );
     }
     path
 }

@@ -48,11 +48,11 @@ const BUILTIN_PROMPTS: [BuiltinPrompt; 4] = [
     BuiltinPrompt {
         name: "fix_failing_test",
         title: "Fix a failing test",
-        description: "Finds out why tests fail and mends the cause.",
+        description: "Finds out why tests fail and fixes the cause.",
         required: ("command", "The command that runs the tests"),
         optional: ("hint", "What you know already"),
         text: "Run `{{command}}` and look at the first failure. Read the test and the code that it \
-               tests before you change anything, and tell me in one sentence why it fails. Mend the \
+               tests before you change anything, and tell me in one sentence why it fails. Fix the \
                cause with the smallest change that is right; touch the test only if what it expects is \
                wrong, and then say why. Run the command again, go on until everything passes, and end \
                with what you changed and what you saw.",
@@ -77,7 +77,7 @@ const BUILTIN_PROMPTS: [BuiltinPrompt; 4] = [
     BuiltinPrompt {
         name: "explain_code",
         title: "Explain code",
-        description: "Explains a file or a folder to somebody who is new to it.",
+        description: "Explains a file or a folder to a newcomer.",
         required: ("path", "The file or folder"),
         optional: ("question", "What you want to know"),
         text: "Explain {{path}} to me; I have not seen it before. Begin with what it is for in two \
@@ -207,7 +207,7 @@ impl PromptFolder {
                     Ok(template) => Some(Arc::new(template)),
                     Err(why) => {
                         let why = printable(&why, 300);
-                        log::warn!("prompt left out file={path:?} reason={why:?}");
+                        log::warn!("prompt skipped file={path:?} reason={why:?}");
                         None
                     }
                 },
@@ -240,7 +240,7 @@ impl PromptFolder {
         paths.sort();
         if paths.len() > MAX_FILES {
             let folder = &self.path;
-            log::warn!("prompts left out folder={folder:?} reason=\"more than {MAX_FILES}\"");
+            log::warn!("prompts skipped folder={folder:?} reason=\"more than {MAX_FILES}\"");
             paths.truncate(MAX_FILES);
         }
         paths
@@ -292,7 +292,7 @@ fn first_line(template: &Template) -> String {
 
 fn read(path: &Path) -> Result<Template, String> {
     let file = files::open(path).map_err(|error| error.to_string())?;
-    let mut file = file.ok_or("it is not there any more")?;
+    let mut file = file.ok_or("it does not exist any more")?;
     let content = files::read(&mut file, path, MAX_FILE).map_err(|error| error.to_string())?;
     let content = String::from_utf8(content.0).map_err(|_| "it is not UTF-8")?;
     let content = content.strip_prefix('\u{feff}').unwrap_or(&content);
@@ -365,7 +365,7 @@ fn messages(
         (None, None) => return Err("it has neither `template` nor `messages`".to_owned()),
     };
     if messages.iter().all(|(_, text)| text.trim().is_empty()) {
-        return Err("it says nothing".to_owned());
+        return Err("its text is empty".to_owned());
     }
     if messages.len() > MAX_MESSAGES {
         return Err(format!("it has more than {MAX_MESSAGES} messages"));
@@ -389,7 +389,8 @@ fn arguments(
     for argument in &arguments {
         if !is_name(&argument.name) || !names.insert(argument.name.clone()) {
             return Err(format!(
-                "the argument {:?} is there twice, or is no name of letters, digits, `_` and `-`",
+                "the argument {:?} is declared twice, or its name has other characters than letters, \
+                 digits, `_` and `-`",
                 argument.name
             ));
         }
@@ -544,7 +545,7 @@ mod tests {
             ("---\nname: two words\n---\nx", "two words"),
             ("---\narguments: [{name: a b}]\n---\nx", "a b"),
             ("---\narguments: [{name: a}, {name: a}]\n---\nx", "twice"),
-            (" \n", "says nothing"),
+            (" \n", "text is empty"),
         ] {
             let why = why(markdown(text));
             assert!(why.contains(part), "{text:?}: {why}");
@@ -552,7 +553,7 @@ mod tests {
         for (text, part) in [
             (r#"{"name": "x"}"#, "neither"),
             (r#"{"template": "x", "messages": []}"#, "both"),
-            (r#"{"messages": []}"#, "says nothing"),
+            (r#"{"messages": []}"#, "text is empty"),
             (
                 r#"{"messages": [{"role": "system", "content": "x"}]}"#,
                 "system",

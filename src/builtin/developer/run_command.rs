@@ -199,7 +199,7 @@ pub(super) fn run(
             let notified = notify.map(|notify| teller.spawn_scoped(scope, notify));
             // Without a thread no lines are sent; the command runs all the same.
             if let Some(Err(error)) = notified {
-                log::warn!("the lines of a command are not sent as they come reason={error}");
+                log::warn!("lines of a command are not sent while it runs reason={error}");
             }
         });
         match end {

@@ -24,7 +24,7 @@ const SHOWN_LINES: usize = 100;
 
 /// Replaces editors: a command that waits for input in an editor would never end.
 const FAILING_EDITOR: &str =
-    "sh -c 'echo there is nobody at an editor here: pass the text on the command line >&2; exit 1'";
+    "sh -c 'echo no editor is available here: pass the text on the command line >&2; exit 1'";
 
 /// The longest command, in bytes: with the terminating NUL, the longest argument that Linux accepts.
 pub(super) const MAX_COMMAND: usize = (128 << 10) - 1;
@@ -51,10 +51,10 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "shell",
-        "Runs a command in the user's shell and gives what it prints, standard output and error in \
-         order of arrival, and how it ended if that was not well. Each call is a new shell in the \
+        "Runs a command in the user's shell and gives what it prints, standard output and error in order of \
+         arrival, and how it ended if it failed. Each call is a new shell in the \
          working directory: what `cd` and `export` did before is forgotten. There is no terminal and \
-         no input. What goes on in the background (`command &`) does not hold the call up. More than \
+         no input. The call does not wait for background processes (`command &`). More than \
          400,000 characters of output are an error; send long output to a file and read parts of it.",
         move |args: Shell, context: &Context| developer.shell(&args, context),
     )
@@ -62,10 +62,10 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     .input(json!({
         "type": "object",
         "properties": {
-            "command": {"type": "string", "description": "What to run, as one would type it"},
+            "command": {"type": "string", "description": "The command, as typed in a shell"},
             "timeout_secs": {
                 "type": "number", "exclusiveMinimum": 0,
-                "description": "After how many seconds to end it; by itself it may take as long as the client waits"
+                "description": "After how many seconds to end it; by default, the client's timeout applies"
             }
         },
         "required": ["command"]
@@ -87,7 +87,7 @@ impl Shell {
         }
         if self.command.contains('\0') {
             return refused(
-                "`command` has a NUL character in it, which no shell takes; write \\0 for `printf`",
+                "`command` has a NUL character in it, which shells do not accept; write \\0 for `printf`",
             );
         }
         if self.command.len() > MAX_COMMAND {
@@ -144,7 +144,7 @@ impl Developer {
             match self.outputs.save(output) {
                 Ok(path) => Some(path),
                 Err(error) => {
-                    log::warn!("an output is not kept in a file reason={error}");
+                    log::warn!("an output cannot be saved in a file reason={error}");
                     None
                 }
             }
@@ -252,7 +252,7 @@ fn answer(
     };
     if truncated {
         let text = format!(
-            "The output has {} characters, more than the {MAX_OUTPUT} that fit into an answer. Run it \
+            "The output has {} characters, more than the limit of {MAX_OUTPUT}. Run it \
              again with its output in a file (`> FILE 2>&1`) and read parts of that, or filter it. It \
              ends so:\n{}\n{status}",
             ran.printed,
@@ -269,8 +269,11 @@ fn answer(
             // A cancelled call has no result.
             let path = (ran.end != End::Cancelled).then(|| keep(&ran.output));
             let place = match path.flatten() {
-                Some(path) => format!("while this extension runs all are in {}", path.display()),
-                None => "the model has them all".to_owned(),
+                Some(path) => format!(
+                    "while this extension runs, all lines are in {}",
+                    path.display()
+                ),
+                None => "the model gets all lines".to_owned(),
             };
             append_status(
                 &format!("[the last {SHOWN_LINES} of {all} lines; {place}]\n{last}"),

@@ -43,7 +43,7 @@ impl TemporaryFolder {
         let mut file = self.create(name)?;
         let written = io::copy(&mut content.take(most.saturating_add(1)), &mut file)?;
         if written > most {
-            Err(io::Error::other("it is larger than it was at first"))
+            Err(io::Error::other("it grew while it was copied"))
         } else {
             file.flush()
         }
@@ -66,7 +66,7 @@ impl TemporaryFolder {
     /// target must not change.
     pub(super) fn open(&self, name: &str) -> io::Result<(File, u64)> {
         let path = self.0.join(name);
-        let other = || io::Error::other("it is no regular file");
+        let other = || io::Error::other("it is not a regular file");
         if fs::symlink_metadata(&path)?.is_symlink() {
             return Err(other());
         }
@@ -86,7 +86,7 @@ impl Drop for TemporaryFolder {
             && error.kind() != io::ErrorKind::NotFound
         {
             log::warn!(
-                "a temporary folder stays folder={} reason={error}",
+                "a temporary folder cannot be removed folder={} reason={error}",
                 self.0.display()
             );
         }

@@ -40,10 +40,9 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "text_editor",
-        "Looks at text files and changes them. Commands: `view` shows a file with line numbers, or what \
-         is in a directory; `write` makes a file or replaces all of it; `str_replace` replaces one place \
-         that is written exactly as in the file, or applies a unified diff; `insert` puts text behind a \
-         line; `undo_edit` takes the last change of a file back.",
+        "Shows and changes text files. Commands: `view` shows a file with line numbers, or lists a \
+         directory; `write` makes a file or replaces all of it; `str_replace` replaces one place \
+         that is written exactly as in the file, or applies a unified diff; `insert` adds text after a line; `undo_edit` undoes the last change of a file.",
         move |args: Editor, context: &Context| developer.edit(&args, context),
     )
     .title("Text editor")
@@ -62,15 +61,16 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
                 "type": "string",
                 "description": "str_replace: a unified diff instead of `old_str` and `new_str`; one over several files is applied to all of them or to none, with `path` the directory that its names are in"
             },
-            "file_text": {"type": "string", "description": "write: all that the file shall hold"},
+            "file_text": {"type": "string", "description": "write: the whole new content of the file"},
             "insert_line": {
                 "type": "integer",
-                "description": "insert: behind which line, 0 for the beginning; negative numbers count from the end, -1 is behind the last line"
+                "description": "insert: after which line, 0 for the beginning; negative numbers count from \
+                 the end, -1 is after the last line"
             },
             "new_str": {"type": "string", "description": "str_replace, insert: the new text"},
             "old_str": {
                 "type": "string",
-                "description": "str_replace: the text to replace, with enough around it that it is there once"
+                "description": "str_replace: the text to replace, with enough context that it occurs once"
             },
             "view_range": {
                 "type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2,
@@ -175,7 +175,7 @@ impl Developer {
         } else {
             None
         };
-        let said = match before {
+        let result_text = match before {
             None => {
                 let edit = Edit::new(None, Some(text));
                 atomic_write::apply(&mut history, &real, edit, Some(text), None)?;
@@ -191,9 +191,7 @@ impl Developer {
                 atomic_write::write(&real, text)?;
                 history.forget(&real);
                 let path = path.display();
-                format!(
-                    "Replaced all of {path}, which was {what}; `undo_edit` cannot take that back"
-                )
+                format!("Replaced all of {path}, which was {what}; `undo_edit` cannot undo that")
             }
         };
         let shown = format!(
@@ -201,7 +199,7 @@ impl Developer {
             path.display(),
             block(path, &format!("{text}\n"))
         );
-        Ok(edited_result(&said, &shown))
+        Ok(edited_result(&result_text, &shown))
     }
 
     fn replace(
@@ -231,8 +229,8 @@ impl Developer {
                 many => {
                     let lines: Vec<_> = many.iter().take(10).map(|at| line(*at).to_string()).collect();
                     Err(format!(
-                        "`old_str` is in {} {} times, from line {} on; give more of what is around the one \
-                         that you mean",
+                        "`old_str` is in {} {} times, from line {} on; add more of the text around the \
+                         place that you mean",
                         path.display(),
                         many.len(),
                         lines.join(", ")
@@ -287,8 +285,8 @@ impl Developer {
         let stored = format!("{bom}{text}");
         let edit = Edit::new(Some(before), Some(&stored));
         atomic_write::apply(&mut history, &real, edit, Some(&stored), None)?;
-        let (said, shown) = around(path, &text, first, last);
-        Ok(edited_result(&said, &shown))
+        let (result_text, shown) = around(path, &text, first, last);
+        Ok(edited_result(&result_text, &shown))
     }
 
     fn apply(&self, path: &Path, dir: &Path, diff: &str) -> Result<CallToolResult, String> {
@@ -299,7 +297,7 @@ impl Developer {
         for patch in &patches {
             for change in self.changes(patch, path, dir, patches.len())? {
                 if !seen.insert(change.real.clone()) {
-                    let why = format!("{} is in it twice", change.path.display());
+                    let why = format!("{} is changed twice", change.path.display());
                     return Err(diff_error(why));
                 }
                 changes.push(change);
@@ -314,7 +312,7 @@ impl Developer {
         for change in &changes {
             history.commit(&change.real);
         }
-        let mut said = String::new();
+        let mut result_text = String::new();
         let mut shown = String::new();
         for change in &changes {
             let (one, block) = match &change.after {
@@ -327,10 +325,10 @@ impl Developer {
                     (gone.clone(), gone)
                 }
             };
-            said.push_str(&one);
+            result_text.push_str(&one);
             shown.push_str(&block);
         }
-        Ok(edited_result(&said, &shown))
+        Ok(edited_result(&result_text, &shown))
     }
 
     /// The changes that one file's part of a diff makes: one change, or for a renamed file a new file and a
@@ -353,7 +351,7 @@ impl Developer {
         let is_gone = patch.new.is_none() && patch.old.is_some();
         let is_moved = patch.is_renamed && old_real != new_real;
         if (is_new || is_moved) && new_real.exists() {
-            return Err(diff_error(format!("{} is there already", new.display())));
+            return Err(diff_error(format!("{} exists already", new.display())));
         }
         let before = if is_new {
             None
@@ -370,7 +368,7 @@ impl Developer {
         let (text, first, last) =
             fits.map_err(|why| diff_error(format!("{}: {why}", old.display())))?;
         if is_gone && !text.is_empty() {
-            let why = "would be removed, but has more lines than the diff takes away";
+            let why = "would be removed, but has more lines than the diff removes";
             return Err(diff_error(format!("{} {why}", old.display())));
         }
         let after = (!is_gone).then(|| format!("{bom}{text}"));
@@ -408,17 +406,20 @@ impl Developer {
         // A file that does not exist has no content to lose.
         if found != FileState::Missing && !edit.is_unchanged_since(found) {
             return Err(format!(
-                "{} is not any more what the last change made of it: a command, or somebody else, has \
-                 changed it since, and to undo it would lose that. View it, and change back what should be",
+                "{} has been changed since the last edit, by a command or another program; undoing the edit \
+                 would lose that. View the file and change it back yourself where necessary",
                 path.display()
             ));
         }
-        let said = match edit.before {
-            Some(_) => format!("Took the last change of {} back", path.display()),
-            None => format!("Removed {}, which the last change had made", path.display()),
+        let result_text = match edit.before {
+            Some(_) => format!("Undid the last change of {}", path.display()),
+            None => format!(
+                "Removed {}, which the last change had created",
+                path.display()
+            ),
         };
         atomic_write::undo(&mut history, &real)?;
-        Ok(CallToolResult::text(said))
+        Ok(CallToolResult::text(result_text))
     }
 }
 
@@ -446,7 +447,7 @@ impl Change {
         if self.is_executable
             && let Err(error) = sys::fs::make_executable(&self.real)
         {
-            let error = format!("{} cannot be a program: {error}", self.path.display());
+            let error = format!("{} cannot be made executable: {error}", self.path.display());
             return Err(self.take_back(history, error));
         }
         Ok(())
@@ -456,7 +457,7 @@ impl Change {
     fn take_back(&self, history: &mut History, mut error: String) -> String {
         if let Err(why) = atomic_write::undo(history, &self.real) {
             let path = self.path.display();
-            error.push_str(&format!("; {path} stays changed: {why}"));
+            error.push_str(&format!("; {path} could not be restored: {why}"));
         }
         error
     }
@@ -541,13 +542,13 @@ fn around(path: &Path, text: &str, first: usize, last: usize) -> (String, String
     let lines = text.lines().skip(from).take(count);
     let part: String = lines.map(|line| format!("{line}\n")).collect();
     let block = block(path, &part);
-    let said = format!(
-        "Changed {}. This is how it reads now, from line {} on; see whether it is right, and undo it \
-         otherwise:\n{block}",
+    let result_text = format!(
+        "Changed {}. Its text from line {} on is now as follows; check it, and undo the change if it is \
+         wrong:\n{block}",
         path.display(),
         from + 1
     );
-    (said, block)
+    (result_text, block)
 }
 
 /// A fenced code block in Markdown; the fence is longer than any run of backquotes in the text.
@@ -608,10 +609,10 @@ pub(super) fn for_model_and_user(text: &str, priority: f64) -> CallToolResult {
     }
 }
 
-fn edited_result(said: &str, shown: &str) -> CallToolResult {
+fn edited_result(result_text: &str, shown: &str) -> CallToolResult {
     CallToolResult {
         content: vec![
-            Content::text_for("assistant", None, said),
+            Content::text_for("assistant", None, result_text),
             Content::text_for("user", Some(0.2), shown),
         ],
         ..CallToolResult::default()
@@ -656,16 +657,16 @@ mod tests {
         };
         let mut history = History::default();
         history.begin(&real, Edit::new(change.before.clone(), Some("new")));
-        let told = change.take_back(&mut history, "the first error".to_owned());
-        let first = "the first error; a.txt stays changed: ";
+        let message = change.take_back(&mut history, "the first error".to_owned());
+        let first = "the first error; a.txt could not be restored: ";
         assert!(
-            told.starts_with(first) && told.contains("cannot be written"),
-            "{told}"
+            message.starts_with(first) && message.contains("cannot be written"),
+            "{message}"
         );
         assert!(history.last(&real).is_some());
         history.forget(&real);
-        let told = change.take_back(&mut history, "the first error".to_owned());
-        assert_eq!(told, "the first error");
+        let message = change.take_back(&mut history, "the first error".to_owned());
+        assert_eq!(message, "the first error");
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn regular(path: &Path, canonical: &Path, metadata: &Metadata) -> Result<(), Str
     if metadata.is_file() && !special {
         Ok(())
     } else {
-        Err(format!("{} is no regular file", path.display()))
+        Err(format!("{} is not a regular file", path.display()))
     }
 }
 
@@ -192,8 +192,7 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
     let meant_within = path.starts_with(normalize(dir)) || path.starts_with(&dir_real);
     if (linked || meant_within) && !canonical.starts_with(&dir_real) {
         return Err(format!(
-            "{} leads to {} by a symbolic link, outside of the working directory; name that file itself \
-             if you mean it",
+            "{} leads to {} by a symbolic link, outside of the working directory; name that file itself to change it",
             path.display(),
             canonical.display()
         ));
@@ -205,7 +204,7 @@ pub(super) fn write_target(path: &Path, dir: &Path) -> Result<PathBuf, String> {
                 .iter()
                 .any(|folder| canonical.starts_with(folder))
             {
-                return Err(format!("{} is no place for files", path.display()));
+                return Err(format!("{} cannot contain files", path.display()));
             }
         }
         Err(error) => return Err(why(error)),
@@ -231,7 +230,7 @@ fn resolve_links(path: &Path) -> io::Result<(PathBuf, bool)> {
             _ => return Ok((path, linked)),
         }
     }
-    Err(io::Error::other("its symbolic links go round in a circle"))
+    Err(io::Error::other("its symbolic links form a loop"))
 }
 
 /// The real path of a file. Components that do not exist are kept.

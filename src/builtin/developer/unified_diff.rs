@@ -110,7 +110,7 @@ pub(super) fn parse(diff: &str) -> Result<Vec<FilePatch>, String> {
     patches.extend(git_header.filter(FilePatch::is_change));
     let is_empty = |patch: &FilePatch| patch.hunks.is_empty() && !patch.is_change();
     if patches.iter().any(is_empty) || patches.is_empty() {
-        Err("it holds no change (`@@ -1,2 +1,3 @@` and lines)".to_owned())
+        Err("it has no change (`@@ -1,2 +1,3 @@` and lines)".to_owned())
     } else {
         Ok(patches)
     }
@@ -215,8 +215,8 @@ impl<'a> Reader<'a> {
     /// Reads the hunk after its header. Models miscount lines: if the counts do not fit, the hunk extends to
     /// the next header. Its old lines have to match the file in any case.
     fn hunk(&mut self, line: &str) -> Result<Hunk, String> {
-        let (start, olds, news) =
-            header(line).ok_or_else(|| format!("line {}: {line:?} is no hunk header", self.at))?;
+        let (start, olds, news) = header(line)
+            .ok_or_else(|| format!("line {}: {line:?} is not a hunk header", self.at))?;
         let begin = self.at;
         if let Some(hunk) = self.counted(start, olds, news)? {
             return Ok(hunk);
@@ -326,7 +326,7 @@ impl Hunk {
             Some((Kind::Kept, _)) => (self.open_old, self.open_new) = (true, true),
             Some((Kind::Gone, _)) => self.open_old = true,
             Some((Kind::New, _)) => self.open_new = true,
-            None => return Err(format!("line {n}: it belongs to no line")),
+            None => return Err(format!("line {n}: there is no line before it")),
         }
         Ok(())
     }
@@ -354,7 +354,7 @@ impl FilePatch {
                 "100755" => self.is_executable = true,
                 _ => {
                     return Err(
-                        "it makes something else than a file; do that with the shell".to_owned(),
+                        "it creates something else than a file; do that with the shell".to_owned(),
                     );
                 }
             }
@@ -401,8 +401,8 @@ impl FilePatch {
             let Some(place) = find(&lines, &old, at, wanted) else {
                 let expected = old.iter().find(|line| !line.trim().is_empty());
                 return Err(format!(
-                    "hunk {} fits nowhere: its lines, beginning with {:?}, are not in the file as they \
-                     are written; view the file and make the diff anew",
+                    "hunk {} does not match: its lines, beginning with {:?}, are not in the file as they \
+                     are written; view the file and write the diff again",
                     n + 1,
                     expected.unwrap_or(&"")
                 ));

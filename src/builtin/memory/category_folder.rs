@@ -135,12 +135,12 @@ impl CategoryFolder {
     pub(super) fn add(&self, category: &Category, entry: &Entry) -> Result<bool, String> {
         let tags: usize = entry.tags.iter().map(String::len).sum();
         if entry.text.is_empty() {
-            return Err("There is nothing in `data` to remember".to_owned());
+            return Err("`data` is empty; give the text to remember".to_owned());
         }
         if entry.text.len() > MAX_TEXT {
             return Err(format!(
-                "`data` has {} bytes, more than {MAX_TEXT}; remember what matters of it, or the name of \
-                 a file that has it",
+                "`data` has {} bytes, more than {MAX_TEXT}; remember the important part of it, or the name \
+                 of a file that contains it",
                 entry.text.len()
             ));
         }
@@ -190,7 +190,7 @@ impl CategoryFolder {
         self.edit(category, |before| {
             let name = category.name();
             let content = std::str::from_utf8(before.unwrap_or_default())
-                .map_err(|_| format!("The file of the category {name:?} is not all text"))?;
+                .map_err(|_| format!("The file of the category {name:?} is not valid UTF-8"))?;
             let all = entry_format::parse(content);
             let mut fitting: Vec<_> = all.iter().filter(|(e, _)| e.text == wanted).collect();
             if fitting.is_empty() {
@@ -245,7 +245,7 @@ impl CategoryFolder {
         category: &Category,
         change: impl Fn(Option<&[u8]>) -> Result<Changed<R>, String>,
     ) -> Result<R, String> {
-        let told = |error: Error| error.to_string();
+        let message_of = |error: Error| error.to_string();
         if !self.exists()? {
             // A change without effect does not create the folder.
             if let (None, result) = change(None)? {
@@ -255,19 +255,23 @@ impl CategoryFolder {
             if above.exists() {
                 self.check_inside_project(above)?;
             }
-            files::ensure_dir(&self.dir).map_err(told)?;
+            files::ensure_dir(&self.dir).map_err(message_of)?;
             self.exists()?;
         }
         let path = self.dir.join(".lock");
         // A lock file that is a link would create its target, and a pipe would block.
         if fs::symlink_metadata(&path).is_ok_and(|lock| !lock.is_file()) {
-            return Err(format!("{} is no regular file; remove it", path.display()));
+            return Err(format!(
+                "{} is not a regular file; remove it",
+                path.display()
+            ));
         }
-        let _lock = file_lock::FileLock::acquire(&path, file_lock::LOCK_TIMEOUT).map_err(told)?;
+        let _lock =
+            file_lock::FileLock::acquire(&path, file_lock::LOCK_TIMEOUT).map_err(message_of)?;
         for _ in 0..ATTEMPTS {
             let path = self.file(category)?;
-            let stamp = files::stamp(&path).map_err(told)?;
-            let before = read(&path).map_err(told)?;
+            let stamp = files::stamp(&path).map_err(message_of)?;
+            let before = read(&path).map_err(message_of)?;
             let (after, result) = change(before.as_deref())?;
             let Some(after) = after else {
                 return Ok(result);
@@ -287,7 +291,7 @@ impl CategoryFolder {
             };
             match written.and_then(|()| files::sync_names(files::parent(&path))) {
                 Err(Error::Changing { .. }) => continue,
-                written => return written.map(|()| result).map_err(told),
+                written => return written.map(|()| result).map_err(message_of),
             }
         }
         Err(format!(
@@ -302,7 +306,7 @@ impl CategoryFolder {
     /// When it is not a folder, or leads out of the project.
     fn exists(&self) -> Result<bool, String> {
         match fs::metadata(&self.dir) {
-            Ok(folder) if !folder.is_dir() => return Err(self.wrong("it is no folder")),
+            Ok(folder) if !folder.is_dir() => return Err(self.wrong("it is not a folder")),
             Ok(_) => {}
             Err(_) if fs::symlink_metadata(&self.dir).is_err() => return Ok(false),
             Err(error) => return Err(self.wrong(&error.to_string())),
@@ -341,7 +345,7 @@ impl CategoryFolder {
             Ok(_) => {}
         }
         match fs::metadata(&path).as_ref().map(Metadata::is_file) {
-            Ok(false) => return refuse("is no regular file"),
+            Ok(false) => return refuse("is not a regular file"),
             Ok(true) if fs::metadata(&path).is_ok_and(|file| file.len() > MAX_FILE) => {
                 return refuse("is larger than the 1 MiB that a category may have");
             }

@@ -158,8 +158,10 @@ fn template(memory: &Arc<Memory>, scope: Scope) -> ResourceTemplate {
         let content = folder.content(&category).map_err(ResourceError::Failed)?;
         content.map(Contents::Text).ok_or(ResourceError::NotFound)
     };
-    ResourceTemplate::new(&uri, &format!("{} memory", scope.name()), TEXT, read)
-        .description("What is remembered in one category: entries with empty lines between them, each with its tags behind a # first")
+    ResourceTemplate::new(&uri, &format!("{} memory", scope.name()), TEXT, read).description(
+        "What is remembered in one category: entries separated by empty lines, each of which \
+             may begin with a line of # and its tags",
+    )
 }
 
 /// A list of memories, up to a size limit.
@@ -205,8 +207,9 @@ impl Report {
             for category in categories {
                 if self.read > MAX_READ {
                     let name = category.name();
-                    self.unread
-                        .push(format!("{name:?} and what is behind it were not read"));
+                    self.unread.push(format!(
+                        "{name:?} and the categories after it were not read"
+                    ));
                     return;
                 }
                 match folder.entries(&category) {
@@ -338,8 +341,7 @@ fn remember(memory: &Arc<Memory>) -> Tool {
     let memory = memory.clone();
     Tool::new(
         "remember_memory",
-        "Remembers something for later sessions. Say it so that it can be understood without this \
-         conversation.",
+        "Remembers something for later sessions. Word it so that it can be understood without this conversation.",
         move |args: Remember, context: &Context| {
             let category = Category::named(&args.category).map_err(failed)?;
             let scope = Scope::of(args.is_global);
@@ -377,7 +379,7 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
     let memory = memory.clone();
     Tool::new(
         "retrieve_memories",
-        "Gives what is remembered in one category, or in all of them.",
+        "Returns what is remembered in one category, or in all of them.",
         move |args: Retrieve, context: &Context| {
             let category = category_or_all(&args.category)?;
             let mut report = Report::new(MAX_ANSWER);
@@ -391,7 +393,8 @@ fn retrieve(memory: &Arc<Memory>) -> Tool {
     .input(input(
         json!({
             "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: only what holds everywhere; false: only what belongs to the project in the working directory; both if left out")
+            "is_global": is_global("true: only global memories; false: only those of the project in the \
+             working directory; both if omitted")
         }),
         &["category"],
     ))
@@ -428,7 +431,7 @@ fn search(memory: &Arc<Memory>) -> Tool {
             report.gather(&memory, &scopes, &dir, None, |category, entry| {
                 fits(category, entry, &words, &tags)
             });
-            answer(report, "Nothing that is remembered fits.")
+            answer(report, "No memory matches.")
         },
     )
     .title("Search memories")
@@ -436,7 +439,8 @@ fn search(memory: &Arc<Memory>) -> Tool {
         json!({
             "query": {"type": "string", "description": "Words to look for"},
             "tags": {"type": "array", "items": {"type": "string"}, "description": "Only memories with all of these tags"},
-            "is_global": is_global("true: only what holds everywhere; false: only what belongs to the project in the working directory; both if left out")
+            "is_global": is_global("true: only global memories; false: only those of the project in the \
+             working directory; both if omitted")
         }),
         &[],
     ))
@@ -466,7 +470,7 @@ fn answer(report: Report, nothing: &str) -> Result<CallToolResult, ToolError> {
     if report.found == 0 && report.unread.is_empty() {
         return Ok(CallToolResult::text(nothing));
     }
-    let text = report.finish("ask for one category, or search for something more special");
+    let text = report.finish("ask for one category, or search for something more specific");
     Ok(CallToolResult::text(text))
 }
 
@@ -510,7 +514,8 @@ fn forget_category(memory: &Arc<Memory>) -> Tool {
     .input(input(
         json!({
             "category": {"type": "string", "description": "Its name, or * for all"},
-            "is_global": is_global("true: of what holds everywhere; false: of the project in the working directory")
+            "is_global": is_global("true: of the global memories; false: of those of the project in the \
+             working directory")
         }),
         &["category", "is_global"],
     ))
@@ -546,7 +551,8 @@ fn forget_one(memory: &Arc<Memory>) -> Tool {
         json!({
             "category": {"type": "string", "description": "The category that has it"},
             "memory_content": {"type": "string", "description": "Its text without tags, or a part that no other memory there has"},
-            "is_global": is_global("true: of what holds everywhere; false: of the project in the working directory")
+            "is_global": is_global("true: of the global memories; false: of those of the project in the \
+             working directory")
         }),
         &["category", "memory_content", "is_global"],
     ))

@@ -147,7 +147,7 @@ fn scalar(schema: &Value, answer: &str) -> Result<Value, String> {
             _ => Err("say y or n".to_owned()),
         },
         Some("integer") => {
-            let number: i64 = answer.parse().map_err(|_| "this is no whole number")?;
+            let number: i64 = answer.parse().map_err(|_| "this is not a whole number")?;
             within(schema, number as f64)?;
             Ok(number.into())
         }

@@ -32,7 +32,8 @@ pub(super) fn address(url: &str) -> Result<ExtensionConfig, Failure> {
     };
     let host = host.rsplit('@').next().unwrap_or_default();
     if host.is_empty() {
-        let reason = format!("--with-streamable-http: {url:?} is no http:// or https:// address");
+        let reason =
+            format!("--with-streamable-http: {url:?} is not an http:// or https:// address");
         return Err(Failure::Usage(reason));
     }
     let name = match host.rsplit_once(':') {

@@ -94,7 +94,7 @@ impl Shared {
         let session = lock(&self.session).take();
         if let Some(id) = session {
             super::print_note(&format!(
-                "session {id}: `gosling chat --session {id}` goes on"
+                "session {id}: `gosling chat --session {id}` resumes it"
             ));
         }
     }

@@ -45,7 +45,7 @@ impl AnswerSink for SessionAnswers<'_> {
     }
 
     fn refuse(&self, request: &str) -> bool {
-        let error = "the tool belongs to another client, which is not here".to_owned();
+        let error = "the tool runs in another client, which is not connected".to_owned();
         let result = Outcome::Error { error };
         self.registry.tool_result(self.id, request, result)
     }
@@ -156,7 +156,7 @@ impl TurnDisplay<'_> {
                 Content::ToolRequest(request) => self.call(&request.tool_call),
                 Content::FrontendToolRequest(request) => {
                     self.call(&request.tool_call);
-                    self.note("this tool belongs to another client, which is not here");
+                    self.note("this tool runs in another client, which is not connected");
                     self.answers.refuse(&request.id);
                 }
                 Content::ToolResponse(response) => self.line(&result(response)),
@@ -468,17 +468,17 @@ fn notification(message: &RawJson) -> Option<String> {
     let params = &message["params"];
     let line = match message["method"].as_str()? {
         "notifications/progress" => {
-            let said = params["message"].as_str().unwrap_or_default();
+            let text = params["message"].as_str().unwrap_or_default();
             match &params["total"] {
-                Value::Null => format!("{} {said}", params["progress"]),
-                total => format!("{}/{total} {said}", params["progress"]),
+                Value::Null => format!("{} {text}", params["progress"]),
+                total => format!("{}/{total} {text}", params["progress"]),
             }
         }
         "notifications/message" => {
             let level = params["level"].as_str().unwrap_or("info");
             let data = &params["data"];
-            let said = data.as_str().map_or(data.to_string(), str::to_owned);
-            format!("{level}: {said}")
+            let text = data.as_str().map_or(data.to_string(), str::to_owned);
+            format!("{level}: {text}")
         }
         other => other.to_owned(),
     };

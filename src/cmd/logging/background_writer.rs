@@ -124,11 +124,11 @@ impl BackgroundWriter {
         let dropped = std::mem::take(&mut state.dropped);
         drop(state);
         if dropped > 0 {
-            let told = format!(
-                "{} WARN log records dropped, as more came than could be written count={dropped}\n",
+            let warning = format!(
+                "{} WARN log records dropped: the queue was full count={dropped}\n",
                 clock::now_rfc3339()
             );
-            lines.extend_from_slice(told.as_bytes());
+            lines.extend_from_slice(warning.as_bytes());
         }
         lines
     }

@@ -97,7 +97,7 @@ impl LogFile {
     fn complain(&self, error: &io::Error) {
         if let Some(failure_log) = self.failure_log {
             failure_log.push(&format!(
-                "{} WARN the log file takes no records, so they are here alone folder={:?} \
+                "{} WARN the log file cannot be written, so records go to stderr only folder={:?} \
                  reason={error}\n",
                 clock::now_rfc3339(),
                 self.folder

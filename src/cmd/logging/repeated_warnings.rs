@@ -76,8 +76,9 @@ impl RepeatedWarnings {
                 counted.written = 0;
                 let count = take(&mut counted.repeated);
                 let last = take(&mut counted.last_repeated);
-                let text =
-                    format!("records of one kind were only counted count={count} last={last:?}");
+                let text = format!(
+                    "repeated records were counted and not written count={count} last={last:?}"
+                );
                 (counted.level, text)
             })
             .collect();
@@ -107,7 +108,7 @@ mod tests {
             repeats.due_reports(later, false),
             [(
                 Level::Warn,
-                "records of one kind were only counted count=999 last=\"same\"".into()
+                "repeated records were counted and not written count=999 last=\"same\"".into()
             )]
         );
         assert_eq!(repeats.due_reports(later, true), []);
@@ -133,7 +134,8 @@ mod tests {
             repeats.due_reports(begin, true),
             [(
                 Level::Warn,
-                "records of one kind were only counted count=99900 last=\"tool 99999\"".into()
+                "repeated records were counted and not written count=99900 last=\"tool 99999\""
+                    .into()
             )]
         );
         assert!(repeats.admits(THERE, Level::Error, "one", begin));

@@ -87,7 +87,7 @@ pub(super) fn render(
         };
         let _ = writeln!(
             text,
-            "\nDeeper than max_depth {max_depth}, and not looked into: {}{more}",
+            "\nDeeper than max_depth {max_depth}, and not analyzed: {}{more}",
             names.join(", ")
         );
     }

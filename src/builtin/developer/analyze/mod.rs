@@ -102,11 +102,11 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "analyze",
-        "Shows how source code is built, in one of three ways. For a directory: its files with lines (L), \
+        "Outlines source code, in one of three ways. For a directory: its files with lines (L), \
          functions (F) and classes (C), and totals per language, leaving out what git ignores. For a file: \
          its imports, classes and functions with their lines; those called more than three times in it are \
-         marked •N. With `focus`: where that symbol is defined, who calls it and who calls those, by name. \
-         Knows Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C and C++. Begin with \
+         marked •N. With `focus`: the definitions of that symbol, its callers and their callers, by name. \
+         Supports Rust, Python, JavaScript, TypeScript, Go, Java, Kotlin, Swift, Ruby, C and C++. Begin with \
          the directory, then files, then symbols.",
         move |args: Analyze, context: &Context| developer.analyze(&args, context),
     )
@@ -124,7 +124,8 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
             },
             "follow_depth": {
                 "type": "integer", "minimum": 0, "maximum": MAX_FOLLOW, "default": FOLLOW,
-                "description": "With `focus`: 0 for definitions alone, 1 for those who call it, 2 for those who call these, and so on"
+                "description": "With `focus`: 0 for definitions alone, 1 for its callers, 2 for the callers \
+                 of these, and so on"
             },
             "max_depth": {
                 "type": "integer", "minimum": 0, "default": DEPTH,
@@ -132,7 +133,7 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
             },
             "force": {
                 "type": "boolean", "default": false,
-                "description": "Say up to 200,000 characters instead of 40,000"
+                "description": "Return up to 200,000 characters instead of 40,000"
             },
             "ast_recursion_limit": {
                 "type": "integer",
@@ -188,7 +189,7 @@ fn analyze(
         .filter(|focus| !focus.is_empty());
     if !metadata.is_dir() && Language::by_name(path).is_none() {
         return Err(format!(
-            "{} is in no language that is understood (Rust, Python, JavaScript, TypeScript, Go, Java, \
+            "{} is not in a supported language (Rust, Python, JavaScript, TypeScript, Go, Java, \
              Kotlin, Swift, Ruby, C, C++); look at it with text_editor",
             path.display()
         ));
@@ -218,7 +219,7 @@ fn analyze(
     let mut notes = outlines.notes();
     if walk.cut {
         notes.push(
-            "There are too many files to look at all of them; name a smaller part".to_owned(),
+            "There are too many files to analyze all of them; name a smaller part".to_owned(),
         );
     }
     for note in notes {
@@ -240,7 +241,7 @@ fn render_symbol(
     if !walk.too_deep.is_empty() {
         let n = walk.too_deep.len();
         text.push_str(&format!(
-            "\nFolders deeper than max_depth {max_depth} were not looked into ({n}); `max_depth` 0 is all\n"
+            "\nFolders deeper than max_depth {max_depth} were not analyzed ({n}); `max_depth` 0 is all\n"
         ));
     }
     text
@@ -269,9 +270,9 @@ fn refused(path: &Path, why: Skipped) -> String {
             "{path} has more than the {} bytes that are analyzed; look at parts of it with the shell",
             outline_files::MAX_SOURCE
         ),
-        Skipped::Binary => format!("{path} is a binary file, and no source code"),
-        Skipped::Unreadable => format!("{path} cannot be read, or is no regular file"),
-        Skipped::OutOfTime => format!("{path} was not read in time"),
+        Skipped::Binary => format!("{path} is a binary file, not source code"),
+        Skipped::Unreadable => format!("{path} cannot be read, or is not a regular file"),
+        Skipped::OutOfTime => format!("{path} was not analyzed within the time limit"),
     }
 }
 
@@ -289,8 +290,8 @@ fn capped(text: String, most: usize) -> String {
     let end = text[..end].rfind('\n').unwrap_or(end);
     let all = text.chars().count();
     format!(
-        "{}\n\n(cut: this is the beginning of {all} characters. Name a folder or a file further down, \
-         choose a smaller `max_depth` or `follow_depth`, or say `force`.)\n",
+        "{}\n\n(cut: this is the beginning of {all} characters. Name a subfolder or a file, \
+         choose a smaller `max_depth` or `follow_depth`, or set `force`.)\n",
         &text[..end]
     )
 }

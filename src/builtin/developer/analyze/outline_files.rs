@@ -103,7 +103,7 @@ pub(super) fn outline_all(
         done
     });
     for part in done {
-        let part = part.map_err(|_| "a thread that read files has failed; try a smaller part")?;
+        let part = part.map_err(|_| "an analysis thread panicked; try a smaller part")?;
         for (at, outline) in part {
             outlines[at] = outline;
         }
@@ -128,11 +128,11 @@ impl Outlines {
                 Skipped::TooLarge,
                 "are too large (more than 2 MiB) and were not read",
             ),
-            (Skipped::Binary, "are no text"),
+            (Skipped::Binary, "are not text"),
             (Skipped::Unreadable, "cannot be read"),
             (
                 Skipped::OutOfTime,
-                "were not reached in time; name a smaller part",
+                "were not analyzed within the time limit; name a smaller part",
             ),
         ] {
             match count(why) {
@@ -142,7 +142,7 @@ impl Outlines {
         }
         if self.calls_truncated {
             notes.push(
-                "There are too many calls to see all of them; name a smaller part".to_owned(),
+                "There are too many calls to record all of them; name a smaller part".to_owned(),
             );
         }
         notes
@@ -161,7 +161,7 @@ mod tests {
         let files = vec![here; 64];
         let cancel = Cancel::new();
         let late = outline_all(&files, false, &TimeLimit::after(Duration::ZERO, &cancel)).unwrap();
-        let note = "64 of the files were not reached in time; name a smaller part";
+        let note = "64 of the files were not analyzed within the time limit; name a smaller part";
         assert_eq!(late.notes(), [note]);
         let day = Duration::from_secs(86_400);
         let whole = outline_all(&files, false, &TimeLimit::after(day, &cancel)).unwrap();

@@ -138,7 +138,8 @@ fn wanted(
         return None;
     }
     let is_dir = kind.is_dir();
-    if !is_dir && !(kind.is_file() && Language::by_name(path).is_some()) {
+    let is_source = kind.is_file() && Language::by_name(path).is_some();
+    if !is_dir && !is_source {
         return None;
     }
     let is_kept = !ignore_rules.allows_entry(path, is_dir)
@@ -198,10 +199,10 @@ fn content(file: &Path) -> Option<Vec<u8>> {
 fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool) -> bool {
     let mut rules = rules;
     while let Some(here) = rules {
-        if let Ok(relative) = path.strip_prefix(here.matcher.folder()) {
-            if let Some(rule) = here.matcher.matched(relative, is_dir) {
-                return !rule.negated;
-            }
+        if let Ok(relative) = path.strip_prefix(here.matcher.folder())
+            && let Some(rule) = here.matcher.matched(relative, is_dir)
+        {
+            return !rule.negated;
         }
         rules = here.above.as_ref();
     }

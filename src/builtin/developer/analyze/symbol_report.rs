@@ -208,7 +208,7 @@ fn callees(files: &Files<'_>, defined: &[Defined<'_>], text: &mut String) {
     places.sort();
     let _ = writeln!(
         text,
-        "\nWhat it calls of what is defined here ({}):",
+        "\nCalls of functions that are defined here ({}):",
         places.len()
     );
     for (name, at) in places.iter().take(MAX_CALLEES) {

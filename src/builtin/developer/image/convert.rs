@@ -50,11 +50,14 @@ pub(super) fn convert(
         .and_then(|(file, _)| file.take(MAX_RESULT + 1).read_to_end(&mut result));
     match read {
         Ok(_) if result.len() as u64 > MAX_RESULT => {
-            let why = format!("what {name} made is too large");
+            let why = format!("the result of {name} is too large");
             Err(failed("scaled", &why))
         }
         Ok(_) => Ok(result),
-        Err(error) => Err(failed("scaled", &format!("{name} made none, {error}"))),
+        Err(error) => Err(failed(
+            "scaled",
+            &format!("{name} did not write a result: {error}"),
+        )),
     }
 }
 

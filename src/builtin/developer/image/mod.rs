@@ -44,8 +44,8 @@ pub(super) fn tool(developer: &Arc<Developer>) -> Tool {
     Tool::new(
         "image_processor",
         "Shows an image file: PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC or AVIF. One of at most 1024 pixels on \
-         both sides and 1 MiB is given as it is, if it is PNG, JPEG, GIF or WebP; any other is scaled down \
-         to that size and becomes a JPEG, the first picture of it if there are several.",
+         both sides and 1 MiB is given unchanged, if it is PNG, JPEG, GIF or WebP; any other is scaled down \
+         to that size and becomes a JPEG, the first image of the file if it has several.",
         move |args: Image, context: &Context| developer.image(&args, context),
     )
     .title("Image processor")
@@ -148,8 +148,7 @@ impl Picture {
         if len > MAX_FILE {
             let most = MAX_FILE >> 20;
             return Err(no(format!(
-                "has {len} bytes, more than the {most} MiB that an image may have here; make it smaller \
-                 with `shell` first"
+                "has {len} bytes, more than the limit of {most} MiB; scale it with `shell` first"
             )));
         }
         let mut head = Vec::new();
@@ -158,7 +157,7 @@ impl Picture {
             .read_to_end(&mut head);
         read.map_err(|error| no(format!("cannot be read: {error}")))?;
         let header = read_header(&head).ok_or_else(|| {
-            no("is no image of a kind that is known here (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
+            no("is not an image in a supported format (PNG, JPEG, GIF, WebP, BMP, TIFF, HEIC, AVIF)"
                 .to_owned())
         })?;
         if let Some((mime_type, size)) = usable_unchanged(&header, head.len()) {
@@ -175,8 +174,7 @@ impl Picture {
         {
             let most = MAX_PIXELS / 1_000_000;
             return Err(no(format!(
-                "has {width}×{height} pixels, more than the {most} million that are scaled here; cut \
-                 something out of it with `shell` first"
+                "has {width}×{height} pixels, more than the limit of {most} million; crop it with `shell` first"
             )));
         }
         let bytes = convert::convert(programs, head.chain(file), &header)?;
@@ -193,7 +191,7 @@ impl Picture {
                 from: Some(header),
             }),
             _ => Err(no(
-                "could not be scaled: what came out is no JPEG of the right size".to_owned(),
+                "could not be scaled: the result is not a JPEG of the right size".to_owned(),
             )),
         }
     }
@@ -203,7 +201,7 @@ impl Picture {
         let (width, height) = self.size;
         let format = self.format.name();
         let text = match self.from {
-            None => format!("{name}: {width}×{height} pixels, {format}, as it is."),
+            None => format!("{name}: {width}×{height} pixels, {format}, unchanged."),
             Some(Header {
                 format: was,
                 size: Some((w, h)),

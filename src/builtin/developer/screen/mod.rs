@@ -77,8 +77,7 @@ pub(super) fn list_tool(developer: &Arc<Developer>) -> Tool {
     let developer = developer.clone();
     Tool::new(
         "list_windows",
-        "Lists the titles of the windows that are open, one a line, as `screen_capture` takes them for \
-         `window_title`.",
+        "Lists the titles of the open windows, one a line, as values for `window_title` of `screen_capture`.",
         move |_: List, context: &Context| developer.list_windows(context),
     )
     .title("List windows")
@@ -155,8 +154,11 @@ impl Developer {
         }
         let screen = DisplaySystem::current()?;
         let programs = Programs::new(self, context)?;
-        let folder = TemporaryFolder::new()
-            .map_err(|error| failed(format!("There is no place for the picture: {error}.")))?;
+        let folder = TemporaryFolder::new().map_err(|error| {
+            failed(format!(
+                "No folder for the picture can be created: {error}."
+            ))
+        })?;
         let run = |mut command: Command| {
             let what = format!(
                 "{} did not take the picture",
@@ -180,7 +182,7 @@ impl Developer {
         };
         let (file, len) = folder
             .open(FILE)
-            .map_err(|error| failed(format!("There is no picture: {error}.")))?;
+            .map_err(|error| failed(format!("The picture cannot be read: {error}.")))?;
         let picture = Picture::of(file, len, "The picture of the screen", &programs)?;
         Ok(picture.result(&name))
     }

@@ -60,8 +60,8 @@ enum Question {
 pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError> {
     let Some(compositor) = Compositor::of_this_session() else {
         return Err(failed(
-            "This Wayland compositor does not tell others its windows, as only sway and Hyprland do; capture \
-             the display instead.",
+            "This Wayland compositor does not list its windows, as only sway and Hyprland do; capture the \
+             display instead.",
         ));
     };
     let text = compositor.ask(programs, Question::Windows)?;
@@ -73,7 +73,7 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
 }
 
 fn not_understood() -> ToolError {
-    failed("What the compositor answers was not understood.")
+    failed("The answer of the compositor cannot be parsed.")
 }
 
 /// Writes a picture to `file`, in the current directory of the programs.
@@ -109,8 +109,8 @@ fn output_of(programs: &Programs<'_>, display: u32) -> Result<Option<String>, To
         return match display {
             0 => Ok(None),
             n => Err(failed(format!(
-                "This Wayland compositor does not name its displays, so display {n} cannot be told from \
-                 others; display 0 is all of them."
+                "This Wayland compositor does not name its displays, so display {n} cannot be selected; \
+                 display 0 is all of them."
             ))),
         };
     };

@@ -45,7 +45,7 @@ pub(super) fn windows(programs: &Programs<'_>) -> Result<Vec<Window>, ToolError>
     };
     let Some(search) = xdotool(&["search", "--onlyvisible", "--name", "."]) else {
         return Err(failed(
-            "The windows cannot be listed: no program for that is installed that works here. Install wmctrl \
+            "The windows cannot be listed: neither wmctrl nor xdotool works here. Install wmctrl \
              (`apt install wmctrl`), or without a window manager xdotool.",
         ));
     };
@@ -133,7 +133,7 @@ pub(super) fn capture(
             xdotool.args(["getwindowgeometry", "--shell", &window.handle]);
             let text = run_or_fail(programs, xdotool, "The window was not found")?;
             let area = place(&text).ok_or_else(|| {
-                failed("xdotool does not say where the window is; capture the display.")
+                failed("xdotool does not report the place of the window; capture the display.")
             })?;
             scrot.args(scrot_args(Some(area), file));
             run(scrot)

@@ -69,7 +69,7 @@ fn shown(
     (text(out), text(err))
 }
 
-fn said(parts: impl IntoIterator<Item = Content>) -> Vec<Message> {
+fn messages(parts: impl IntoIterator<Item = Content>) -> Vec<Message> {
     let message = |part| Message::new(Role::Assistant, vec![part]);
     parts.into_iter().map(message).collect()
 }
@@ -112,7 +112,7 @@ fn confirm_with(arguments: RawJson) -> Vec<Message> {
         arguments,
         prompt: None,
     };
-    said([Content::ActionRequired(ActionRequired { data })])
+    messages([Content::ActionRequired(ActionRequired { data })])
 }
 
 fn elicit(message: &str, schema: Value) -> Vec<Message> {
@@ -121,7 +121,7 @@ fn elicit(message: &str, schema: Value) -> Vec<Message> {
         message: message.to_owned(),
         requested_schema: RawValue::from_string(schema.to_string()).unwrap(),
     };
-    said([Content::ActionRequired(ActionRequired { data })])
+    messages([Content::ActionRequired(ActionRequired { data })])
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn pieces_of_text_join_and_tools_have_lines_of_their_own() {
         content: vec![Part::text("héllo")],
         ..CallToolResult::default()
     };
-    let turn = said([
+    let turn = messages([
         Content::text("Let me "),
         Content::text("see."),
         request(r#"{"a":2}"#),
@@ -158,7 +158,7 @@ fn pieces_of_text_join_and_tools_have_lines_of_their_own() {
 
 #[test]
 fn thoughts_are_dim_on_a_terminal_and_kept_out_of_pipes() {
-    let turn = || said([thought("hm, "), thought("well"), Content::text("yes")]);
+    let turn = || messages([thought("hm, "), thought("well"), Content::text("yes")]);
     let (out, err) = shown(turn(), true, StdinLines::new(false), &Answers::default());
     assert_eq!(
         (out.as_str(), err.as_str()),
@@ -170,7 +170,7 @@ fn thoughts_are_dim_on_a_terminal_and_kept_out_of_pipes() {
 
 #[test]
 fn what_comes_from_outside_cannot_steer_the_terminal() {
-    let turn = said([
+    let turn = messages([
         Content::text("a\x1b[2Jb\tc\r\nd\u{202e}e"),
         request("{\"a\": \"\u{9b}\"}"),
     ]);
@@ -274,7 +274,7 @@ fn what_is_called_and_why_is_shown_whole() {
         arguments: RawJson::default(),
         prompt: Some(prompt.clone()),
     };
-    let turn = said([Content::ActionRequired(ActionRequired { data })]);
+    let turn = messages([Content::ActionRequired(ActionRequired { data })]);
     let (_, err) = shown(turn, true, StdinLines::typed("n\n"), &Answers::default());
     assert!(
         err.contains(&format!("call {name}?")) && err.contains("the end"),
@@ -363,7 +363,7 @@ fn a_tool_of_another_client_is_refused_at_once() {
         id: "f".to_owned(),
         tool_call: Outcome::Error { error },
     };
-    let turn = said([Content::FrontendToolRequest(request)]);
+    let turn = messages([Content::FrontendToolRequest(request)]);
     let (_, err) = shown(turn, false, StdinLines::new(false), &answers);
     assert_eq!(*answers.refused.borrow(), ["f"]);
     assert!(err.contains("another client"), "{err}");
