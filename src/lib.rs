@@ -214,6 +214,7 @@ pub mod recipe;
 #[cfg(not(feature = "recipes"))]
 #[path = "recipe/feature_disabled.rs"]
 pub mod recipe;
+mod sorting;
 pub mod store;
 pub mod sys;
 pub mod text;

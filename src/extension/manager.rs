@@ -15,6 +15,7 @@ use crate::mcp;
 use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
+use crate::sorting::sort_by;
 use crate::store::Paths;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
@@ -365,7 +366,9 @@ impl Manager {
             let owner = tool_names::owner(&tool.name, keys.iter().map(String::as_str));
             tool.frontend || owner.is_none_or(|(key, _)| key == tool.extension)
         });
-        listed.sort_by(|a, b| a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend)));
+        sort_by(&mut listed, |a, b| {
+            a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend))
+        });
         listed.dedup_by(|retry, first| retry.name == first.name);
         listed
     }
@@ -390,7 +393,7 @@ impl Manager {
             Some(name) => table.active.get(&key(name)).cloned().into_iter().collect(),
             None => table.active.values().cloned().collect(),
         };
-        active.sort_by_key(|extension| extension.number);
+        sort_by(&mut active, |a, b| a.number.cmp(&b.number));
         active
     }
 

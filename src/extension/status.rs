@@ -144,7 +144,7 @@ impl Calls {
     /// The percentiles; `None` before the first call.
     pub(super) fn latency(&self) -> Option<Latency> {
         let mut sorted: Vec<_> = self.recent.iter().copied().collect();
-        sorted.sort_unstable();
+        crate::sorting::sort_by(&mut sorted, u32::cmp);
         // Nearest rank: the smallest value that at least `percent` percent of the values do not exceed.
         let rank = |percent: usize| {
             let at = (sorted.len() * percent).div_ceil(100).checked_sub(1)?;

@@ -19,6 +19,7 @@ use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
 use crate::conversation::{ExtensionData, ImportReport, Message, Session, SessionType};
+use crate::sorting::sort_by;
 use crate::sys::fs::{Folder, Stamp, private, private_dir};
 use crate::sys::{clock, lock};
 
@@ -425,9 +426,9 @@ impl Sessions {
             }
         }
         // Of sessions that changed at the same time, the newest stays first.
-        listing
-            .sessions
-            .sort_by(|a, b| b.updated_at.cmp(&a.updated_at));
+        sort_by(&mut listing.sessions, |a, b| {
+            b.updated_at.cmp(&a.updated_at)
+        });
         Ok(listing)
     }
 
@@ -554,7 +555,7 @@ impl Sessions {
         }
         let mut names = self.entries()?;
         names.retain(|name| parse_id(name).is_some());
-        names.sort_by(|a, b| parse_id(b).cmp(&parse_id(a)));
+        sort_by(&mut names, |a, b| parse_id(b).cmp(&parse_id(a)));
         let names: Arc<[String]> = names.into();
         let settled = stamp.filter(|stamp| stamp.is_settled(read_at));
         *lock(&self.names) = settled.map(|stamp| (stamp, Arc::clone(&names)));

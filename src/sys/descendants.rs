@@ -259,7 +259,7 @@ fn others() -> io::Result<Vec<i32>> {
     let names = fs::read_dir("/proc")?.flatten().map(|e| e.file_name());
     let pids = names.filter_map(|name| name.to_str()?.parse().ok());
     let mut pids: Vec<i32> = pids.filter(|pid| *pid != own).collect();
-    pids.sort_unstable_by(|a, b| b.cmp(a));
+    crate::sorting::sort_by(&mut pids, |a, b| b.cmp(a));
     Ok(pids)
 }
 

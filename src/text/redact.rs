@@ -109,7 +109,7 @@ fn whole(text: &str, patterns: &[&str]) -> Vec<Range<usize>> {
 }
 
 fn replace(text: &str, mut found: Vec<Range<usize>>) -> String {
-    found.sort_unstable_by_key(|found| found.start);
+    crate::sorting::sort_by(&mut found, |a, b| a.start.cmp(&b.start));
     let mut out = String::with_capacity(text.len());
     let mut end = 0;
     for found in found {

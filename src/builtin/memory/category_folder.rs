@@ -101,7 +101,7 @@ impl CategoryFolder {
             self.file(&category).is_ok().then_some(category)
         });
         let mut names: Vec<Category> = names.collect();
-        names.sort_by(|a, b| a.0.cmp(&b.0));
+        crate::sorting::sort_by(&mut names, |a, b| a.0.cmp(&b.0));
         names.truncate(MAX_CATEGORIES);
         Ok(names)
     }

@@ -3,6 +3,7 @@
 use super::language::Language::{self, *};
 use super::token_stream::TokenStream;
 use super::{brace_languages, python, ruby};
+use crate::sorting::sort_by;
 use std::hash::Hasher;
 
 /// The kind of a definition.
@@ -96,7 +97,9 @@ impl Outline {
         findings
             .found
             .retain(|found| !found.name.is_empty() && found.name.len() <= MAX_NAME);
-        findings.found.sort_by_key(|found| (found.from, found.at));
+        sort_by(&mut findings.found, |a, b| {
+            (a.from, a.at).cmp(&(b.from, b.at))
+        });
         let calls = if calls {
             self::calls(&code, &findings.found)
         } else {
@@ -152,7 +155,7 @@ fn calls(code: &TokenStream<'_>, found: &[Found]) -> Vec<Call> {
     let (mut calls, mut around): (Vec<Call>, Vec<(usize, u32)>) = (Vec::new(), Vec::new());
     let mut coming = found.iter().enumerate().peekable();
     let mut named: Vec<usize> = found.iter().map(|found| found.at).collect();
-    named.sort_unstable();
+    sort_by(&mut named, usize::cmp);
     for at in 0..code.len() {
         while let Some((n, next)) = coming.next_if(|(_, next)| next.from <= at) {
             if next.kind == DefinitionKind::Function && next.to >= at {
