@@ -1,4 +1,4 @@
-//! The Anthropic messages API, and what speaks it.
+//! The Anthropic messages API, the protocol of Claude models.
 //!
 //! <https://docs.anthropic.com/en/api/messages>, version 2023-06-01.
 
@@ -14,20 +14,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 const VERSION: &str = "2023-06-01";
-/// The request parameter that is a header here.
+/// The request parameter that is sent as a header.
 const BETA: &str = "anthropic_beta";
 
-/// Where a server that speaks the protocol is. There is no `Debug`, because headers hold the key.
+/// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Anthropic {
     /// Without `/v1/messages`.
     base: String,
     headers: Vec<(String, String)>,
-    /// Ask for the answer in pieces.
+    /// Request a stream.
     stream: bool,
 }
 
 impl Anthropic {
-    /// `base` is the server's URL, with or without `/v1` or `/v1/messages`; `headers` hold the key.
+    /// `base` is the server's URL, with or without `/v1` or `/v1/messages`; `headers` contain the key.
     pub(super) fn new(base: &str, headers: Vec<(String, String)>, stream: bool) -> Self {
         let base = base.trim_end_matches('/');
         let base = base.strip_suffix("/messages").unwrap_or(base);
@@ -59,7 +59,7 @@ impl Protocol for Anthropic {
                 let mut merged = crate::json::to_value(&body).map_err(unwritable)?;
                 for (name, value) in params {
                     if name == BETA {
-                        let header = ("anthropic-beta".to_owned(), listed(value));
+                        let header = ("anthropic-beta".to_owned(), header_value(value));
                         outgoing.headers.push(header);
                     } else {
                         merged[name] = value.clone();
@@ -108,12 +108,12 @@ fn unwritable(error: serde_json::Error) -> Error {
     )
 }
 
-/// A parameter as the value of a header: a list has commas.
-fn listed(value: &Value) -> String {
+/// A parameter as the value of a header; the items of a list are separated by commas.
+fn header_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(values) => {
-            let texts: Vec<String> = values.iter().map(listed).collect();
+            let texts: Vec<String> = values.iter().map(header_value).collect();
             texts.join(",")
         }
         other => other.to_string(),

@@ -17,19 +17,19 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// In the metadata of a tool request: what the model wants back with it.
+/// The metadata key of a tool request for the signature that the model expects back with it.
 const SIGNATURE: &str = "thoughtSignature";
-/// In the metadata of a tool request: its id, where Gemini gave it one.
+/// The metadata key of a tool request for its id, if Gemini sent one.
 const CALL_ID: &str = "functionCallId";
 const VERSION: &str = "v1beta";
-/// What a model's name may have in a path.
+/// The characters of a model's name that need no escape in a path.
 const NAME: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'/');
 
-/// Where Gemini is. There is no `Debug`, because headers hold the key.
+/// A server with this protocol. It does not implement `Debug`, because headers contain the key.
 pub(super) struct Google {
     /// Without the version.
     base: String,
@@ -37,7 +37,7 @@ pub(super) struct Google {
 }
 
 impl Google {
-    /// `base` is the server's URL, with or without `/v1beta`; `headers` hold the key.
+    /// `base` is the server's URL, with or without `/v1beta`; `headers` contain the key.
     pub(super) fn new(base: &str, headers: Vec<(String, String)>) -> Self {
         let base = base.trim_end_matches('/');
         let base = base.strip_suffix("/v1beta").unwrap_or(base);
@@ -86,8 +86,8 @@ impl Protocol for Google {
             #[serde(borrow)]
             error: ApiError<'a>,
         }
-        // An error of the streaming method comes as a list of one. That goes first, because an array
-        // can be read as a structure too.
+        // The streaming method returns an error as a list with one item. The list is tried first, because
+        // serde also parses an array as a struct.
         let all: Option<Vec<Body<'_>>> = crate::json::from_slice(body).ok();
         let first = all.and_then(|all| all.into_iter().next());
         match first.or_else(|| crate::json::from_slice(body).ok()) {
@@ -135,7 +135,7 @@ fn unwritable(error: serde_json::Error) -> Error {
     )
 }
 
-/// Sets a field of the request; one that is an object gets the fields of the other.
+/// Sets a field of the body; two objects are merged.
 fn merge(body: &mut Value, name: &str, value: &Value) {
     match (body.get_mut(name), value) {
         (Some(Value::Object(there)), Value::Object(more)) => there.extend(more.clone()),
@@ -143,7 +143,7 @@ fn merge(body: &mut Value, name: &str, value: &Value) {
     }
 }
 
-/// What the API says when it fails.
+/// An error of the API.
 #[derive(Deserialize)]
 struct ApiError<'a> {
     #[serde(default)]
@@ -166,8 +166,8 @@ struct Detail<'a> {
 }
 
 impl ApiError<'_> {
-    /// The kind of failure. Gemini calls a wrong key an invalid argument, and every limit on requests
-    /// a quota, so the shared reading of words would take both for something else.
+    /// The class of the error. Gemini reports a wrong key as an invalid argument, and every rate limit as a
+    /// quota, which the shared classification by phrases would misread.
     fn class(&self, http_status: u16) -> ErrorClass {
         let status = match http_status {
             0 => self.code,

@@ -11,9 +11,9 @@ use super::protocol::{Decoder, HttpRequest, Protocol};
 use super::{CompletionRequest, Error, ErrorClass};
 use serde::Deserialize;
 
-/// Where Ollama is.
+/// The address of an Ollama server.
 ///
-/// There is no `Debug`, because header values are secrets.
+/// It does not implement `Debug`, because header values are secrets.
 #[derive(Clone)]
 pub struct OllamaOptions {
     /// For example `http://localhost:11434`.

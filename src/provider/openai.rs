@@ -1,11 +1,11 @@
-//! OpenAI's chat completions, and everything that speaks them.
+//! OpenAI's chat completions, the protocol of most providers.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat>
 //!
-//! OpenAI's other protocol, `/v1/responses`, is not spoken: it would be a fifth decoder and a second form
-//! of every message, for models of one vendor, most of which have a sibling here. The models that OpenAI
-//! serves behind it alone are therefore not offered. Other servers that have them (OpenRouter, LiteLLM)
-//! translate, so their lists stay whole.
+//! OpenAI's other protocol, `/v1/responses`, is not supported: it would need a fifth decoder and a second form
+//! of every message, for models of one vendor, most of which have an equivalent here. So the list of models
+//! omits those that OpenAI serves only behind it. Other servers with these models (OpenRouter, LiteLLM)
+//! translate, so their lists are complete.
 
 mod decoder;
 mod mistral;
@@ -24,23 +24,23 @@ use super::{CompletionRequest, Error, ErrorClass};
 /// OpenAI's own server.
 const VENDOR: &str = "https://api.openai.com/";
 
-/// Where chat completions are spoken, and in which dialect.
+/// The endpoint of chat completions, and its dialect.
 ///
-/// There is no `Debug`, because header values are secrets.
+/// It does not implement `Debug`, because header values are secrets.
 #[derive(Clone)]
 pub struct OpenAiOptions {
-    /// The whole URL of the endpoint, for example `https://api.openai.com/v1/chat/completions`.
+    /// The complete URL of the endpoint, for example `https://api.openai.com/v1/chat/completions`.
     pub chat_url: String,
-    /// The whole URL of the list of models.
+    /// The complete URL of the list of models.
     pub models_url: String,
     /// Sent with every request, `Authorization` included.
     pub headers: Vec<(String, String)>,
-    /// Ask for the answer in pieces.
+    /// Request a stream.
     pub stream: bool,
-    /// Ask for the tokens to be counted in a stream. Some servers refuse the question.
+    /// Request the number of tokens in a stream. Some servers refuse the option.
     pub stream_usage: bool,
-    /// Send back what the model thought, as `reasoning_content`, while it works with its tools.
-    /// DeepSeek wants it; others ignore or refuse it.
+    /// Send the model's reasoning back as `reasoning_content` with its tool calls. DeepSeek requires it;
+    /// others ignore or refuse it.
     pub reasoning_back: bool,
 }
 
@@ -123,10 +123,13 @@ impl Protocol for OpenAi {
     }
 }
 
-/// Whether OpenAI serves the model behind `/v1/responses` alone, by the names that it has given to such
-/// models so far: Codex, the models that think longest, and those for research and for screens.
+/// Whether OpenAI serves the model only behind `/v1/responses`, by the names of such models so far: Codex, the
+/// `pro` reasoning models, and those for research and computer use.
 fn needs_responses(model: &str) -> bool {
     let has = |part: &str| model.split('-').any(|word| word == part);
-    let thinks = model.starts_with('o') || model.starts_with("gpt-5");
-    has("codex") || (thinks && has("pro")) || model.contains("deep-research") || has("computer")
+    let is_reasoning = model.starts_with('o') || model.starts_with("gpt-5");
+    has("codex")
+        || (is_reasoning && has("pro"))
+        || model.contains("deep-research")
+        || has("computer")
 }

@@ -1,7 +1,7 @@
-//! The provider `scripted`: answers from a file instead of a model, for demonstrations, tests and for
-//! trying a set-up in a closed room.
+//! The provider `scripted`: its responses come from a file instead of a model, for demonstrations, for tests
+//! and to try a setup without a network.
 //!
-//! The file is a JSON object of at most 4 MiB, read anew when it changes:
+//! The file is a JSON object of at most 4 MiB, read again when it changes:
 //!
 //! ```json
 //! {
@@ -20,27 +20,27 @@
 //! ```
 //!
 //! **Steps**: `text`, in `chunks` pieces (1) with `delay_ms` before each (0); `reasoning`; `call` with
-//! `name`, `arguments` and perhaps `id`; `calls`, a list of them side by side; `raw_call` with
-//! `arguments_text` as the model would spell them, JSON or not; `image` with `data` and `mime_type`;
+//! `name`, `arguments` and an optional `id`; `calls`, a list of parallel calls; `raw_call` with
+//! `arguments_text` as a model would write them, JSON or not; `image` with `data` and `mime_type`;
 //! `error` with `class` (`config`, `authentication`, `rate_limit`, `context_exceeded`, `credits`,
 //! `refused`, `server`, `timeout`, `transport`, `protocol`, `cancelled`), `message`, `after_ms`, and
-//! `times`, after which it fails no more; `wait_ms`; `say_results: true`, the results of the tools;
-//! `expect`, which lets the script go on only if these characters are in the tools' last results, and
-//! else is an error of the class `refused` that quotes them.
+//! `times`, how often the step fails before it succeeds; `wait_ms`; `say_results: true`, which outputs the
+//! results of the tools; `expect`, which fails with the class `refused` unless the tools' last results
+//! contain this text.
 //!
-//! **Which answer comes**: a step that calls ends an answer, and what is behind it answers the tools'
-//! results; so a loop of calls may be written in one turn or in several. Turns without `when` come
-//! one after the other, by the number of answers that the conversation has; after the last one the
-//! script says that it is over, or with `repeat` begins anew. Turns with `when` answer whatever user
-//! message has these characters in it, and do not count. Nothing else decides, so a script goes on
-//! after a restart, and serves any number of sessions. It starts over when a conversation is compacted.
+//! **Which response comes next**: a step with calls ends a response, and the steps after it respond to the
+//! tools' results; so one turn, or several, may contain a loop of calls. Turns without `when` come one after
+//! the other, by the number of responses in the conversation; after the last one the script says that it is
+//! over, or begins again with `repeat`. A turn with `when` responds to any user message that contains this
+//! text, and does not count. Nothing else matters, so a script continues after a restart and serves any
+//! number of sessions. It starts over when the conversation is compacted.
 //!
-//! **Blanks** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
-//! (their names), `{{system}}`, `{{note}}` (what goes behind the messages, as the checklist does) and
+//! **Placeholders** in texts and in strings of arguments: `{{last_user}}`, `{{last_result}}`, `{{tools}}`
+//! (their names), `{{system}}`, `{{note}}` (the note after the messages, for example the checklist) and
 //! `{{model}}`.
 //!
-//! `stop` of a turn may be `length` or `filtered`. `name` names the session, `summary` is said when a
-//! summary is wanted.
+//! `stop` of a turn may be `length` or `filtered`. `name` is the name for the session, `summary` the response
+//! to a request for a summary.
 
 mod script;
 
@@ -63,19 +63,19 @@ use std::time::Duration;
 
 /// The largest script, in bytes.
 const MAX_SCRIPT: u64 = 4 << 20;
-/// How much of what the user said is in a summary that the script does not have, in characters.
+/// How many characters of the last user message the default summary quotes.
 const SUMMARY_QUOTE: usize = 200;
-/// How much is quoted of results that were not expected, in characters.
+/// How many characters of unexpected results an error quotes.
 const MAX_QUOTE: usize = 1_000;
 
-/// What is said without a script.
+/// The script without a file.
 const BUILTIN_SCRIPT: &str = r#"{"repeat": true, "turns": [{"steps": [
     {"text": "This is the built-in script, not a model. I heard: {{last_user}}"}]}]}"#;
 
 /// The setting that names the file.
 const SETTING: &str = "GOOSE_SCRIPT";
 
-/// The provider for the catalog. There is one for as long as the setting names one file, because it
+/// The provider for the catalog. It keeps one [`Scripted`] while the setting names the same file, because that
 /// counts how often a step has failed.
 pub fn scripted() -> InProcessProvider {
     let kept: Mutex<Option<Arc<Scripted>>> = Mutex::default();
@@ -99,14 +99,15 @@ pub fn scripted() -> InProcessProvider {
     }
 }
 
-/// Answers from a script.
+/// A provider whose responses come from a script.
 pub struct Scripted {
     path: Option<PathBuf>,
     read: Mutex<Option<(Stamp, Arc<Script>)>>,
 }
 
 impl Scripted {
-    /// Answers from this file; without one, repeats what it hears. The file is not looked at yet.
+    /// A provider for the script in this file; without a file it repeats the user's message. The file is read
+    /// with the first request.
     pub fn new(path: Option<PathBuf>) -> Scripted {
         Scripted {
             path,
@@ -185,7 +186,7 @@ impl Provider for Scripted {
             },
             Purpose::Summary => match &script.summary {
                 Some(summary) => playback.fill(summary),
-                None => playback.digest(),
+                None => playback.default_summary(),
             },
         };
         playback.sink.begin(None);
@@ -212,12 +213,12 @@ fn broken(path: &Path, reason: &serde_json::Error) -> Error {
     Error::new(ErrorClass::Config, message)
 }
 
-/// Does what one answer consists of.
+/// Executes the steps of one response.
 struct Playback<'a> {
     request: &'a CompletionRequest<'a>,
     cancel: &'a Cancel,
     sink: &'a mut dyn DeltaSink,
-    /// Answers before this one.
+    /// The number of responses before this one.
     number: usize,
     completion: Completion,
 }
@@ -245,15 +246,15 @@ impl Playback<'_> {
                 Step::Reasoning(text) => {
                     let text = self.fill(text);
                     self.sink.reasoning(&text);
-                    self.keep(Content::Reasoning(Reasoning { text }));
+                    self.push(Content::Reasoning(Reasoning { text }));
                 }
                 Step::Calls(calls) => {
                     for (n, call) in calls.iter().enumerate() {
                         let request = self.request(n, call);
-                        self.keep(Content::ToolRequest(request));
+                        self.push(Content::ToolRequest(request));
                     }
                 }
-                Step::Image(image) => self.keep(Content::Image(Image {
+                Step::Image(image) => self.push(Content::Image(Image {
                     data: image.data.clone(),
                     mime_type: image.mime_type.clone(),
                     ..Image::default()
@@ -272,7 +273,7 @@ impl Playback<'_> {
         Ok(self.completion)
     }
 
-    /// Fails unless the tools' last results have this in them.
+    /// Fails unless the tools' last results contain `text`.
     fn expect(&self, text: &str) -> Result<(), Error> {
         let results = script::last_results(self.request.messages).join("\n");
         if results.contains(text) {
@@ -289,13 +290,13 @@ impl Playback<'_> {
             self.sink.text(piece);
         }
         if !text.is_empty() {
-            self.keep(Content::text(text));
+            self.push(Content::text(text));
         }
         Ok(())
     }
 
-    /// Adds a part, to the one before if that is of the same kind, as a model's pieces are.
-    fn keep(&mut self, part: Content) {
+    /// Adds a content block, or appends to the last one if it is of the same kind, as decoders do.
+    fn push(&mut self, part: Content) {
         match (self.completion.content.last_mut(), part) {
             (Some(Content::Text(before)), Content::Text(part)) => before.text += &part.text,
             (Some(Content::Reasoning(before)), Content::Reasoning(part)) => {
@@ -334,14 +335,14 @@ impl Playback<'_> {
         Ok(())
     }
 
-    /// The text with its blanks filled. What is filled in is not looked at for blanks.
+    /// The text with its placeholders replaced. Values are not searched for placeholders.
     fn fill(&self, text: &str) -> String {
         let (mut out, mut rest) = (String::new(), text);
         while let Some((before, after)) = rest.split_once("{{") {
             out.push_str(before);
             let known = after
                 .split_once("}}")
-                .and_then(|(blank, after)| Some((self.blank(blank.trim())?, after)));
+                .and_then(|(name, after)| Some((self.placeholder(name.trim())?, after)));
             rest = match known {
                 Some((value, after)) => {
                     out.push_str(&value);
@@ -356,7 +357,7 @@ impl Playback<'_> {
         out + rest
     }
 
-    fn blank(&self, name: &str) -> Option<String> {
+    fn placeholder(&self, name: &str) -> Option<String> {
         let messages = self.request.messages;
         Some(match name {
             "last_user" => messages
@@ -392,12 +393,12 @@ impl Playback<'_> {
         }
     }
 
-    fn digest(&self) -> String {
-        let said = self.blank("last_user").unwrap_or_default();
-        let said: String = said.chars().take(SUMMARY_QUOTE).collect();
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    fn default_summary(&self) -> String {
+        let text = self.placeholder("last_user").unwrap_or_default();
+        let text: String = text.chars().take(SUMMARY_QUOTE).collect();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let count = self.request.messages.len();
-        format!("A conversation of {count} messages; last the user said: {said}")
+        format!("A conversation of {count} messages; last the user said: {text}")
     }
 }
 
@@ -405,7 +406,7 @@ fn cancelled() -> Error {
     Error::new(ErrorClass::Cancelled, "the request was cancelled")
 }
 
-/// Cuts a text into so many pieces of about the same size, or as many as it has characters.
+/// Splits a text into `count` pieces of about the same size, but at most one for each character.
 fn pieces(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let length = text.chars().count();
     let count = count.clamp(1, length.max(1));

@@ -1,4 +1,4 @@
-//! Anthropic and Gemini, found through the catalog.
+//! The providers of Anthropic and Google, made by the catalog.
 
 use crate::harness::{KEY, Question, brief};
 use crate::model_server::{ModelServer, Reply};

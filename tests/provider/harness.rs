@@ -1,4 +1,4 @@
-//! A question, and a listener that writes down what it hears.
+//! A completion request, and a sink that records what it receives.
 
 use gosling::conversation::{Content, Message, Outcome, Role, ToolRequest};
 use gosling::provider::{
@@ -8,10 +8,10 @@ use gosling::provider::{
 use gosling::sys::cancel::Cancel;
 use std::time::Duration;
 
-/// The key that must never be seen in an error.
+/// The key, which must not appear in an error.
 pub const KEY: &str = "sk-very-secret-key";
 
-/// What a listener hears, in order.
+/// The deltas and retries that the sink received, in order.
 #[derive(Debug, Default, PartialEq)]
 pub struct RecordingSink {
     pub all: Vec<String>,
@@ -47,7 +47,7 @@ impl RecordingSink {
     }
 }
 
-/// Chat completions at this URL, with the key.
+/// A provider with chat completions at this URL, with the key.
 pub fn openai(url: &str) -> HttpProvider {
     with(url, |_| {}, Duration::from_secs(20))
 }
@@ -67,13 +67,13 @@ pub fn with(url: &str, change: impl FnOnce(&mut OpenAiOptions), timeout: Duratio
     HttpProvider::openai("example", options, remote)
 }
 
-/// Everything that a question is made of.
+/// The parts of a completion request.
 pub struct Question {
     pub model: ModelConfig,
     pub system: String,
     pub messages: Vec<Message>,
     pub tools: Vec<ToolSpec>,
-    /// About how many tokens that is.
+    /// The estimated number of input tokens.
     pub input: u64,
 }
 

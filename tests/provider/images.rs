@@ -1,4 +1,4 @@
-//! Images of kinds that no provider takes are told in words, in every protocol.
+//! Images of types that no provider accepts are replaced by text, in every protocol.
 
 use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, openai};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const SVG: &str = "PHN2Zy8+";
 const PNG: &str = "iVBORw0KGgo=";
 
-/// A user who shows two images, and a tool that shows the same.
+/// A user message with two images, and a tool result with the same images.
 fn conversation() -> Vec<Message> {
     let image = |kind: &str, data: &str| json!({"type": "image", "data": data, "mimeType": kind});
     let images = json!([image("image/svg+xml", SVG), image("image/png", PNG)]);
@@ -65,7 +65,7 @@ fn an_odd_image_goes_to_no_provider() {
     }
 }
 
-/// The class of the error, and how many requests there were.
+/// The class of the error, and the number of requests.
 fn refusal(messages: Vec<Message>, reply: Reply) -> (ErrorClass, usize) {
     let server = ModelServer::with(move |_| reply.clone());
     let question = Question {

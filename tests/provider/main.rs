@@ -1,4 +1,4 @@
-//! Models behind HTTP, asked through the library as the agent asks them.
+//! Providers behind HTTP, called through the library as the agent calls them.
 
 #[path = "../support/http_peer.rs"]
 #[allow(dead_code)]

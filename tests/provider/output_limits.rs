@@ -1,4 +1,5 @@
-//! The limit on output: when one is sent, how large it is, and what follows when the provider refuses it.
+//! The limit on output tokens: when a request has one, how large it is, and what happens if the provider
+//! refuses it.
 
 use crate::anthropic_and_google::{anthropic, google, provider};
 use crate::harness::{KEY, Question, brief, openai};
@@ -14,7 +15,7 @@ const CLAUDE: &str = concat!(
 );
 const GEMINI: &str = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hello\"}]},\"finishReason\":\"STOP\"}]}\r\n\r\n";
 
-/// A question about an input of so many tokens, to a model with this context.
+/// A request with so many input tokens to a model with this context.
 fn question(max_tokens: Option<u64>, context: u64, input: u64) -> Question {
     Question {
         model: ModelConfig {
@@ -72,7 +73,7 @@ fn a_limit_that_the_provider_refuses_is_lowered_once() {
     let sent: Vec<_> = claude.bodies().iter().map(limit).collect();
     assert_eq!(sent, [Some(64_000), Some(50_000)]);
 
-    // The conversation takes more room than was thought.
+    // The conversation needs more room than estimated.
     let claude = ModelServer::new(vec![refusal.clone(), refusal]);
     let (answer, _) = question(Some(64_000), 200_000, 100).ask(&*anthropic(&claude));
     assert_eq!(answer.unwrap_err().class, ErrorClass::ContextExceeded);
@@ -147,7 +148,7 @@ fn servers_that_know_their_own_limits_are_sent_none() {
     }
 }
 
-/// A server that refuses a limit on output above `most` in these words, and says hello otherwise.
+/// A server that refuses a limit on output above `most` with this message, and responds "hello" otherwise.
 fn limited(most: u64, words: &'static str) -> ModelServer {
     ModelServer::with(move |seen| {
         let body: Value = serde_json::from_str(&seen.body).unwrap();
@@ -177,7 +178,7 @@ fn a_refused_limit_is_remembered_for_its_model() {
         let expected = [Some(64_000), lowered, lowered, lowered, Some(4_000), None];
         assert_eq!(sent, expected, "{words}");
     }
-    // What the context leaves differs with each conversation.
+    // The room in the context differs for each conversation, so it is not remembered.
     let words = "This model's maximum context length is 9000 tokens. However, your request has 2000 input tokens \
                  plus 64000 'max_tokens'.";
     let server = limited(7_000, words);

@@ -1,4 +1,4 @@
-//! What a provider sends with its calls goes back to it, and to no other.
+//! The fields that a provider sends with its tool calls go back to it, and not to another provider.
 
 use crate::harness::{Question, openai, tool};
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
@@ -19,7 +19,7 @@ fn call(index: u64, id: &str, arguments: &str) -> Value {
     json!({"index": index, "id": id, "type": "function", "function": function})
 }
 
-/// The conversation with this message of the model and an answer to each of its calls.
+/// A conversation with this message of the model and a result for each of its calls.
 fn answered(content: Vec<Content>) -> Vec<Message> {
     let response = |part: &Content| match part {
         Content::ToolRequest(request) => Some(Content::ToolResponse(ToolResponse {
@@ -33,7 +33,7 @@ fn answered(content: Vec<Content>) -> Vec<Message> {
     };
     let responses = content.iter().filter_map(response).collect();
     let message = Message::new(Role::Assistant, content);
-    // As it is after a restart.
+    // Stored and loaded, as after a restart.
     let stored = serde_json::to_string(&message).unwrap();
     vec![
         Message::text(Role::User, "hello"),
@@ -42,7 +42,7 @@ fn answered(content: Vec<Content>) -> Vec<Message> {
     ]
 }
 
-/// Asks `provider`, and then `next` with what came of that.
+/// Sends a request to `provider`, and then one to `next` with the response in the conversation.
 fn ask_twice(model: &str, provider: &dyn Provider, next: &dyn Provider, next_model: &str) {
     let mut question = Question {
         tools: vec![tool("f")],
@@ -55,7 +55,7 @@ fn ask_twice(model: &str, provider: &dyn Provider, next: &dyn Provider, next_mod
     question.ask(next).0.unwrap();
 }
 
-/// What the model said, as the last request has it.
+/// The model's message in the last request.
 fn sent_back(server: &ModelServer) -> Value {
     let body = server.bodies().pop().unwrap();
     let messages = body["messages"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! What happens on the way, whatever is said.
+//! The HTTP exchange with a provider: connections, retries, errors, timeouts and cancelling.
 
 use crate::harness::{KEY, Question, brief, openai, with};
 use crate::model_server::{ModelServer, Reply, delta, event, says};

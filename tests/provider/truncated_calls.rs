@@ -1,4 +1,4 @@
-//! A call whose arguments had not begun when the answer met its limit is an error in every protocol.
+//! A call whose arguments had not begun when the response reached its limit is an error in every protocol.
 
 use crate::anthropic_and_google::{anthropic, google};
 use crate::harness::{Question, brief, openai, tool};
@@ -7,8 +7,7 @@ use crate::ollama::ollama;
 use gosling::provider::{Provider, StopReason};
 use std::sync::Arc;
 
-/// A call `f` without arguments at the end of an answer that ended for this reason, in the words of each
-/// protocol.
+/// A response that ends with a call of `f` without arguments, in each protocol; with `length` it was cut off.
 fn replies(length: bool) -> [Reply; 4] {
     let reason = |cut: &'static str, whole: &'static str| if length { cut } else { whole };
     let openai = delta(

@@ -1,4 +1,4 @@
-//! A client's end of the HTTP transport for tests: keeps what is reported and waits for it.
+//! The client's end of the HTTP transport for tests: records messages and failures and waits for them.
 
 use super::http_peer::{AfterReply, Peer, ReceivedRequest, TEST_TIMEOUT, accepted, answer, json};
 use gosling::mcp::transport::http::{HttpOptions, HttpTransport};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What the transport has reported.
+/// The messages and failures that the transport reported.
 #[derive(Default)]
 pub struct Log {
     entries: Mutex<Vec<Entry>>,
@@ -110,7 +110,7 @@ impl Client {
         self.transport.send(message.into(), None).unwrap();
     }
 
-    /// Sends a request and gives its answer.
+    /// Sends a request and returns its response.
     pub fn call(&self, id: i64, method: &str) -> String {
         self.request(id, method);
         self.log.message(&format!(r#""id":{id},"#))
@@ -123,7 +123,7 @@ impl Client {
     }
 }
 
-/// How many threads there are whose name begins so (names are cut off at 15 bytes).
+/// The number of threads whose name has this prefix (Linux truncates names to 15 bytes).
 #[cfg(target_os = "linux")]
 pub fn threads(prefix: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -155,7 +155,7 @@ pub fn event(data: &str) -> String {
     format!("event: message\ndata: {data}\n\n")
 }
 
-/// Answers as most servers do: 405 to GET, 202 to what needs no answer, a result to the rest.
+/// Replies as most servers do: 405 to GET, 202 to a message without a response, a result to the rest.
 pub fn answer_as_usual(seen: &ReceivedRequest, stream: &mut TcpStream) -> AfterReply {
     match (seen.method.as_str(), seen.id().as_str()) {
         ("POST", "null") => accepted(stream),

@@ -1,4 +1,4 @@
-//! A scripted HTTP server: records every request and answers with the bytes that the test says.
+//! A scripted HTTP server: records every request and replies with the test's bytes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,15 +7,15 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must happen.
+/// How long a test waits for an event before it fails.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// One request as it came in.
+/// One request that the server received.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
-    /// Which connection it came on, counted from 1.
+    /// The number of its connection, from 1.
     pub connection: usize,
-    /// Which request of its connection it is, counted from 1.
+    /// The number of the request on its connection, from 1.
     pub nth: usize,
     pub method: String,
     pub path: String,
@@ -38,7 +38,7 @@ impl ReceivedRequest {
     }
 }
 
-/// What happens to the connection after an answer.
+/// What happens to the connection after a reply.
 pub enum AfterReply {
     Keep,
     Close,
@@ -61,7 +61,7 @@ struct Shared {
 }
 
 impl Peer {
-    /// A server that runs `script` for each request, in the connection's thread.
+    /// Starts a server that calls `script` for each request, in the connection's thread.
     pub fn new(
         script: impl Fn(&ReceivedRequest, &mut TcpStream) -> AfterReply + Send + Sync + 'static,
     ) -> Peer {
@@ -92,7 +92,7 @@ impl Peer {
         }
     }
 
-    /// All requests so far, in the order in which they were complete.
+    /// All requests so far, in the order in which they were received completely.
     pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.shared.seen.lock().unwrap().clone()
     }
@@ -102,7 +102,7 @@ impl Peer {
         self.shared.streams.lock().unwrap().len()
     }
 
-    /// Waits until a request fits.
+    /// Waits for a request that `fits` accepts.
     pub fn wait_for(&self, what: &str, fits: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
         let deadline = Instant::now() + TEST_TIMEOUT;
         let mut seen = self.shared.seen.lock().unwrap();
@@ -178,7 +178,7 @@ fn read_request(reader: &mut impl BufRead) -> Option<ReceivedRequest> {
     })
 }
 
-/// A whole answer. `head` is the rest of the status line and further header lines.
+/// Sends a complete response. `head` is the rest of the status line and further header lines.
 pub fn answer(stream: &mut TcpStream, head: &str, body: &str) -> AfterReply {
     let length = body.len();
     send(
@@ -187,7 +187,7 @@ pub fn answer(stream: &mut TcpStream, head: &str, body: &str) -> AfterReply {
     )
 }
 
-/// A JSON answer of 200.
+/// Sends 200 with a JSON body.
 pub fn json(stream: &mut TcpStream, body: &str) -> AfterReply {
     answer(
         stream,
@@ -196,12 +196,12 @@ pub fn json(stream: &mut TcpStream, body: &str) -> AfterReply {
     )
 }
 
-/// `202 Accepted`, as the specification wants it for what needs no answer.
+/// Sends `202 Accepted`, which the specification requires for messages without a response.
 pub fn accepted(stream: &mut TcpStream) -> AfterReply {
     answer(stream, "202 Accepted", "")
 }
 
-/// The head of an event stream that ends in chunks.
+/// Sends the head of an event stream in chunks.
 pub fn begin_events(stream: &mut TcpStream) -> AfterReply {
     send(
         stream,
@@ -209,12 +209,12 @@ pub fn begin_events(stream: &mut TcpStream) -> AfterReply {
     )
 }
 
-/// A piece of the stream; the empty one ends it.
+/// Sends a chunk of the stream; the empty one ends it.
 pub fn chunk(stream: &mut TcpStream, text: &str) -> AfterReply {
     send(stream, &format!("{:x}\r\n{text}\r\n", text.len()))
 }
 
-/// These bytes. A client that hung up is none of the script's business.
+/// Sends these bytes. An error closes the connection: the client has hung up.
 pub fn send(stream: &mut TcpStream, text: &str) -> AfterReply {
     match stream.write_all(text.as_bytes()) {
         Ok(()) => AfterReply::Keep,
@@ -222,14 +222,14 @@ pub fn send(stream: &mut TcpStream, text: &str) -> AfterReply {
     }
 }
 
-/// Says nothing until the client hangs up.
+/// Sends nothing until the client hangs up.
 pub fn wait_for_hangup(stream: &mut TcpStream) -> AfterReply {
     let _ = stream.read(&mut [0; 64]);
     AfterReply::Close
 }
 
-/// Answers as an MCP server does that has the tool `echo`, which always says the same. Without a
-/// `session` it knows no session ids.
+/// Replies as an MCP server with the tool `echo`, which always returns the text `says`. Without a `session`
+/// it sends no session id.
 pub fn answer_as_mcp_server(
     seen: &ReceivedRequest,
     stream: &mut TcpStream,

@@ -1,5 +1,5 @@
-//! A scripted model on loopback: answers each request with the bytes that the test says, in pieces and
-//! with pauses, and remembers what it was asked and whether the client waited for the end.
+//! A scripted model server on loopback: sends the test's bytes for each request, in pieces and with pauses,
+//! and records the requests and whether the client waited for the end.
 
 use super::http_peer::{AfterReply, Peer, ReceivedRequest};
 use std::io::{Read, Write};
@@ -11,29 +11,29 @@ use std::time::{Duration, Instant};
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What happens to one request.
+/// One step of a reply.
 #[derive(Clone)]
 enum Step {
     Send(Vec<u8>),
     Wait(Duration),
-    /// Until the client closes the connection.
+    /// Waits until the client closes the connection.
     Hold,
     Close,
 }
 
-/// The answer to one request.
+/// The reply to one request.
 #[derive(Clone, Default)]
 pub struct Reply {
     steps: Vec<Step>,
 }
 
 impl Reply {
-    /// These bytes, whatever they are.
+    /// A reply of these bytes.
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Reply {
         Reply::default().send(bytes)
     }
 
-    /// A whole answer: the rest of the status line with further header lines, and a body.
+    /// A complete response. `head` is the rest of the status line with further header lines.
     pub fn new(head: &str, body: impl AsRef<[u8]>) -> Reply {
         let body = body.as_ref();
         let length = body.len();
@@ -41,19 +41,19 @@ impl Reply {
         Reply::raw([head.as_bytes(), body].concat())
     }
 
-    /// A whole answer of JSON.
+    /// A complete response with a JSON body.
     pub fn json(status: &str, body: &str) -> Reply {
         Reply::new(&format!("{status}\r\nContent-Type: application/json"), body)
     }
 
-    /// The head of an event stream whose pieces follow.
+    /// The head of an event stream in chunks.
     pub fn events() -> Reply {
         Reply::raw(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
         )
     }
 
-    /// A whole event stream.
+    /// A complete event stream.
     pub fn stream(body: impl AsRef<[u8]>) -> Reply {
         Reply::new("200 OK\r\nContent-Type: text/event-stream", body)
     }
@@ -84,7 +84,7 @@ impl Reply {
     }
 }
 
-/// The server. The first request gets the first reply, and so on; more than there are replies get 500.
+/// The server. The first request gets the first reply, and so on; requests after the last reply get 500.
 pub struct ModelServer {
     pub url: String,
     peer: Peer,
@@ -109,7 +109,7 @@ impl ModelServer {
         })
     }
 
-    /// A server that decides by the request.
+    /// A server whose replies depend on the request.
     pub fn with(script: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> ModelServer {
         let left = Arc::new(Left::default());
         let told = left.clone();
@@ -139,12 +139,12 @@ impl ModelServer {
         self.peer.connections()
     }
 
-    /// Waits until a request has come.
+    /// Waits for a request.
     pub fn wait_for_request(&self) {
         self.peer.wait_for("request", |_| true);
     }
 
-    /// Waits until a client has closed its connection while it was held, and says how long that took.
+    /// Waits until a client closes its connection during a [`Reply::hold`], and returns how long that took.
     #[track_caller]
     pub fn wait_for_hangup(&self) -> Duration {
         let begin = Instant::now();
@@ -183,7 +183,7 @@ fn play(reply: &Reply, stream: &mut TcpStream, left: &Left) -> AfterReply {
     AfterReply::Keep
 }
 
-/// An event with this JSON.
+/// An event with this JSON as its data.
 pub fn event(json: &str) -> String {
     format!("data: {json}\n\n")
 }
@@ -205,7 +205,7 @@ pub fn finish(reason: &str) -> String {
 /// The end of every stream.
 pub const DONE: &str = "data: [DONE]\n\n";
 
-/// A stream that says these pieces of text.
+/// A stream with these pieces of text.
 pub fn says(pieces: &[&str]) -> String {
     let mut stream: String = pieces
         .iter()

@@ -1,4 +1,4 @@
-//! An answer of the Anthropic messages API as it streams in.
+//! Decodes a response of the Anthropic messages API: an event stream, or one message.
 
 use crate::conversation::{Content, RedactedThinking, Thinking};
 use crate::mcp::jsonrpc::RawJson;
@@ -14,18 +14,18 @@ use crate::provider::{
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// The most bytes of one event: a whole tool call, or text, never comes near it.
+/// The most bytes of one event.
 const MAX_EVENT: usize = 16 << 20;
 
-/// Reads an answer and puts it together.
+/// Decodes one response.
 pub(super) struct AnthropicDecoder {
     form: Form,
     completion: Accumulator,
 }
 
-/// What the body of the response turned out to be.
+/// The form of the body, known from its first byte.
 enum Form {
-    /// Nothing but white space has come.
+    /// Only white space has come.
     Unknown,
     Events(sse::Decoder),
     /// The server does not stream.
@@ -33,7 +33,7 @@ enum Form {
 }
 
 impl Form {
-    /// What begins with these bytes, which have no white space before them.
+    /// The form of a body that begins with these bytes.
     fn of(piece: &[u8]) -> Form {
         match piece.first() {
             None => Form::Unknown,
@@ -94,7 +94,7 @@ impl Decoder for AnthropicDecoder {
     }
 }
 
-/// Any event. The fields of all kinds in one, so that each is parsed once, with nothing copied.
+/// Any event: one struct has the fields of all kinds, so that an event is parsed once and not copied.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(rename = "type", borrow)]
@@ -119,7 +119,7 @@ struct MessageStart<'a> {
     usage: Option<RawUsage>,
 }
 
-/// A message that did not come as a stream.
+/// A complete message, from a server that does not stream.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -186,7 +186,7 @@ impl ApiError<'_> {
     }
 }
 
-/// Every count is the whole so far, so the last one counts.
+/// Token counts. Each is cumulative, so the last one is valid.
 #[derive(Deserialize, Clone, Copy, Default)]
 struct RawUsage {
     input_tokens: Option<u64>,
@@ -222,7 +222,7 @@ impl RawUsage {
     }
 }
 
-/// A part of the answer that may still grow.
+/// A content block that may still grow.
 enum Block {
     Text(String),
     Thinking(Thinking),
@@ -230,20 +230,20 @@ enum Block {
     Tool {
         id: String,
         name: String,
-        /// What came in pieces.
+        /// The arguments that came in deltas.
         json: String,
-        /// What came with the beginning, usually `{}`.
+        /// The arguments that came with the start of the block, usually `{}`.
         input: Option<RawJson>,
     },
-    /// What servers of the provider did by themselves.
+    /// A tool call that the provider's own servers execute, and other unknown blocks.
     Other,
 }
 
-/// An answer that is being put together.
+/// The response so far.
 struct Accumulator {
     names: ToolNames,
     id: Option<String>,
-    /// With the index that events call them by. It is the provider's, so it is searched, not trusted.
+    /// Each with its index in events. The provider chooses it, so it is searched for, not used as an offset.
     blocks: Vec<(u64, Block)>,
     calls: usize,
     usage: RawUsage,
@@ -282,7 +282,7 @@ impl Accumulator {
             "error" => {
                 return Err(event.error.unwrap_or_default().error());
             }
-            // `ping`, `content_block_stop`, and what is not known yet.
+            // `ping`, `content_block_stop`, and unknown events.
             _ => {}
         }
         Ok(())
@@ -393,7 +393,7 @@ impl Accumulator {
     }
 
     fn finish(self) -> Result<Completion, Error> {
-        // Some servers that speak this protocol leave out the last event.
+        // Some servers with this protocol omit the last event.
         let Some(stop) = self.stop.or(self.complete.then_some(StopReason::Complete)) else {
             return Err(Error::new(
                 ErrorClass::Transport,
@@ -435,7 +435,7 @@ impl Accumulator {
     }
 }
 
-/// Whether this is an event of a kind that is not known yet, whose fields may be anything.
+/// Whether this is an event of an unknown kind, whose fields may have any type.
 fn is_unknown(data: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Kind<'a> {

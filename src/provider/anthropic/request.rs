@@ -1,4 +1,4 @@
-//! A question in the form of the Anthropic messages API.
+//! The body of a request of the Anthropic messages API.
 
 use crate::conversation::{Content, Role, ToolRequest, ToolResponse};
 use crate::provider::output_limit::cap_output;
@@ -12,15 +12,15 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// What an answer may be long at most, where neither the catalog nor the user says.
+/// The limit on output tokens if neither the catalog nor the user sets one.
 const MAX_TOKENS: u64 = 8192;
 /// The same for the oldest models, which refuse more.
 const MAX_TOKENS_OF_OLD: u64 = 4096;
-/// How many of the user's last messages end a part that is cached. With the system prompt and the
-/// tools they make four, which is all that the API takes.
+/// How many of the last user messages have a cache breakpoint. With those of the system prompt and the tools
+/// there are four, the API's maximum.
 const CACHED_MESSAGES: usize = 2;
 
-/// The body of a question.
+/// The body of a request.
 #[derive(Serialize)]
 pub(super) struct Body<'a> {
     model: &'a str,
@@ -101,7 +101,7 @@ struct Tool<'a> {
     cache_control: Option<Cache>,
 }
 
-/// The question, before what the user adds to every request.
+/// The body, without the user's own parameters.
 pub(super) fn body<'a>(request: &CompletionRequest<'a>, stream: bool) -> Body<'a> {
     let model = request.model;
     let system = if request.system.trim().is_empty() {
@@ -148,7 +148,8 @@ fn tool<'a>(spec: &'a ToolSpec) -> Tool<'a> {
     }
 }
 
-/// The messages, such that roles alternate and the user begins. The note comes behind all that is cached.
+/// The messages, merged so that roles alternate and a user message is first. The note comes after the last
+/// cache breakpoint.
 fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
     for message in request.messages {
@@ -178,7 +179,7 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
         }
     }
     for turn in &mut turns {
-        // The API wants results before all else in their message.
+        // The API requires tool results before all other content of their message.
         (turn.content).sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
     }
     let users = turns
@@ -187,7 +188,7 @@ fn turns<'a>(request: &CompletionRequest<'a>) -> Vec<Turn<'a>> {
         .filter(|turn| turn.role == Role::User);
     for turn in users.take(CACHED_MESSAGES) {
         if let Some(last) = turn.content.last_mut() {
-            last.cache();
+            last.set_cache_breakpoint();
         }
     }
     if let Some(note) = request.note {
@@ -219,7 +220,7 @@ fn block<'a>(content: &'a Content) -> Option<Block<'a>> {
         }),
         Content::ToolRequest(request) => Some(tool_use(request)),
         Content::ToolResponse(response) => Some(tool_result(response)),
-        // Unsigned thoughts are another provider's, and the API refuses them.
+        // Reasoning without a signature comes from another provider, and the API refuses it.
         Content::Thinking(part) if !part.signature.is_empty() => Some(Block::Thinking {
             thinking: &part.thinking,
             signature: &part.signature,
@@ -256,7 +257,7 @@ fn tool_use(request: &ToolRequest) -> Block<'_> {
     Block::ToolUse {
         id: plain_id(&request.id),
         name: encode_tool_name(name),
-        // What is retold is JSON.
+        // The arguments of a replayed call are valid JSON.
         input: input.unwrap_or(Cow::Borrowed(RawValue::NULL)),
     }
 }
@@ -273,7 +274,7 @@ fn tool_result(response: &ToolResponse) -> Block<'_> {
     }
 }
 
-/// The API takes ids of ASCII letters, digits, `_` and `-` only; other providers are not so strict.
+/// An id that the API accepts: only ASCII letters, digits, `_` and `-`. Other providers allow more.
 fn plain_id(id: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if id.chars().all(plain) {
@@ -286,8 +287,8 @@ fn plain_id(id: &str) -> Cow<'_, str> {
 }
 
 impl Block<'_> {
-    /// Ends a part that is cached here. What cannot be marked ends no user message.
-    fn cache(&mut self) {
+    /// Sets a cache breakpoint. Blocks that cannot have one are never the last of a user message.
+    fn set_cache_breakpoint(&mut self) {
         match self {
             Block::Text { cache_control, .. }
             | Block::Image { cache_control, .. }

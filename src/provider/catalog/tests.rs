@@ -165,7 +165,7 @@ fn a_server_of_ones_own_needs_no_key_and_gets_none() {
         );
         assert!(settings.headers.is_empty(), "{name}");
     }
-    // The vendor's host in another spelling is still the vendor's.
+    // The vendor's host without a scheme is still the vendor's.
     let vendor = place.catalog(&[("OPENAI_HOST", "api.openai.com/")]);
     assert!(resolved(&vendor, "openai").is_err());
 }
@@ -334,7 +334,7 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
         ("anthropic", "claude-opus-4-20250514", 200_000, Some(32_000)),
         ("databricks", "databricks-claude-3-7-sonnet", 200_000, None),
         ("openrouter", "anthropic/claude-sonnet-4.5", 200_000, None),
-        // What another provider says of a model of this name.
+        // Another provider's list has a model of this name.
         ("vllm", "llama-3.3-70b-versatile", 128_000, None),
         ("litellm", "gpt-4", 128_000, None),
         ("google", "gemini-2.5-pro", 1_048_576, None),
@@ -440,7 +440,7 @@ fn a_file_without_end_and_files_without_number_do_no_harm() {
     assert!(entries.iter().all(|entry| entry.name != "endless"));
 }
 
-/// Says nothing.
+/// A provider that always fails.
 struct Mute;
 
 impl Provider for Mute {

@@ -1,4 +1,4 @@
-//! An answer of the Gemini API as it streams in.
+//! Decodes a response of the Gemini API.
 
 use super::ApiError;
 use crate::conversation::{Content, Image, Reasoning};
@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
-/// The most bytes of one event; an image comes in one.
+/// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 64 << 20;
 
-/// Reads server-sent events and puts the answer together.
+/// Decodes one response.
 pub(super) struct GoogleDecoder {
     events: sse::Decoder,
     completion: Accumulator,
@@ -40,8 +40,8 @@ impl GoogleDecoder {
 }
 
 impl Decoder for GoogleDecoder {
-    /// Never says that the answer is complete: Gemini gives a reason to stop with every piece or with
-    /// the last, depending on the model, and closes the stream at once.
+    /// Never reports that the response is complete: depending on the model, Gemini sends a stop reason with
+    /// every event or with the last, and then closes the stream.
     fn push(&mut self, piece: &[u8], sink: &mut dyn DeltaSink) -> Result<bool, Error> {
         let GoogleDecoder { events, completion } = self;
         let mut result = Ok(());
@@ -135,7 +135,7 @@ struct Feedback<'a> {
     block_reason_message: Option<JsonStr<'a>>,
 }
 
-/// Every count is the whole so far.
+/// Token counts. Each is cumulative.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
 struct RawUsage {
@@ -160,7 +160,7 @@ impl RawUsage {
     }
 }
 
-/// An answer that is being put together.
+/// The response so far.
 struct Accumulator {
     names: ToolNames,
     id: Option<String>,
@@ -232,7 +232,7 @@ impl Accumulator {
                 } else {
                     format!(": {}", clipped(&detail))
                 };
-                // The next try of the same question usually does.
+                // A retry of the same request usually succeeds.
                 return Err(Error::new(
                     ErrorClass::Server,
                     format!("the model made a call that cannot be read ({reason}){detail}"),

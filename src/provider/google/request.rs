@@ -1,4 +1,4 @@
-//! A question in the form of the Gemini API.
+//! The body of a request of the Gemini API.
 
 use super::{CALL_ID, SIGNATURE, schema};
 use crate::conversation::{Content, Image, Role, ToolRequest, ToolResponse};
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The kinds of image that it takes: <https://ai.google.dev/gemini-api/docs/image-understanding>.
+/// The image types that Gemini accepts: <https://ai.google.dev/gemini-api/docs/image-understanding>.
 const IMAGES: [&str; 5] = [
     "image/jpeg",
     "image/png",
@@ -24,7 +24,7 @@ const IMAGES: [&str; 5] = [
     "image/heif",
 ];
 
-/// The body of a question.
+/// The body of a request.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body<'a> {
@@ -126,7 +126,7 @@ impl Generation {
     }
 }
 
-/// The question, before what the user adds to every request.
+/// The body, without the user's own parameters.
 pub(super) fn body<'a>(request: &CompletionRequest<'a>) -> Body<'a> {
     let model = request.model;
     let system = (!request.system.trim().is_empty()).then(|| System {
@@ -157,10 +157,11 @@ fn function(spec: &ToolSpec) -> Function<'_> {
     }
 }
 
-/// The messages, neighbours of one role in one. `strict`: every first call needs a signature.
-fn turns<'a>(request: &CompletionRequest<'a>, strict: bool) -> Vec<Turn<'a>> {
+/// The messages, with adjacent messages of one role merged. With `sign_calls` the first call of each message
+/// gets a signature.
+fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::new();
-    // A response names its function; the conversation has only the id.
+    // A result contains the function's name; the conversation has only the id.
     let mut calls: HashMap<&str, &ToolRequest> = HashMap::new();
     for message in request.messages.iter().copied().chain(request.note) {
         let mut parts = Vec::new();
@@ -180,7 +181,7 @@ fn turns<'a>(request: &CompletionRequest<'a>, strict: bool) -> Vec<Turn<'a>> {
                 _ => {}
             }
         }
-        if strict && message.role == Role::Assistant {
+        if sign_calls && message.role == Role::Assistant {
             sign_first_call(&mut parts);
         }
         let role = match message.role {
@@ -193,7 +194,7 @@ fn turns<'a>(request: &CompletionRequest<'a>, strict: bool) -> Vec<Turn<'a>> {
             _ => turns.push(Turn { role, parts }),
         }
     }
-    // A model's call has to follow something of the user's.
+    // A user message must come before a call.
     if turns.first().is_some_and(|turn| turn.role == "model") {
         let parts = vec![text("Continue.")];
         turns.insert(
@@ -211,7 +212,7 @@ fn shown(annotations: &Option<RawJson>) -> bool {
     audience_includes_model(annotations.as_ref())
 }
 
-/// Of calls side by side only the first is signed.
+/// Adds the signature for foreign calls to the first of parallel calls; the others need none.
 fn sign_first_call(parts: &mut [Part<'_>]) {
     let is_call = |part: &&mut Part<'_>| matches!(part.kind, Kind::FunctionCall(_));
     if let Some(first) = parts.iter_mut().find(is_call) {
@@ -261,7 +262,7 @@ fn call(request: &ToolRequest) -> Part<'_> {
     let call = Kind::FunctionCall(Call {
         id: kept(request, CALL_ID),
         name: encode_tool_name(name),
-        // What is retold is JSON.
+        // The arguments of a replayed call are valid JSON.
         args: args.unwrap_or(Cow::Borrowed(RawValue::NULL)),
     });
     Part {
@@ -286,7 +287,7 @@ fn response<'a>(
             Outcome::Output(tool_output.text)
         },
     };
-    // Responses stand together, in front of what else the message has.
+    // Results come first in the message, in their order.
     let is_response = |part: &Part<'_>| matches!(part.kind, Kind::FunctionResponse(_));
     let at = parts.iter().take_while(|part| is_response(part)).count();
     parts.insert(at, Kind::FunctionResponse(response).into());

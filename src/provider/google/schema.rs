@@ -1,12 +1,12 @@
-//! JSON Schemas as Gemini takes them for the parameters of functions.
+//! Converts a JSON Schema to the subset that Gemini accepts for the parameters of functions.
 //!
-//! It takes the subset of JSON Schema that <https://ai.google.dev/api/generate-content> lists for
-//! `responseJsonSchema`, and refuses a request over a keyword that it does not know. What only narrows a
-//! value is left out, since the tool's server judges that anyway; what gives it a shape is translated.
+//! <https://ai.google.dev/api/generate-content> lists the subset for `responseJsonSchema`; Gemini refuses a
+//! request with any other keyword. The conversion drops keywords that only restrict a value, which the
+//! tool's server checks anyway, and translates those that describe its structure.
 
 use serde_json::{Map, Value, json};
 
-/// Kept as they are.
+/// Keywords that are kept unchanged.
 const PLAIN: [&str; 10] = [
     "type",
     "format",
@@ -19,11 +19,11 @@ const PLAIN: [&str; 10] = [
     "maximum",
     "propertyOrdering",
 ];
-/// Hold one schema.
+/// Keywords with one schema.
 const NESTED: [&str; 2] = ["items", "additionalProperties"];
-/// Hold a list of schemas.
+/// Keywords with a list of schemas.
 const LISTS: [&str; 3] = ["anyOf", "oneOf", "prefixItems"];
-/// Hold schemas by name.
+/// Keywords with schemas by name.
 const MAPS: [&str; 2] = ["properties", "$defs"];
 const OLD_REFERENCE: &str = "#/definitions/";
 
@@ -48,7 +48,7 @@ pub(super) fn parameters(schema: &str) -> Option<Value> {
     Some(cleaned)
 }
 
-/// One schema. Its depth is bounded by that of the JSON it was parsed from.
+/// Converts one schema. The JSON parser has limited its depth.
 fn clean(schema: Value) -> Value {
     let Value::Object(fields) = schema else {
         return schema;
@@ -74,7 +74,7 @@ fn clean(schema: Value) -> Value {
                 cleaned.insert(name, value);
             }
             nested if NESTED.contains(&nested) => match value {
-                // An old way to say `prefixItems`.
+                // The old form of `prefixItems`.
                 Value::Array(schemas) => {
                     let schemas = schemas.into_iter().map(clean).collect();
                     cleaned.insert("prefixItems".to_owned(), Value::Array(schemas));
@@ -93,14 +93,14 @@ fn clean(schema: Value) -> Value {
             _ => {}
         }
     }
-    keep_enum_of_one_kind(&mut cleaned);
+    remove_mixed_enum(&mut cleaned);
     for part in all_of {
         merge(&mut cleaned, clean(part));
     }
     Value::Object(cleaned)
 }
 
-/// Beside a reference nothing may stand but what begins with a `$`.
+/// A reference. Only keywords that begin with `$` may stand beside it.
 fn reference_to(reference: &str, definitions: Option<Value>) -> Value {
     let reference = match reference.strip_prefix(OLD_REFERENCE) {
         Some(name) => format!("#/$defs/{name}"),
@@ -133,8 +133,8 @@ fn list(value: Value) -> Vec<Value> {
     }
 }
 
-/// Gemini takes choices of strings and of numbers only.
-fn keep_enum_of_one_kind(fields: &mut Map<String, Value>) {
+/// Removes an `enum` that is neither of strings nor of numbers, which Gemini refuses.
+fn remove_mixed_enum(fields: &mut Map<String, Value>) {
     let Some(Value::Array(values)) = fields.get("enum") else {
         fields.remove("enum");
         return;
@@ -145,8 +145,8 @@ fn keep_enum_of_one_kind(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Adds a part of an `allOf`. What is said twice keeps its first meaning, but properties and required
-/// names add up.
+/// Merges a part of an `allOf`. The first value of a keyword wins, but properties and required names are
+/// combined.
 fn merge(into: &mut Map<String, Value>, part: Value) {
     let Value::Object(part) = part else { return };
     for (name, value) in part {

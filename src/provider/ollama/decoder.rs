@@ -1,4 +1,4 @@
-//! Reads an answer: objects of JSON, one a line, the last of which says `done`.
+//! Decodes a response: one JSON object for each line; the last one has `done`.
 
 use crate::conversation::{Content, Reasoning};
 use crate::provider::classify_error;

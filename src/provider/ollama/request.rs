@@ -1,4 +1,4 @@
-//! The body of a request, written straight from the conversation.
+//! The body of a request, serialized directly from the conversation.
 
 use crate::conversation::{Content, Message, Role};
 use crate::provider::output_limit::cap_output;
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The kinds of image that it decodes.
+/// The image types that Ollama decodes.
 const IMAGES: [&str; 3] = ["image/jpeg", "image/png", "image/webp"];
 
 /// The JSON text of the body.
@@ -50,7 +50,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// What the model is told of its limits, and what the user's parameters say besides.
+/// The model's limits, and the user's own options, which take precedence.
 struct Options<'a>(&'a CompletionRequest<'a>);
 
 impl Serialize for Options<'_> {
@@ -114,7 +114,7 @@ impl Serialize for Tools<'_> {
     }
 }
 
-/// One message as it goes out.
+/// One message of the request.
 #[derive(Serialize)]
 struct ChatMessage<'a> {
     role: &'static str,
@@ -155,7 +155,7 @@ fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     if !request.system.is_empty() {
         out.push(ChatMessage::new("system", request.system));
     }
-    // Calls have no ids here: an answer names the tool.
+    // Calls have no ids in this protocol: a result names the tool.
     let mut called = HashMap::new();
     for message in request.messages.iter().copied().chain(request.note) {
         match message.role {
@@ -166,7 +166,7 @@ fn messages<'a>(request: &CompletionRequest<'a>) -> Vec<ChatMessage<'a>> {
     out
 }
 
-/// Answers of tools follow their requests at once; what else the user said comes after them.
+/// Tool messages directly follow the calls; the rest of the user's message comes after them.
 fn user<'a>(
     message: &'a Message,
     called: &HashMap<&'a str, &'a str>,

@@ -1,8 +1,8 @@
-//! Reads an answer: an event stream of chunks, or one object from those who do not stream.
+//! Decodes a response: an event stream of chunks, or one object from a server that does not stream.
 //!
-//! A stream is complete with `[DONE]`, or with a `finish_reason`, which some send without it. One that
-//! ends with neither was cut off, however much of it came: to take half an answer for a whole one, a
-//! half-written tool call included, does more harm than to ask again.
+//! A stream is complete with `[DONE]`, or with a `finish_reason`, after which some servers send no `[DONE]`. A
+//! stream that ends with neither was cut off: to accept a partial response, perhaps with half a tool call,
+//! does more harm than a retry.
 
 use super::provider_fields::{CallFields, ReasoningDetails};
 use super::response_json::{Chunk, Delta, First, Part, TextOrParts, TokenCounts, ToolCallDelta};
@@ -18,24 +18,24 @@ use crate::provider::{Completion, DeltaSink, Error, ErrorClass, StopReason, Usag
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-/// The most bytes in one event: it may carry an image.
+/// The most bytes of one event, which may contain an image.
 const MAX_EVENT: usize = 32 << 20;
 pub(super) struct OpenAiDecoder {
     form: Form,
     accumulator: Accumulator,
 }
 
-/// What the body turns out to be.
+/// The form of the body, known from its first byte.
 enum Form {
     Unknown,
     Events(sse::Decoder),
     JsonSplitter(JsonSplitter),
 }
 
-/// What was said so far.
+/// The response so far.
 struct Accumulator {
     names: ToolNames,
-    /// The endpoint and the model, by which they find their own fields again.
+    /// The hash of the endpoint and the model, to which the provider's own fields belong.
     origin: String,
     begun: bool,
     id: Option<String>,
@@ -44,13 +44,13 @@ struct Accumulator {
     calls: Vec<Call>,
     usage: Usage,
     stop: StopReason,
-    /// Why it ended was said.
+    /// A `finish_reason` came.
     finished: bool,
-    /// That it ended was said.
+    /// `[DONE]` came, or the complete object.
     done: bool,
 }
 
-/// A part of the answer that may still grow.
+/// A part of the response that may still grow.
 enum AccumulatedPart {
     Text(String),
     Reasoning(String),
@@ -145,7 +145,8 @@ impl Decoder for OpenAiDecoder {
                     let name = names.decode(call.name);
                     let mut request = tool_request(Some(call.id), name, call.arguments);
                     let details = std::mem::take(&mut details);
-                    call.fields.keep(&mut request, details, &accumulator.origin);
+                    call.fields
+                        .store(&mut request, details, &accumulator.origin);
                     Content::ToolRequest(request)
                 }
             })
@@ -170,7 +171,7 @@ impl Accumulator {
 
     fn message(&mut self, json: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         if std::str::from_utf8(json).is_err() {
-            // A server that cuts text between the bytes of a character: most of it can be read.
+            // Some servers split a character between two chunks: decode the rest.
             let text = String::from_utf8_lossy(json);
             return self.chunk(text.as_bytes(), sink);
         }
@@ -304,7 +305,7 @@ impl Accumulator {
         let function = piece.function.unwrap_or_default();
         let id = piece.id.map(|id| id.0).filter(|id| !id.is_empty());
         let name = function.name.map(|name| name.0).filter(|n| !n.is_empty());
-        let at = match self.meant(piece.index, id.as_deref(), name.as_deref()) {
+        let at = match self.continued_call(piece.index, id.as_deref(), name.as_deref()) {
             Some(at) => at,
             None => {
                 check_call_count(self.calls.len())?;
@@ -334,10 +335,15 @@ impl Accumulator {
         Ok(())
     }
 
-    /// The call that a piece with these goes on with. Providers differ: some leave out the index, some
-    /// give each call of an answer the same, some repeat the id or the name in every piece, and some
-    /// make up a new id for every piece of a call.
-    fn meant(&self, index: Option<i64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+    /// The position of the call that a delta with these fields continues. Providers differ: some omit the
+    /// index, some give all calls the same index, some repeat the id or the name in every delta, and some
+    /// send a new id with every delta of a call.
+    fn continued_call(
+        &self,
+        index: Option<i64>,
+        id: Option<&str>,
+        name: Option<&str>,
+    ) -> Option<usize> {
         let last = |fits: &dyn Fn(&Call) -> bool| self.calls.iter().rposition(fits);
         match (index, id) {
             (Some(_), _) => last(&|call| call.index == index).filter(|&at| {
@@ -345,11 +351,11 @@ impl Accumulator {
                 match id {
                     Some(id) if call.id.is_empty() || call.id == id => true,
                     Some(_) => name.is_none(),
-                    None => !call.is_over(name),
+                    None => !call.is_complete_before(name),
                 }
             }),
             (None, Some(id)) => {
-                last(&|call| call.id == id).filter(|&at| !self.calls[at].is_over(name))
+                last(&|call| call.id == id).filter(|&at| !self.calls[at].is_complete_before(name))
             }
             (None, None) => match name {
                 Some(_) => None,
@@ -360,14 +366,14 @@ impl Accumulator {
 }
 
 impl Call {
-    /// Whether a piece with this name begins another call, although nothing else tells them apart.
-    fn is_over(&self, name: Option<&str>) -> bool {
+    /// Whether a delta with this name begins another call, although nothing else tells them apart.
+    fn is_complete_before(&self, name: Option<&str>) -> bool {
         let complete = || crate::json::from_str::<IgnoredAny>(&self.arguments).is_ok();
         name.is_some_and(|name| !self.arguments.is_empty() && (name != self.name || complete()))
     }
 }
 
-/// From a `data:` URL in base64; anything else cannot be kept with the conversation.
+/// The image in a base64 `data:` URL. Other URLs cannot be stored with the conversation.
 fn image(url: &str) -> Option<Image> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let mime_type = head.strip_suffix(";base64")?;

@@ -1,16 +1,16 @@
-//! What Mistral's servers demand beyond chat completions, and vLLM with Mistral's own template too:
+//! The additional rules of Mistral's servers, and of vLLM with Mistral's template:
 //! <https://docs.mistral.ai/capabilities/function_calling>.
 //!
-//! An id of a call has nine letters and digits, and no message of a user follows one of a tool.
+//! The id of a call has nine letters and digits, and no user message follows a tool message.
 
 use crate::provider::tool_names::hash64;
 use std::borrow::Cow;
 
-const ID: usize = 9;
-/// What the assistant says between a tool and a user.
+const ID_LENGTH: usize = 9;
+/// The assistant message between a tool message and a user message.
 pub(super) const BRIDGE: &str = "I have the results.";
 
-/// Whether a request to this endpoint and model has to follow these rules.
+/// Whether a request to this endpoint and model must follow these rules.
 pub(super) fn is_mistral(url: &str, model: &str) -> bool {
     let host = url
         .split("://")
@@ -25,13 +25,13 @@ pub(super) fn is_mistral(url: &str, model: &str) -> bool {
 
 /// The id of a call as nine letters and digits; equal ids stay equal.
 pub(super) fn id(id: &str) -> Cow<'_, str> {
-    if id.len() == ID && id.bytes().all(|b| b.is_ascii_alphanumeric()) {
+    if id.len() == ID_LENGTH && id.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return id.into();
     }
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut hash = hash64(id.bytes());
-    let mut short = String::with_capacity(ID);
-    for _ in 0..ID {
+    let mut short = String::with_capacity(ID_LENGTH);
+    for _ in 0..ID_LENGTH {
         short.push(char::from(DIGITS[(hash % 62) as usize]));
         hash /= 62;
     }

@@ -1,6 +1,6 @@
-//! What a provider sends with its tool calls and wants back with them: signatures and encrypted
-//! reasoning. It is kept in the metadata of the tool request, as it came, and goes back to where it came
-//! from: another provider or model refuses it.
+//! Fields that a provider sends with its tool calls and expects back with them: signatures and encrypted
+//! reasoning. They are stored unchanged in the metadata of the tool request, and sent back only to the same
+//! endpoint and model: others refuse them.
 //!
 //! - `reasoning_details` of a message: <https://openrouter.ai/docs/use-cases/reasoning-tokens>
 //! - `extra_content` of a call: <https://ai.google.dev/gemini-api/docs/thought-signatures>
@@ -12,26 +12,26 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The most JSON that is kept with a call, and with a message, in bytes.
+/// The most bytes of JSON that are stored with a call, and with a message.
 const MAX_BYTES: usize = 1 << 20;
-/// In the metadata: the endpoint and the model that the rest belongs to.
+/// The metadata key for the endpoint and the model that the other fields belong to.
 const ORIGIN: &str = "origin";
 const DETAILS: &str = "reasoning_details";
 const EXTRA: &str = "extra_content";
 const SPECIFIC: &str = "provider_specific_fields";
 
-/// Names an endpoint and a model without telling either: sessions are exported.
+/// A hash of an endpoint and a model. It discloses neither, because sessions can be exported.
 pub(super) fn origin(url: &str, model: &str) -> String {
     let hash = hash64(url.bytes().chain([0]).chain(model.bytes()));
     format!("{hash:016x}")
 }
 
-/// What came with one call.
+/// The fields of one call.
 #[derive(Default)]
 pub(super) struct CallFields(Map<String, Value>);
 
 impl CallFields {
-    /// Takes the fields of one piece of the call.
+    /// Adds the fields of one delta of the call.
     pub(super) fn take(&mut self, extra: Option<&RawValue>, specific: Option<&RawValue>) {
         for (name, raw) in [(EXTRA, extra), (SPECIFIC, specific)] {
             let value = raw.and_then(read::<Value>);
@@ -41,8 +41,8 @@ impl CallFields {
         }
     }
 
-    /// Puts them into the metadata of the call, with the details if it is the first of its message.
-    pub(super) fn keep(
+    /// Stores the fields in the metadata of the call, with the reasoning if it is the first call.
+    pub(super) fn store(
         mut self,
         request: &mut ToolRequest,
         details: ReasoningDetails,
@@ -70,8 +70,8 @@ pub(super) struct ReasoningDetails {
 }
 
 impl ReasoningDetails {
-    /// Takes those of a whole message, or of one chunk: `is_chunk` says that a part may go on with the
-    /// one before.
+    /// Adds the details of a complete message or of one chunk. With `is_chunk` a part may continue the last
+    /// one.
     pub(super) fn take(&mut self, raw: &RawValue, is_chunk: bool) {
         self.bytes += raw.get().len();
         if self.bytes > MAX_BYTES {
@@ -80,7 +80,7 @@ impl ReasoningDetails {
         }
         for part in read::<Vec<Map<String, Value>>>(raw).unwrap_or_default() {
             match self.parts.last_mut() {
-                Some(last) if is_chunk && goes_on(last, &part) => extend(last, part),
+                Some(last) if is_chunk && is_continued_by(last, &part) => extend(last, part),
                 _ => self.parts.push(part),
             }
         }
@@ -97,11 +97,11 @@ impl ReasoningDetails {
     }
 }
 
-/// The texts that grow with each chunk.
+/// The fields whose text grows with each chunk.
 const GROWING: [&str; 2] = ["text", "summary"];
 
-/// Whether `next` is a further piece of the text that `last` is.
-fn goes_on(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
+/// Whether `next` continues the text of `last`.
+fn is_continued_by(last: &Map<String, Value>, next: &Map<String, Value>) -> bool {
     let is_set =
         |part: &Map<String, Value>, name: &str| part.get(name).is_some_and(|v| !v.is_null());
     let fits = |name: &str| {
@@ -134,7 +134,7 @@ fn read<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     crate::json::from_str(text).ok()
 }
 
-/// What goes back with a call to the endpoint and model of this origin.
+/// The fields to send back with a call.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Returned<'a> {
     pub(super) reasoning_details: Option<&'a Value>,
@@ -142,7 +142,7 @@ pub(super) struct Returned<'a> {
     pub(super) provider_specific_fields: Option<&'a Value>,
 }
 
-/// What was kept with a call; nothing if another endpoint or model sent it.
+/// The stored fields of a call; none if another endpoint or model sent it.
 pub(super) fn returned<'a>(request: &'a ToolRequest, origin: &str) -> Returned<'a> {
     let metadata = request.metadata.as_ref().and_then(Value::as_object);
     let own = metadata.filter(|own| own.get(ORIGIN).and_then(Value::as_str) == Some(origin));

@@ -1,4 +1,4 @@
-//! The body of a request, written straight from the conversation.
+//! The body of a request, serialized directly from the conversation.
 
 use super::provider_fields::{self, returned};
 use super::{OpenAiOptions, mistral};
@@ -76,7 +76,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// Lets one closure write values of every type.
+/// Lets one closure serialize values of every type.
 mod erased {
     use serde::Serialize;
     use serde::ser::SerializeMap;
@@ -92,7 +92,8 @@ mod erased {
     }
 }
 
-/// OpenAI's models that think first: they take no temperature and call the limit by another name.
+/// Whether the model is a reasoning model of OpenAI: it accepts no temperature, and its limit on output has
+/// another name.
 fn is_reasoning(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or_default();
     let o = (name.strip_prefix('o')).is_some_and(|rest| rest.starts_with(['1', '3', '4']));
@@ -130,7 +131,7 @@ fn tools<'a>(request: &CompletionRequest<'a>) -> Vec<Tool<'a>> {
     request.tools.iter().map(tool).collect()
 }
 
-/// One message as it goes out.
+/// One message of the request.
 #[derive(Serialize)]
 struct ChatMessage<'a> {
     role: &'static str,
@@ -201,12 +202,12 @@ impl<'a> ChatMessage<'a> {
     }
 }
 
-/// How the endpoint and the model want their messages.
+/// The rules of the endpoint and the model for messages.
 struct Dialect {
     reasoning_back: bool,
     origin: String,
     is_mistral: bool,
-    /// Google's own endpoint with a model that refuses calls without a signature.
+    /// Google's own endpoint and a model that refuses calls without a signature.
     wants_signatures: bool,
 }
 
@@ -249,8 +250,7 @@ fn messages<'a>(options: &OpenAiOptions, request: &CompletionRequest<'a>) -> Vec
     out
 }
 
-/// The note as the end of what the user says last, because some models take no two messages of the user in
-/// a row.
+/// Appends the note to the last user message, because some models refuse two user messages in a row.
 fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
     let last = out.last_mut().filter(|last| last.role == "user");
     match last.and_then(|last| last.content.as_mut()) {
@@ -267,7 +267,7 @@ fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<
     }
 }
 
-/// Answers of tools follow their requests at once; what else the user said comes after them.
+/// Tool messages directly follow the calls; the rest of the user's message comes after them.
 fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
     let mut said = Vec::new();
     for response in message.tool_responses() {
@@ -276,7 +276,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
         let mut completion = ChatMessage::new("tool", Some(text));
         completion.tool_call_id = Some(dialect.id(&response.id));
         out.push(completion);
-        // Only users can show images.
+        // Only a user message may contain images.
         said.extend(tool_output.images.into_iter().map(image_part));
     }
     for content in &message.content {
@@ -355,7 +355,7 @@ fn assistant<'a>(dialect: &Dialect, message: &'a Message) -> Option<ChatMessage<
         first.extra_content = Some(Cow::Owned(signature));
     }
     if dialect.reasoning_back && !out.tool_calls.is_empty() {
-        // Even an empty thought is missed.
+        // The provider requires the field even if it is empty.
         out.reasoning_content = Some(thoughts.join("\n"));
     }
     (out.content.is_some() || !out.tool_calls.is_empty()).then_some(out)

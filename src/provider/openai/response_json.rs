@@ -1,4 +1,4 @@
-//! The JSON of an answer, read without copying what need not be copied.
+//! The JSON of a response, parsed without copying strings where possible.
 
 use crate::provider::lenient_json::JsonStr;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A chunk of a stream, or the whole of an answer that is none.
+/// A chunk of a stream, or a complete response.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow, default)]
@@ -53,7 +53,7 @@ pub(super) struct Delta<'a> {
     pub(super) images: Option<Vec<Part<'a>>>,
 }
 
-/// A piece of a tool call.
+/// A delta of a tool call.
 #[derive(Deserialize)]
 pub(super) struct ToolCallDelta<'a> {
     #[serde(default)]
@@ -102,7 +102,7 @@ pub(super) struct TokenCounts {
     pub(super) total_tokens: Option<u64>,
 }
 
-/// A number of tokens, if it can be one. An answer is not lost because its price is odd.
+/// A number of tokens; none if the value is invalid, so that the response is not lost.
 fn counter<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     Ok(serde_json::Value::deserialize(deserializer)?.as_u64())
 }
@@ -120,7 +120,7 @@ pub(super) struct Model<'a> {
     pub(super) id: JsonStr<'a>,
 }
 
-/// Text, or parts of text and other things.
+/// Text, or a list of parts.
 pub(super) enum TextOrParts<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Part<'a>>),
@@ -156,7 +156,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for TextOrParts<'a> {
                 Ok(TextOrParts::Parts(parts))
             }
 
-            // Some send `{}` where there is nothing.
+            // Some servers send `{}` for no content.
             fn visit_map<A: MapAccess<'de>>(
                 self,
                 mut map: A,
@@ -170,7 +170,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for TextOrParts<'a> {
     }
 }
 
-/// The first of a list, where only one was asked for. The others are not held, however many there are.
+/// The first item of a list. The others are parsed but not kept.
 pub(super) struct First<T>(pub(super) Option<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for First<T> {

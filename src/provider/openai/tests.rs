@@ -1,4 +1,4 @@
-//! Questions as they go out and answers as they come in, without a network.
+//! Tests of requests and of the decoder, without a network.
 
 use super::decoder::OpenAiDecoder;
 use super::{OpenAi, OpenAiOptions};
@@ -64,7 +64,7 @@ fn decode(pieces: &[&[u8]]) -> (Result<Completion, Error>, Vec<String>) {
     (reader.finish(), heard.0)
 }
 
-/// The answer in short, without the ids that were made up.
+/// The completion in short, without generated ids.
 fn brief(completion: &Completion) -> Vec<String> {
     let part = |content: &Content| match content {
         Content::Text(text) => format!("text {}", text.text),
@@ -86,7 +86,7 @@ fn brief(completion: &Completion) -> Vec<String> {
     completion.content.iter().map(part).collect()
 }
 
-/// Decodes in one piece, split in two at every position, and byte by byte: always the same.
+/// Decodes in one piece, split in two at every position, and byte by byte, and checks that all agree.
 fn everyhow(stream: &str) -> (Result<Completion, Error>, Vec<String>) {
     let bytes = stream.as_bytes();
     let (whole, heard) = decode(&[bytes]);
@@ -224,7 +224,7 @@ fn calls_are_put_together_however_they_are_cut() {
             ],
             vec!["x f {}"],
         ),
-        // Whole calls without an index, and such without an id.
+        // Complete calls without an index, also without an id.
         (
             vec![
                 r#"{"id":"x","function":{"name":"f","arguments":"{}"}}"#,
@@ -244,7 +244,7 @@ fn calls_are_put_together_however_they_are_cut() {
             ],
             vec!["x f {}", "y g {}", "new f {}", "new f {}"],
         ),
-        // The same id for two, of which the turn gives one another id.
+        // The same id for two calls; the turn gives one of them another id.
         (
             vec![
                 r#"{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}"#,
@@ -404,7 +404,7 @@ fn endless_calls_are_cut_off() {
     assert_eq!(completion.unwrap_err().class, ErrorClass::Protocol);
 }
 
-/// The body of a request, as it would go out.
+/// The body of a request.
 fn body(
     change: impl FnOnce(&mut OpenAiOptions, &mut ModelConfig),
     system: &str,

@@ -1,4 +1,4 @@
-//! The format of a script, and which part of it answers a conversation. No I/O.
+//! The format of a script, and which part of it responds to a conversation. No I/O.
 
 use super::super::{ErrorClass, StopReason, Usage, result_text};
 use crate::conversation::{Message, Outcome, Role};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// All that the model will ever say.
+/// A complete script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
@@ -20,7 +20,7 @@ pub(super) struct Script {
     repeat: bool,
 }
 
-/// What is said to one message of the user: one answer, and one more after each step that calls.
+/// The responses to one message of the user: one, and one more after each step with calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Turn {
@@ -56,7 +56,7 @@ enum StopName {
     Filtered,
 }
 
-/// One thing that the model does.
+/// One step of a response.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Fields")]
 pub(super) enum Step {
@@ -96,10 +96,10 @@ pub(super) struct Failure {
     class: ClassName,
     pub(super) message: String,
     after_ms: Option<u64>,
-    /// How often it fails before it lets the steps behind it have their turn; always if absent.
+    /// How often the step fails before it succeeds; it always fails if absent.
     times: Option<u32>,
     #[serde(skip)]
-    so_far: AtomicU32,
+    failures: AtomicU32,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -118,7 +118,7 @@ enum ClassName {
     Cancelled,
 }
 
-/// A step as it is written: one of the kinds, and what goes with it.
+/// A step in the file: the fields of exactly one kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -172,7 +172,7 @@ impl TryFrom<Fields> for Step {
 }
 
 impl Failure {
-    /// What kind of failure it is.
+    /// The class of the error.
     pub(super) fn class(&self) -> ErrorClass {
         match self.class {
             ClassName::Config => ErrorClass::Config,
@@ -193,16 +193,16 @@ impl Failure {
         }
     }
 
-    /// Whether it fails this time too, which counts.
+    /// Whether the step fails now. Counts the failure.
     pub(super) fn fails_now(&self) -> bool {
         let Some(times) = self.times else { return true };
         let once_more = |count: u32| (count < times).then(|| count + 1);
-        let (set, read) = (Ordering::Relaxed, Ordering::Relaxed);
-        self.so_far.fetch_update(set, read, once_more).is_ok()
+        let relaxed = Ordering::Relaxed;
+        (self.failures.fetch_update(relaxed, relaxed, once_more)).is_ok()
     }
 }
 
-/// One answer of the model: a part of a turn, up to and with the step that calls.
+/// One response of the model: the steps of a turn up to and including a step with calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ScriptedReply<'a> {
     pub(super) steps: &'a [Step],
@@ -210,29 +210,29 @@ pub(super) struct ScriptedReply<'a> {
     pub(super) stop: StopReason,
 }
 
-/// Where a conversation stands.
+/// The position of a conversation in the script.
 #[derive(Clone, Copy, Debug, Default)]
 struct Position<'a> {
     last_user: &'a str,
-    /// Answers since the user spoke.
+    /// Responses since the last user message.
     since_user: usize,
-    /// Answers that came from turns without `when`.
+    /// Responses from turns without `when`.
     plain: usize,
-    answers: usize,
+    responses: usize,
 }
 
 impl Script {
     /// Reads the JSON text of a script.
     ///
     /// # Errors
-    /// With line and column.
+    /// The error contains line and column.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         crate::json::from_str(text)
     }
 
-    /// What comes next in this conversation, if anything, and how many answers came before.
+    /// The next response in this conversation, if there is one, and the number of responses before it.
     ///
-    /// It depends on nothing but the conversation: the answers in it are gone through once more.
+    /// It depends only on the conversation: the script is replayed for the responses in it.
     pub(super) fn next(&self, messages: &[&Message]) -> (Option<ScriptedReply<'_>>, usize) {
         let texts: Vec<_> = messages.iter().map(|m| user_text(m)).collect();
         let mut at = Position::default();
@@ -242,7 +242,7 @@ impl Script {
                 let (_, plain) = self.reply(&at);
                 at.plain += usize::from(plain);
                 at.since_user += 1;
-                at.answers += 1;
+                at.responses += 1;
             }
             if let Some(text) = text {
                 at.last_user = text;
@@ -250,14 +250,14 @@ impl Script {
             }
             before = match message.role {
                 Role::Assistant => Some(message),
-                // A tool's response may stand between two parts of one answer.
+                // A tool's result may stand between two messages of one response.
                 Role::User => before.filter(|before| before.id.is_some()),
             };
         }
-        (self.reply(&at).0, at.answers)
+        (self.reply(&at).0, at.responses)
     }
 
-    /// What is said at this point, and whether it comes from a turn without `when`.
+    /// The response at this position, and whether it comes from a turn without `when`.
     fn reply(&self, at: &Position<'_>) -> (Option<ScriptedReply<'_>>, bool) {
         let fits = |turn: &&Turn| {
             let when = turn.when.as_ref();
@@ -284,7 +284,7 @@ impl Turn {
         let parts = self
             .steps
             .split_inclusive(|step| matches!(step, Step::Calls(_)));
-        // A turn without steps is an empty answer.
+        // A turn without steps is an empty response.
         let empty = self.steps.is_empty().then_some(&self.steps[..]);
         let mut parts = parts.chain(empty).peekable();
         std::iter::from_fn(move || {
@@ -307,19 +307,19 @@ impl Turn {
     }
 }
 
-/// Whether `message` is a further part of the answer that `before` is a part of.
+/// Whether `message` belongs to the same response as `before`.
 fn continues(before: Option<&Message>, message: &Message) -> bool {
     before.is_some_and(|before| before.id.is_none() || before.id == message.id)
 }
 
-/// What the user says in a message; answers of tools are not the user's words.
+/// The user's text in a message; none in a message with tool results.
 pub(super) fn user_text(message: &Message) -> Option<String> {
     let by_tool = message.tool_responses().next().is_some();
     let has_text = message.content.iter().any(|part| part.as_text().is_some());
     (message.role == Role::User && !by_tool && has_text).then(|| message.concat_text())
 }
 
-/// The texts of the tools' answers that came last, to all the calls of one answer.
+/// The texts of the last tool results, of all calls of one response.
 pub(super) fn last_results(messages: &[&Message]) -> Vec<String> {
     let answers = |message: &&&Message| message.tool_responses().next().is_some();
     let end = messages.iter().rposition(|message| answers(&message));

@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::Instant;
 
-/// Hears pieces, and a `|` where the provider was about to wait.
+/// Records the deltas, and a `|` when the provider is about to wait.
 #[derive(Default)]
 struct RecordingSink(Vec<String>);
 
@@ -24,7 +24,7 @@ impl DeltaSink for RecordingSink {
     }
 }
 
-/// A script in a file of its own.
+/// A script in a temporary file.
 struct TestScript {
     path: PathBuf,
     provider: Scripted,
@@ -76,7 +76,7 @@ fn complete(
     provider.complete(&request, &Cancel::new(), sink)
 }
 
-/// A conversation as an agent keeps it.
+/// A conversation as the agent keeps it.
 #[derive(Default)]
 struct TestConversation(Vec<Message>);
 
@@ -86,7 +86,7 @@ impl TestConversation {
         self
     }
 
-    /// Asks, and goes on as an agent does: whatever is called answers `result`. Gives the texts.
+    /// Runs a turn as the agent does; every tool returns `result`. Returns the texts.
     fn go(&mut self, script: &TestScript, result: &str) -> String {
         let mut said = Vec::new();
         loop {
