@@ -1,4 +1,4 @@
-//! `/config/providers` and its neighbours, with a real server and a scripted model.
+//! `/config/providers` and related routes, with a real server and a scripted model.
 #![cfg_attr(
     not(all(feature = "anthropic", feature = "google", feature = "ollama")),
     allow(dead_code, reason = "a test that uses it needs all protocols")
@@ -16,7 +16,7 @@ use model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
 use support::server::{RunningServer, Server};
 
-/// As the original server showed its one provider.
+/// A provider as goosed lists it.
 const RECORDED: &str = r#"{
     "name": "openai",
     "metadata": {
@@ -42,7 +42,7 @@ fn entry<'a>(all: &'a Value, name: &str) -> &'a Value {
     all.find(|entry| entry["name"] == name).expect(name)
 }
 
-/// A server whose OpenAI is this one.
+/// A server that uses this model server as OpenAI.
 fn server_with(model: &ModelServer) -> RunningServer {
     Server::new()
         .env("OPENAI_HOST", &model.url)

@@ -1,4 +1,4 @@
-//! Recipes, remembered permissions and commands, as a client sees them.
+//! Recipes, stored permissions and slash commands, through the API.
 #![cfg(feature = "recipes")]
 
 mod support;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use support::server::{Extension, RunningServer, Server};
 
-/// The recording that Goose 1.24 answered.
+/// A recorded response of Goose 1.24.
 const LINK: &str = "eyJ2ZXJzaW9uIjoiMS4wLjAiLCJ0aXRsZSI6IlQiLCJkZXNjcmlwdGlvbiI6IkQiLCJpbnN0cnVjdGlvbnMiOiJCZSBicmllZiIsInByb21wdCI6ImdvIn0";
 
 fn brief() -> Value {

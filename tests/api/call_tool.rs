@@ -1,4 +1,4 @@
-//! Calls under way: many at once, slow ones, cancelled ones.
+//! Tool calls: parallel, slow and cancelled ones.
 
 use crate::support::client::Answer;
 use crate::support::scripted::{Action, Script};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 #[test]
 fn answers_find_their_callers_in_any_order() {
-    // The later a tool is called, the earlier it answers.
+    // The tool that is called last answers first.
     let script = (0..32u64).fold(Script::new(), |script, n| {
         let name = format!("t{n}");
         let answer = [Action::Sleep(20 * (32 - n)), Action::text(&name)];

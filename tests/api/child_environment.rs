@@ -1,4 +1,4 @@
-//! What a child is given: variables, secrets, folders; and what of it never shows.
+//! The environment of a child process: variables, secrets and folders; secrets never appear in output.
 
 use crate::support::client::KEY;
 use crate::support::scripted::{Action, Script};
@@ -8,7 +8,7 @@ use std::fs;
 
 const TOKEN: &str = "tr0ub4dor-and-3";
 
-/// How a scripted server was started that a session has as configured.
+/// The start parameters of a scripted server with this configuration.
 fn started(server: Server, change: impl FnOnce(Extension) -> Extension) -> (Value, String) {
     let record = Record::new();
     let script = Script::new().recorded(&record.path());
@@ -40,7 +40,7 @@ fn a_child_never_sees_the_servers_own_key() {
     assert!(!child.to_string().contains(KEY), "{child}");
 }
 
-/// What a child finds of its parent, and whether it could read the parent's environment and its own.
+/// What a child sees of its parent, and whether it could read the parent's environment and its own.
 #[cfg(target_os = "linux")]
 fn inspected(server: Server) -> (String, bool, bool) {
     let server = server.start();
@@ -208,7 +208,7 @@ fn a_secret_that_a_server_prints_in_pieces_is_shown_nowhere() {
         "lines",
         "echo \"$PEM\" >&2; echo 'a key of lines' >&2; exit 1",
     );
-    // The secret lies across the end of what is kept of a line, and of the end of the output.
+    // The secret extends over the end of the kept part of a line, and of the output.
     let lead = 8 * 1024 - 5;
     let endless = format!(
         "head -c {lead} /dev/zero | tr '\\0' '\\351' >&2; printf '%s' \"$TOKEN\" >&2; \
@@ -241,7 +241,7 @@ fn a_secret_in_a_broken_file_is_not_quoted() {
     server.never_logs(TOKEN);
 }
 
-/// What a server hears of roots: the capabilities it is offered, and the answer to `roots/list`.
+/// What a server learns about roots: the capabilities of the client, and the response to `roots/list`.
 fn roots(server: Server) -> (Value, Value, String) {
     let record = Record::new();
     let script = Script::new().recorded(&record.path()).tool(

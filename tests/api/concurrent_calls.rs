@@ -1,5 +1,5 @@
-//! Very many calls at once, with delays at random: every caller gets its own answer, whatever becomes
-//! of the others.
+//! Many parallel calls with random delays: each caller gets its own result, whether the other calls succeed,
+//! time out or are cancelled.
 
 use crate::http_peer::{self, AfterReply, Peer};
 use crate::support::client::Answer;
@@ -14,23 +14,23 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-/// How many call at once.
+/// How many calls run in parallel.
 const CALLS: usize = 64;
-/// Longer than the server thinks about any call that it answers, even on a busy machine.
+/// Longer than the server takes for any call that it answers, even on a busy machine.
 const DEADLINE: u64 = 5;
 
-/// What becomes of a call.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// The server answers after so many milliseconds.
     Answered(u64),
-    /// The server never answers, and the client hangs up after so many milliseconds.
+    /// The server never answers, and the client disconnects after so many milliseconds.
     Cancelled(u64),
     /// The server never answers.
     TimedOut,
 }
 
-/// Another one each time: what fails says with which it did.
+/// A new seed for each run; a failure prints its seed.
 fn fates() -> Vec<Fate> {
     let random = RandomState::new();
     let fate = |n: usize| {
@@ -44,7 +44,7 @@ fn fates() -> Vec<Fate> {
     (0..CALLS).map(fate).collect()
 }
 
-/// All calls at once, each by a thread of its own.
+/// Runs all calls in parallel, each in its own thread.
 fn storm(session: &Session, extension: &str, fates: &[Fate]) {
     let begin = Barrier::new(CALLS);
     thread::scope(|scope| {
@@ -68,7 +68,7 @@ fn storm(session: &Session, extension: &str, fates: &[Fate]) {
     });
 }
 
-/// The calls that these requests are about, and those that they cancel, by the names of their tools.
+/// The calls in these requests, and the calls that the requests cancel, by the names of their tools.
 fn cancelled(messages: &[Value]) -> HashSet<String> {
     let of = |method: &'static str| messages.iter().filter(move |m| m["method"] == method);
     let tool = |request: &Value| {
@@ -81,7 +81,7 @@ fn cancelled(messages: &[Value]) -> HashSet<String> {
         .collect()
 }
 
-/// Exactly those calls are cancelled at the server that nobody waits for any more.
+/// Checks that the server got a cancellation for exactly those calls whose clients stopped waiting.
 #[track_caller]
 fn cancels_no_others(fates: &[Fate], messages: impl Fn() -> Vec<Value>) {
     let given_up = |(n, fate): (usize, &Fate)| {
@@ -199,7 +199,7 @@ fn over_http_every_caller_gets_its_own_answer_and_only_the_lost_are_cancelled() 
     server.never_logs("unknown request");
 }
 
-/// Nothing has come yet.
+/// Checks that nothing has arrived yet.
 fn is_silent(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let read = stream.peek(&mut [0]);

@@ -30,7 +30,7 @@ fn only_status_is_open_to_everybody() {
     server.delete("/agent/start").is(405);
 }
 
-/// The configured extensions, apart from those of Goose's own agent.
+/// The configured extensions, apart from the platform extensions of Goose.
 fn listed(server: &RunningServer) -> Vec<Value> {
     let all = server.get("/config/extensions").is(200).body;
     let all = all["extensions"].as_array().expect("a list").iter();
@@ -149,7 +149,7 @@ fn what_a_provider_or_an_extension_calls_secret_is_masked_however_it_is_asked_fo
         assert_eq!(read(&server, name, false), masked, "{name}");
         assert_ne!(read(&server, &name.to_lowercase(), false), VALUE);
     }
-    // A provider says that this one is not.
+    // A provider declares that this setting is not a secret.
     assert_eq!(read(&server, "OPENAI_HOST", false), "http://127.0.0.1:1");
     let all = server.get("/config").is(200).never_says(VALUE);
     assert_eq!(all.body["config"]["GROQ_API_KEY"], "abcdefgh********");
@@ -201,7 +201,7 @@ fn a_broken_file_is_refused_and_left_alone() {
     ] {
         answer.is(422).says("config.yaml").says("line");
     }
-    // What does not need the file works.
+    // Requests that do not need the file succeed.
     server.session([]).stop();
     let file = fs::read_to_string(server.root().join("config/config.yaml")).unwrap();
     assert_eq!(file, broken);

@@ -1,4 +1,4 @@
-//! How extensions come up: in the background, side by side, once; and which types cannot.
+//! Activation of extensions: in the background, in parallel, once; and the types that are not supported.
 
 use crate::http_peer::{Peer, answer};
 use crate::support::scripted::{Action, Script};
@@ -10,7 +10,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that takes its time before it answers `initialize`.
+/// A server that answers `initialize` after a delay.
 fn slow(name: &str, record: &Record, ms: u64) -> Extension {
     let result = json!({
         "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
@@ -344,12 +344,12 @@ fn what_desktop_enables_is_active_or_said_not_to_be_shipped() {
     let part = |name: &str| Extension(json!({"type": "platform", "name": name}));
     session.add(part("developer")).is(200);
 
-    // Said once, however many sessions there are.
+    // Logged once for all sessions.
     for words in ["mcp, tutorial]", "chatrecall", "Extension Manager"] {
         assert_eq!(server.log().matches(words).count(), 1, "{}", server.log());
     }
 
-    // Whoever adds one is told, too.
+    // A request that adds one gets the error, too.
     let builtin = |name: &str| Extension(json!({"type": "builtin", "name": name}));
     let answer = session.add(builtin("tutorial")).is(500);
     answer
@@ -368,7 +368,7 @@ fn what_desktop_enables_is_active_or_said_not_to_be_shipped() {
 #[test]
 fn a_program_is_found_where_path_is_poor() {
     let server = Server::new().env("PATH", "/nowhere").start();
-    // The shell is in one of the usual places, and finds its own programs there.
+    // The shell is in one of the standard folders, and finds its programs there.
     let error = server.refuses(Extension::shell("poor", "sleep 0; echo found >&2; exit 1"));
     assert!(
         error.contains("found") && !error.contains("not found"),

@@ -1,4 +1,4 @@
-//! `GET /agent/extensions`: how the extensions of a session are doing.
+//! `GET /agent/extensions`: the status of the extensions of a session.
 
 use crate::http_peer::{Peer, accepted, answer, json as answers};
 use crate::support::scripted::{Action, Script};
@@ -167,7 +167,7 @@ fn the_log_level_is_set_on_every_connection() {
     });
     session.echoes("one");
     assert_eq!(levels(), ["warning", "warning"]);
-    // A server that does not declare it is not asked.
+    // A server without the capability gets no request.
     let silent = Record::new();
     let script = Script::new().recorded(&silent.path());
     session.add(Extension::scripted("two", &script)).is(200);

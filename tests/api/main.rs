@@ -1,5 +1,5 @@
-//! Goose's HTTP API, spoken with a real server that runs real MCP servers.
-// Some tests, and what only they use, need features that the build may leave out.
+//! Goose's HTTP API on a real server that runs real MCP servers.
+// Some tests and their helpers need features that the build may leave out.
 #![cfg_attr(
     not(all(feature = "developer", feature = "recipes")),
     allow(dead_code, unused_imports)

@@ -1,4 +1,4 @@
-//! What servers offer beside tools: resources, their templates, prompts.
+//! Resources, resource templates and prompts of the servers of a session.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server};

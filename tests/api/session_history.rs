@@ -1,4 +1,4 @@
-//! What was said in sessions: listed, read, searched, copied, cut short, exported and imported.
+//! Stored sessions: list, read, search, copy, truncate, export and import.
 
 use crate::support::client::{Answer, KEY};
 use crate::support::server::{RunningServer, Server};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const UNKNOWN: &str = "20000101_1";
 
-/// The store of the server's folder, in another process than the server.
+/// The store in the server's folder, opened by the process of the test.
 fn store(server: &RunningServer) -> Sessions {
     Sessions::new(&Paths::under(server.root()))
 }
@@ -21,7 +21,7 @@ fn said(text: &str, created: i64) -> Message {
     message
 }
 
-/// A session in which this was said, each a second after the other, from second 1 on.
+/// A session with these messages, created at the seconds 1, 2, 3 and so on.
 #[track_caller]
 fn talk(server: &RunningServer, texts: &[&str]) -> String {
     let id = server.session([]).id.clone();
@@ -309,7 +309,7 @@ fn a_search_looks_into_names_and_messages() {
         .says("missing field `query`");
 }
 
-/// Figures for people, with `--nocapture`; only absurd ones fail.
+/// Prints timings with `--nocapture`; fails only on extreme values.
 #[test]
 fn seven_hundred_sessions_are_listed_quickly() {
     let server = Server::new().start();

@@ -1,4 +1,4 @@
-//! The life of a session: start, resume, restart, stop, delete, and where it works.
+//! The life cycle of a session: start, resume, restart, stop, delete, and its working directory.
 
 use crate::support::process::{GUARDIAN, Proc};
 use crate::support::scripted::Script;
@@ -161,7 +161,7 @@ fn stop_ends_the_children_and_resume_brings_them_back() {
     let server = Server::new().start();
     let session = server.session([scripted(&record)]);
     session.echoes("one");
-    // A guardian has its name a moment after it was started.
+    // A guardian sets its name shortly after its start.
     let children = until("the server", || {
         let mut children = server.descendants();
         children.retain(|process| process.name() != GUARDIAN);
@@ -324,7 +324,7 @@ fn a_recipe_comes_as_json_or_as_a_link() {
     start("recipe_id", json!("nowhere")).is(404);
 }
 
-/// The names of what a session started with, once all of it is active.
+/// The names of the extensions of a new session, after their activation.
 fn extensions(server: &RunningServer, body: Value) -> Vec<String> {
     let results = server.start(body).resume();
     let names = results.iter().map(|result| {

@@ -1,4 +1,4 @@
-//! Tools and resources as a session shows them: names, filters, shapes.
+//! Tools and resources of a session: names, filters and JSON shapes.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, GOSLING, Record, Server, as_argument, scripted_mcp};
@@ -291,7 +291,7 @@ fn a_tool_that_vanished_is_a_clear_error() {
         .says("any more")
         .says("Unknown tool");
     assert!(!session.tools().contains(gone));
-    // Nothing is made up about one that is still there, or never was.
+    // The error has no hint about an extension that is active or unknown.
     for name in ["one__echo", "one__never"] {
         let answer = session.call(name, json!({})).is(500).says("Unknown tool");
         let said = answer.body["message"].as_str().unwrap();
@@ -323,7 +323,7 @@ fn a_cursor_that_the_server_refuses_is_an_error_that_names_it() {
     let next = page(["one".to_owned()].into_iter(), Some("page-2"));
     let refuses = Script::new().on("tools/list", [next]);
     let server = Server::new().start();
-    // The same cursor again and again.
+    // The server returns the same cursor each time.
     let error = server.refuses(Extension::scripted("one", &refuses));
     assert!(
         error.contains("\"one\"") && error.contains("came twice"),

@@ -1,4 +1,4 @@
-//! What comes from outside, as an exported session or a recipe link, runs nothing and sends nothing.
+//! Imports from untrusted sources, exported sessions and recipe links, run nothing and send nothing.
 
 use crate::http_peer::{self, Peer};
 use crate::support::client::{Answer, KEY};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-/// A server whose model repeats what it is told.
+/// A server whose model repeats its input.
 fn telling() -> RunningServer {
     let script = json!({"repeat": true, "turns": [{"steps": [{"text": "{{system}}"}]}]});
     Server::scripted(script).start()
 }
 
-/// An extension that leaves a file behind once it is started.
+/// An extension that creates a file when it starts.
 fn touching(path: &Path) -> Value {
     Extension::shell("touching", &format!("touch '{}'", path.display())).0
 }
@@ -54,7 +54,7 @@ fn names(extensions: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The names of the extensions that the session has, and of those that are switched off.
+/// The names of the enabled extensions of the session, and of the disabled ones.
 fn sorted(session: &Value) -> (Vec<String>, Vec<String>) {
     let data = &session["extension_data"];
     let off = &data["imported.v0"]["switched_off"];
@@ -118,7 +118,7 @@ fn an_imported_session_runs_nothing_and_says_what_was_left_out() {
     for word in ["touching", "calling", "prod-db", "recipe", "hidden", "todo"] {
         assert!(warnings.contains(word), "{word} is not in {warnings}");
     }
-    // The last one is the notice, for the user alone.
+    // The last message is the notice, visible to the user only.
     let said = answer["conversation"].as_array().unwrap();
     let texts: Vec<&str> = (said.iter())
         .map(|it| it["content"][0]["text"].as_str().unwrap())
@@ -146,7 +146,7 @@ fn an_imported_session_runs_nothing_and_says_what_was_left_out() {
     assert!(!ran.exists(), "the import ran a command");
     assert!(peer.seen().is_empty(), "the import sent {:?}", peer.seen());
 
-    // What the user adds is theirs.
+    // An extension that the user adds runs.
     session.add(Extension(touching(&ran))).is(500);
     assert!(ran.exists());
 }
@@ -188,7 +188,7 @@ fn an_import_gets_what_the_user_has_configured_and_no_more_tools_than_either_all
         (&json!(77), &json!("mine"))
     );
 
-    // Anything that makes it do something else makes it another one.
+    // An extension counts as another one if any field changes what it does.
     for (field, value) in [
         ("args", json!(["mcp", "memory"])),
         ("cmd", json!("sh")),
@@ -241,7 +241,7 @@ fn a_recipe_link_runs_nothing_that_is_not_configured() {
     let said = session.transcript();
     assert_eq!(said.len(), 2, "it is told once: {said:?}");
 
-    // A recipe in the folder that a session works in may have come with a checkout.
+    // A recipe in the working directory may belong to a checkout.
     let folder = server.work().join(".goose/recipes");
     fs::create_dir_all(&folder).unwrap();
     let path = fs::canonicalize(&folder).unwrap().join("r.json");

@@ -1,4 +1,4 @@
-//! Turns that do not come to their end: the client leaves, the session is stopped, the server ends.
+//! Turns that are cancelled: the client disconnects, the session is stopped, or the server ends.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, RunningServer, Server, Session};
@@ -6,7 +6,7 @@ use crate::support::turns::shown;
 use crate::support::until;
 use serde_json::{Value, json};
 
-/// A model that says something, calls a tool that never answers, and goes on with whatever it sees.
+/// A model that sends text, calls a tool that never answers, and then repeats what it sees.
 fn waiting() -> Value {
     json!({"turns": [
         {"when": {"user": "wait"}, "steps": [
@@ -23,7 +23,7 @@ fn never(record: &Record) -> Extension {
     Extension::scripted("one", &script)
 }
 
-/// Waits until the session takes the next message; gives what the model says to it.
+/// Waits until the session accepts the next message; returns the answer of the model.
 #[track_caller]
 fn free(session: &Session<'_>, text: &str) -> String {
     until("the session is free", || {
@@ -33,7 +33,7 @@ fn free(session: &Session<'_>, text: &str) -> String {
     })
 }
 
-/// A first turn, so that whatever is made once is made; then what the server holds.
+/// Runs a first turn, which creates what is created once; then returns the resources that the server holds.
 fn settled(server: &RunningServer, session: &Session<'_>) -> crate::support::process::Census {
     session.say("hello").finishes();
     let mut last = server.census();

@@ -1,11 +1,11 @@
-//! Conversations that outgrow their model, and the commands that shorten them.
+//! Conversations that exceed the context of their model, and the commands that shorten them.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server, Session};
 use crate::support::turns::{assistant, shown, user};
 use serde_json::{Value, json};
 
-/// A model whose answers are long, and that says what the first message is that it sees.
+/// A model with long answers, which repeat the first message that it sees.
 fn talker() -> Value {
     json!({"repeat": true, "summary": "They talked about weather.", "turns": [
         {"when": {"user": "remember"}, "steps": [{"text": "I remember."}]},
@@ -21,7 +21,7 @@ fn visible(session: &Session<'_>, who: &str) -> usize {
         .count()
 }
 
-/// The texts of what the model sees.
+/// The texts of the messages that the model sees.
 fn seen(session: &Session<'_>) -> Vec<String> {
     let conversation = session.conversation();
     let seen = conversation
@@ -36,7 +36,7 @@ fn seen(session: &Session<'_>) -> Vec<String> {
     .collect()
 }
 
-/// Gives the session a model whose context is soon full.
+/// Sets a model with a small context for the session.
 fn uses_small(session: &Session<'_>) {
     let choice = json!({"model": "small", "context_limit": 8_000});
     session.uses(choice).is(200);
@@ -213,7 +213,7 @@ fn a_turn_that_outgrows_the_context_goes_on_after_a_summary() {
     for calls in &between[..between.len() - 1] {
         assert!(calls.len() >= 4, "summed up again and again: {course}");
     }
-    // What the model sees adds up: each result has its call, and the question is there.
+    // The model sees the question, and each result has its call.
     let conversation = session.conversation();
     let seen = conversation
         .iter()
@@ -231,7 +231,7 @@ fn a_turn_that_outgrows_the_context_goes_on_after_a_summary() {
     session.say("hello").finishes();
 }
 
-/// Long answers of a model that counts ten characters as a token, as some do with what repeats.
+/// Long answers of a model that counts ten characters as a token, as some models do for repeated text.
 fn thrifty() -> Value {
     let turn = |user: &str, input: u64| {
         json!({"when": {"user": user}, "usage": {"input": input, "output": 1_200},
@@ -333,7 +333,7 @@ fn an_import_whose_messages_were_summed_up_is_measured_anew() {
     for text in ["one", "three", "four", "/compact"] {
         session.say(text).finishes();
     }
-    // The count covers the summary, and not what it stands for.
+    // The count covers the summary, not the messages that it replaces.
     session.say("two").finishes();
     let export = format!("/sessions/{}/export", session.id);
     let exported = server.get(&export).is(200).body;
@@ -359,7 +359,7 @@ fn the_count_of_a_conversation_that_the_client_replaced_is_forgotten() {
     let session = server.session([]);
     uses_small(&session);
     session.say("five").finishes();
-    // An answer to no call ends the turn before the model is asked.
+    // A result without a call ends the turn before the model is asked.
     let result = json!({"status": "success", "value": {"content": []}});
     let stray = json!({"role": "user", "created": 1, "content": [
         {"type": "toolResponse", "id": "no call", "toolResult": result},

@@ -1,7 +1,7 @@
-//! Two servers on one root, of which one is killed at a random moment, again and again: what either of
-//! them has acknowledged is there afterwards, whole, and each of them tells the same.
+//! Two servers on one root, one of which is repeatedly killed at a random moment. Afterwards, everything that
+//! either has acknowledged is stored completely, and both return the same.
 //!
-//! `GOSLING_CRASHES` says how often (12), `GOSLING_CRASHES_SEED` which choices are made.
+//! `GOSLING_CRASHES` sets the number of rounds (12), `GOSLING_CRASHES_SEED` the seed of the random choices.
 
 use crate::support::client::KEY;
 use crate::support::server::{RunningServer, Server};
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 const ROUNDS: u64 = 12;
-/// The longest that a server lives in a round, in microseconds.
+/// The longest life of a server in a round, in microseconds.
 const LIFE: u64 = 150_000;
 
 fn setting(name: &str, usual: u64) -> u64 {
@@ -25,10 +25,10 @@ fn setting(name: &str, usual: u64) -> u64 {
     value.map_or(usual, |text| text.parse().expect("a number"))
 }
 
-/// What a server has acknowledged.
+/// An acknowledgement of a server.
 #[derive(Clone, Debug)]
 enum Fact {
-    /// The user said this; `whole` if the turn came to its end.
+    /// A message of the user; `whole` if the turn finished.
     Turn {
         session: String,
         text: String,
@@ -65,13 +65,13 @@ impl Fact {
     }
 }
 
-/// What is known outside of the servers.
+/// What the clients know.
 #[derive(Default)]
 struct Ledger {
     facts: Mutex<Vec<Fact>>,
-    /// Sessions that were asked to be deleted, whether or not that was acknowledged.
+    /// Sessions with a request to delete them, acknowledged or not.
     doomed: Mutex<HashSet<String>>,
-    /// Requests that were never answered.
+    /// Requests without a response.
     cut: AtomicUsize,
     next: AtomicUsize,
     stop: AtomicBool,
@@ -82,23 +82,23 @@ impl Ledger {
         self.facts.lock().unwrap().push(fact);
     }
 
-    /// A text that nothing else has.
+    /// A unique text.
     fn unique(&self, what: &str) -> String {
         format!("{what}{}", self.next.fetch_add(1, Ordering::SeqCst))
     }
 }
 
-/// One client of one server; it leaves when the server is gone.
+/// A client of one server; it ends when the server was killed.
 struct Client<'a> {
     to: SocketAddr,
     ledger: &'a Ledger,
 }
 
-/// The server was killed meanwhile.
+/// The server was killed.
 struct Gone;
 
 impl Client<'_> {
-    /// What came back before the connection ended, which may be half of an answer.
+    /// The bytes before the connection ended, which may be a part of a response.
     fn exchange(&self, method: &str, path: &str, body: &Value) -> Result<String, Gone> {
         let mut stream = TcpStream::connect(self.to).map_err(|_| Gone)?;
         stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
@@ -116,7 +116,7 @@ impl Client<'_> {
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
-    /// The answer, which must be a good one if it came.
+    /// The response, if it came; it must not be an error.
     fn ask(&self, method: &str, path: &str, body: Value) -> Result<Value, Gone> {
         let answer = self.exchange(method, path, &body)?;
         let head = answer.split_once("\r\n\r\n");
@@ -196,7 +196,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Does it at least once, and until the round is over or the server gone.
+    /// Repeats the work, at least once, until the round is over or the server was killed.
     fn works(&self, mut step: impl FnMut(&Self, usize) -> Result<(), Gone>) {
         for n in 0.. {
             if step(self, n).is_err() || self.ledger.stop.load(Ordering::SeqCst) {
@@ -206,7 +206,7 @@ impl Client<'_> {
     }
 }
 
-/// Whether `body` is all that the head of `answer` promises.
+/// Whether `body` is as long as the head of `answer` says.
 fn is_complete(answer: &str, body: &str) -> bool {
     let head = answer.to_ascii_lowercase();
     let length = head.split("content-length: ").nth(1);
@@ -219,7 +219,7 @@ fn export(texts: &[&str]) -> String {
     json!({"working_dir": "/", "conversation": messages}).to_string()
 }
 
-/// Everything at once on this server.
+/// Runs all kinds of requests on this server at the same time.
 fn at_work<'s>(
     scope: &'s thread::Scope<'s, '_>,
     client: &'s Client<'s>,
@@ -234,7 +234,7 @@ fn at_work<'s>(
     scope.spawn(move || client.works(|client, _| client.forks(base)));
 }
 
-/// What the server has of all that was acknowledged, from the fact `from` on.
+/// Checks that the server has everything that was acknowledged from the fact `from` on.
 fn has_all(server: &RunningServer, ledger: &Ledger, from: usize, when: &str) {
     let facts = ledger.facts.lock().unwrap()[from..].to_vec();
     let doomed = ledger.doomed.lock().unwrap().clone();
@@ -292,7 +292,7 @@ fn has_all(server: &RunningServer, ledger: &Ledger, from: usize, when: &str) {
     }
 }
 
-/// The messages of a session, in which each answer is to the question right before it.
+/// The messages of a session; checks that each answer belongs to the question right before it.
 fn whole_turns(server: &RunningServer, session: &str, when: &str) -> Vec<String> {
     let said = server.known(session).transcript();
     for (n, message) in said.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The event stream of a turn: its frames, its ids, and what it takes from the client.
+//! The event stream of a turn: its frames, its ids, and slow or disconnecting clients.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, RunningServer, Server};
@@ -237,7 +237,7 @@ fn sessions_that_talk_at_once_do_not_hear_each_other() {
 
 #[test]
 fn a_client_that_reads_late_misses_nothing_and_holds_up_nobody() {
-    // More than the buffers of any socket hold.
+    // More than any socket buffer holds.
     let steps = vec![json!({"text": "{{last_user}}"}); 44];
     let script = json!({"turns": [
         {"when": {"user": "much"}, "steps": steps}, {"steps": [{"text": "Hello."}]},
@@ -296,7 +296,7 @@ fn what_another_process_spends_meanwhile_is_counted_too() {
     let session = server.session([Extension::scripted("one", &Script::new())]);
     let mut turn = session.begin_turn("go");
     let id = turn.asks();
-    // As a second server on the same folder stores its turn.
+    // A second server on the same folder stores a turn in this way.
     let path = format!("data/sessions/{}/session.json", session.id);
     let path = server.root().join(path);
     let mut stored: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Tools that the client runs: the model calls them, the client answers.
+//! Tools that the client runs: the model calls them, and the client sends the results.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, RunningServer, Server, Session};

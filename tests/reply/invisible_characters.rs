@@ -1,12 +1,11 @@
-//! What no person sees in the texts of servers does not reach the model either; clients get it as it
-//! came.
+//! Invisible characters in the texts of servers do not reach the model; clients get the texts unchanged.
 
 use crate::model_server::{ModelServer, Reply, says};
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
 use serde_json::{Value, json};
 
-/// Two tags and an override of direction.
+/// Two tag characters and a direction override.
 const HIDDEN: &str = "\u{e0041}\u{e0042}\u{202e}";
 
 fn hides(text: &str) -> bool {
@@ -26,7 +25,7 @@ fn the_models_view_of_answers_instructions_and_resources_has_nothing_hidden() {
     let server = Server::scripted(script).start();
     let text = format!("plain{HIDDEN} words");
     let contents = json!({"contents": [{"uri": "x://n", "text": text}]});
-    // One answer has it as it is, the other as escapes.
+    // One answer has the characters themselves, the other has them as escapes.
     let escaped = r#"{"jsonrpc":"2.0","id":{id},"result":{"content":[{"type":"odd","text":"plain\udb40\udc41 words"}]}}"#;
     let servers = Script::new()
         .instructions(&text)

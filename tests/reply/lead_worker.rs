@@ -1,4 +1,4 @@
-//! Two models that share a session: a strong one leads, and helps out when the other fails.
+//! Two models that share a session: the lead model begins, and takes over when the worker fails.
 
 use crate::support::server::{Server, Session};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn leading() -> Server {
         .setting("GOOSE_LEAD_TURNS", 2)
 }
 
-/// Who answers each of these messages, and what the client is told about it.
+/// The model that answers each of these messages, and the model changes that the client is told.
 fn run(session: &Session<'_>, messages: &[&str]) -> Vec<String> {
     let answered = messages.iter().map(|message| {
         let turn = session.say(message).finishes();

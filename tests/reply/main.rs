@@ -1,6 +1,5 @@
-//! Turns of a conversation: `/reply` on a real server, with a model that follows a script and MCP
-//! servers that misbehave.
-// Some tests, and what only they use, need features that the build may leave out.
+//! Turns of a conversation: `/reply` on a real server, with a scripted model and scripted MCP servers.
+// Some tests and their helpers need features that the build may leave out.
 #![cfg_attr(
     not(all(feature = "chat", feature = "recipes")),
     allow(dead_code, unused_imports)

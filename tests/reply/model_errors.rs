@@ -1,4 +1,4 @@
-//! Models that fail: the user always learns why, and can go on.
+//! Models that fail: the user learns why, and the session continues.
 
 use crate::support::server::Server;
 use serde_json::{Value, json};

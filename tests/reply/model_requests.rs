@@ -1,4 +1,4 @@
-//! Turns with a model behind HTTP: what it is sent, how it fails, and what the user learns of that.
+//! Turns with a model behind HTTP: the requests it gets, its failures, and how the user learns of them.
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, event, finish, says};
 use crate::support::scripted::{Action, Script};
@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 
 const KEY: &str = "sk-nobody-may-see-this";
 
-/// A model that answers turns and other questions with these replies, one after the other, and names
-/// sessions on the side.
+/// A model that answers requests with these replies in order, apart from requests for names of sessions.
 fn model(replies: Vec<Reply>) -> ModelServer {
     let next = AtomicUsize::new(0);
     ModelServer::with(move |seen| {
@@ -29,7 +28,7 @@ fn said(text: &str) -> Reply {
     Reply::stream(says(&[text]))
 }
 
-/// What was asked, apart from names.
+/// The requests, apart from those for names.
 fn asked(model: &ModelServer) -> Vec<Value> {
     let mut bodies = model.bodies();
     bodies.retain(|body| !body.to_string().contains("You name chats"));
@@ -337,7 +336,7 @@ fn a_checklist_that_changes_leaves_what_is_cached_the_same() {
     assert_eq!(messages(0).len(), 2, "there is no list yet");
     for n in 1..4 {
         assert_eq!(asked[n]["tools"], asked[0]["tools"]);
-        // Each request goes on where the one before it ended, apart from the list.
+        // Each request continues the one before it, apart from the list.
         let [before @ .., last] = messages(n - 1) else {
             panic!("{asked:?}")
         };

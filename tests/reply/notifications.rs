@@ -1,4 +1,4 @@
-//! What MCP servers say about a running call.
+//! Notifications of MCP servers about a running call.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server};

@@ -1,10 +1,10 @@
-//! How freely tools are called: modes, questions, and what the user has said once and for all.
+//! Which tool calls need approval: modes, questions to the user, and stored permissions.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, RunningServer, Server, Session};
 use serde_json::{Value, json};
 
-/// A model that calls `one__act` for each message and repeats what it gives.
+/// A model that calls `one__act` for each message and repeats the result.
 fn caller() -> Value {
     json!({"repeat": true, "turns": [{"steps": [
         {"call": {"name": "one__act", "arguments": {"n": 1}}},
@@ -23,7 +23,7 @@ fn tool(record: &Record) -> Extension {
     Extension::scripted("one", &script.tool("act", [Action::text("done")]))
 }
 
-/// Says something, answers the one question, and gives what the model made of it.
+/// Sends a message, answers the one question, and returns the answer of the model.
 fn say_and_answer(session: &Session<'_>, action: &str) -> String {
     let mut turn = session.begin_turn("go");
     let id = turn.asks();

@@ -1,5 +1,5 @@
-//! What a provider sent with a call goes back to it in later turns, after a restart, and from an imported
-//! session; another provider does not see it.
+//! The data that a provider sends with a call goes back to it in later turns, after a restart, and from an
+//! imported session; another provider does not get it.
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
 use crate::support::server::Server;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const SIGNATURE: &str = "AY89a18IwQsQ8in";
 
-/// Calls a tool when the user says `call`, and otherwise says something.
+/// A model that calls a tool if the message is `call`, and otherwise answers with text.
 fn model() -> ModelServer {
     ModelServer::with(|seen| {
         let body: Value = serde_json::from_str(&seen.body).unwrap();
@@ -24,7 +24,7 @@ fn model() -> ModelServer {
     })
 }
 
-/// What the model said first, as it was told of it with the last turn.
+/// The first answer of the model, as the request of the last turn contains it.
 #[track_caller]
 fn told(model: &ModelServer) -> Value {
     let mut bodies = model.bodies();

@@ -1,5 +1,4 @@
-//! An image that the provider refuses does not end the conversation: the model is told of it in words,
-//! from then on.
+//! An image that the provider refuses does not end the conversation: later requests have a text in its place.
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
 use crate::support::scripted::{Action, Script};
@@ -40,7 +39,7 @@ fn call_of_look() -> String {
     delta(&call.to_string()) + &finish("tool_calls") + DONE
 }
 
-/// What was asked since, apart from names.
+/// The new requests, apart from those for names.
 fn asked(model: &ModelServer, before: usize) -> Vec<String> {
     let bodies = model.bodies();
     let turns = bodies.iter().map(Value::to_string);

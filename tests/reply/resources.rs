@@ -1,4 +1,4 @@
-//! Resources of MCP servers, read by the model.
+//! Resources of MCP servers that the model reads.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Server};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const LIST: &str = "extensionmanager__list_resources";
 const READ: &str = "extensionmanager__read_resource";
 
-/// A model that makes this call and repeats what it gives.
+/// A model that makes this call and repeats the result.
 fn calling(name: &str, arguments: Value) -> Value {
     json!({"repeat": true, "turns": [
         {"when": {"user": "tools"}, "steps": [{"text": "{{tools}}"}]},

@@ -1,4 +1,4 @@
-//! What is left when the server ends, however it ends.
+//! What a session contains after its server was stopped or killed.
 
 use crate::support::process::census;
 use crate::support::scripted::Script;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
 
-/// `go` is answered with short texts and calls.
+/// A model that answers `go` with short texts and calls.
 fn busy() -> Value {
     json!({"turns": [{"when": {"user": "go"}, "steps": [
         {"text": "first ", "chunks": 3, "delay_ms": 1},
@@ -31,8 +31,7 @@ const TURN: [&str; 6] = [
     "assistant: third",
 ];
 
-/// Whether these messages are what turns leave behind of which each may have been cut off between two
-/// messages.
+/// Whether these are the messages of turns that may each have ended between two messages.
 fn is_made_of_turns(messages: &[String]) -> bool {
     let mut place = 0;
     messages.iter().enumerate().all(|(n, message)| {
@@ -61,7 +60,7 @@ fn a_server_killed_at_any_moment_has_forgotten_nothing_that_was_said() {
         let session = server.known(&id);
         let mut turn = session.begin_turn("go");
         if round % 3 > 0 {
-            // Pings come also before the message is stored.
+            // A ping may arrive before the message is stored.
             let kind = |event: &Value| event["type"].as_str().map(str::to_owned);
             let first = turn.until("answer", |event| kind(event).filter(|kind| kind != "Ping"));
             assert_eq!(first, "Message", "round {round}: {:?}", turn.events);

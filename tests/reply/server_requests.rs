@@ -1,4 +1,4 @@
-//! What MCP servers ask in mid-call: the user for an answer, and the model for one.
+//! Requests of MCP servers during a call: elicitation and sampling.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, RunningServer, Server};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
 
-/// A model that calls `one__ask` for each message and repeats what it gives.
+/// A model that calls `one__ask` for each message and repeats the result.
 fn caller() -> Value {
     json!({"repeat": true, "turns": [
         {"when": {"user": "hello"}, "steps": [{"text": "Hello."}]},
@@ -15,7 +15,7 @@ fn caller() -> Value {
     ]})
 }
 
-/// A server whose tool `ask` asks this and gives back what it is told.
+/// A server whose tool `ask` sends this request and returns the response.
 fn asking(record: &Record, method: &str, params: Value) -> Extension {
     let script = Script::new().recorded(&record.path());
     let steps = [
@@ -39,7 +39,7 @@ fn eliciting(record: &Record, params: Value) -> Extension {
     asking(record, "elicitation/create", params)
 }
 
-/// What the server was told about its first question.
+/// The response to the first request of the server.
 fn told(record: &Record) -> Value {
     record.answer("ask elicitation/create 0")
 }
@@ -152,7 +152,7 @@ fn hanging_up_cancels_the_question() {
     drop(turn);
     assert_eq!(told(&record)["result"], json!({"action": "cancel"}));
     record.wait_for_message("notifications/cancelled");
-    // Too late, and no reason to ask the model anything.
+    // Too late. The model is not asked either.
     let before = session.conversation();
     session.fills_in(&id, json!({"seats": 2}));
     assert_eq!(session.conversation().len(), before.len().max(3));
@@ -231,7 +231,7 @@ fn sampled(record: &Record) -> Value {
     record.answer("ask sampling/createMessage 0")
 }
 
-/// As [`caller`], and answers the server.
+/// As [`caller`], and also answers the server.
 fn poet() -> Value {
     let mut script = caller();
     let turn = json!({"when": {"user": "rhyme"}, "usage": {"input": 7, "output": 3},

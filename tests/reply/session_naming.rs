@@ -1,12 +1,12 @@
-//! Names of sessions by models that think before they answer.
+//! Names of sessions from models that reason before they answer.
 
 use crate::model_server::{DONE, ModelServer, Reply, delta, finish, says};
 use crate::support::server::Server;
 use crate::support::until;
 use serde_json::json;
 
-/// The name of a session whose model answers the request for a name with this stream, or, if its
-/// output is limited to less than 4,000 tokens, with nothing but the beginning of a thought.
+/// The name of a session whose model answers the request for a name with this stream, or, if the request limits
+/// the output to less than 4,000 tokens, with the beginning of its reasoning only.
 fn name_by(answer: String) -> String {
     let model = ModelServer::with(move |seen| {
         if !seen.body.contains("You name chats") {

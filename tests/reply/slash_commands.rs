@@ -1,4 +1,4 @@
-//! Messages that command something: what they do, what is stored of them, and what the model sees.
+//! Slash commands: their effect, the messages that are stored, and those that the model sees.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
@@ -13,7 +13,7 @@ fn text(role: &str, text: &str) -> Value {
     json!({"role": role, "content": {"type": "text", "text": text}})
 }
 
-/// A server that offers the prompt `greet` and answers with these messages.
+/// A server with the prompt `greet`, which consists of these messages.
 fn greeting(record: &Record, messages: Value) -> Script {
     let prompts = json!({"prompts": [
         {"name": "greet", "description": "Greets somebody", "arguments": [

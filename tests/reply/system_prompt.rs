@@ -1,4 +1,4 @@
-//! What the model is told before it is asked: recipes, hints and extensions in the system prompt.
+//! The system prompt: recipes, hints and extensions.
 
 use crate::support::client::KEY;
 use crate::support::scripted::Script;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
 
-/// A model that says what it was told, or calls something.
+/// A model that repeats its system prompt, or calls a tool.
 fn telling() -> Value {
     json!({"repeat": true, "turns": [
         {"when": {"user": "model"}, "steps": [{"text": "{{model}}"}]},

@@ -1,4 +1,4 @@
-//! What the model calls, what comes of it, and what the model sees of that.
+//! Tool calls of the model, and the results that the model and the client see.
 
 use crate::support::scripted::{Action, Script};
 use crate::support::server::{Extension, Record, Server};
@@ -70,7 +70,7 @@ fn what_a_tool_gives_reaches_the_model() {
             "assistant: It says first and second.",
         ]
     );
-    // What the client saw is what is stored.
+    // The stored messages are those that the client saw.
     for message in session.conversation().iter().skip(1) {
         turn.place(|event| event["message"]["id"] == message["id"]);
     }
@@ -228,7 +228,7 @@ fn a_server_that_dies_in_mid_call_takes_no_turn_with_it() {
     }
 }
 
-/// A tool whose schema wants an integer and a boolean.
+/// A tool whose schema requires an integer and a boolean.
 fn strict(record: &Record, answer: Action) -> Extension {
     let schema = json!({
         "type": "object", "required": ["n"],

@@ -1,4 +1,4 @@
-//! Two processes on one root: a session is at work in one of them at a time.
+//! Two processes on one root: only one of them runs a turn of a session at a time.
 
 use crate::support::client::KEY;
 use crate::support::scripted::Script;
@@ -7,7 +7,7 @@ use crate::support::turns::Stream;
 use serde_json::{Value, json};
 use std::process::{Command, Output};
 
-/// `go` is answered with a call, which the user is asked about, and a text.
+/// A model that answers `go` with a call that needs approval, and then with text.
 fn asking() -> Server {
     let call = json!({"call": {"id": "a", "name": "one__echo", "arguments": {"message": "A"}}});
     let script = json!({"turns": [
@@ -25,7 +25,7 @@ const GO: [&str; 4] = [
 ];
 const HI: [&str; 2] = ["user: hi", "assistant: hello"];
 
-/// A session whose turn waits for the user, the turn, and the id of the question.
+/// A session with a turn that waits for approval, the turn, and the id of the question.
 fn at_work(server: &RunningServer) -> (String, Stream, String) {
     let session = server.session([Extension::scripted("one", &Script::new())]);
     let mut turn = session.begin_turn("go");
@@ -65,7 +65,7 @@ fn a_session_at_work_in_one_process_is_refused_in_the_other() {
     let said = String::from_utf8_lossy(&chatted.stderr);
     assert!(said.contains(&holder), "{said}");
     assert_eq!(chatted.status.code(), Some(1), "{said}");
-    // A session that is not at work is not in the way.
+    // Sessions without a running turn are not affected.
     two.session([]).say("hi").finishes();
 
     one.known(&id).confirm(&question, "allow_once");
@@ -83,7 +83,7 @@ fn a_session_at_work_in_one_process_is_refused_in_the_other() {
 fn a_turn_ends_its_hold_on_the_session_however_it_ends() {
     let one = asking().start();
     let two = one.beside();
-    // The client hangs up.
+    // The client disconnects.
     let (id, turn, _) = at_work(&one);
     drop(turn);
     two.known(&id).say("hi").finishes().says("hello");
@@ -109,11 +109,11 @@ fn what_another_process_may_do_to_a_session_at_work() {
     let (id, turn, question) = at_work(&one);
     let holder = format!("process {}", one.pid());
 
-    // What would take messages away under the turn is refused, by whoever it is asked.
+    // Both processes refuse requests that would remove messages during the turn.
     fork(&two, &id, false).is(409).says(&holder);
     fork(&one, &id, false).is(409).says("still busy");
     two.delete(&format!("/sessions/{id}")).is(409).says(&holder);
-    // A copy has what was said so far, and an import is another session.
+    // A copy has the messages so far, and an import is another session.
     let copy = fork(&two, &id, true).is(200).body["sessionId"].clone();
     let copy = copy.as_str().unwrap();
     assert_eq!(two.known(copy).transcript(), GO[..2]);
@@ -121,7 +121,7 @@ fn what_another_process_may_do_to_a_session_at_work() {
     let text = two.get(&format!("/sessions/{id}/export")).is(200).body;
     let import = two.post("/sessions/import", json!({"json": text})).is(200);
     assert_ne!(import.body["id"], id.as_str());
-    // What is stored of the session beside its messages can change.
+    // The stored fields of the session can change, apart from its messages.
     let path = format!("/sessions/{id}/name");
     let name = json!({"name": "by two"}).to_string();
     two.ask("PUT", &path, Some(KEY), Some(&name)).is(200);
@@ -131,7 +131,7 @@ fn what_another_process_may_do_to_a_session_at_work() {
     let stored: Value = two.known(&id).stored();
     assert_eq!(two.known(&id).transcript(), GO);
     assert_eq!(stored["name"], "by two");
-    // And afterwards all of it is possible.
+    // After the turn all of these requests succeed.
     fork(&two, &id, false).is(200);
     one.known(&id).say("hi").finishes().says("hello");
     two.delete(&format!("/sessions/{id}")).is(200);
