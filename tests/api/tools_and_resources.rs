@@ -250,7 +250,7 @@ fn however_often_it_is_said_a_list_is_asked_for_once() {
     }
     assert_eq!(record.all("tools/list").len(), 2);
 
-    // One that says so whenever it is asked is asked when somebody wants to know, and then once.
+    // A server that announces a change after each listing is listed once for each request of a client.
     let record = Record::new();
     let list = page(["echo".to_owned()].into_iter(), None);
     let script = Script::new()
