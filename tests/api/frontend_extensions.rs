@@ -57,7 +57,7 @@ fn its_tools_are_listed_beside_others_and_never_run_here() {
         .is(500)
         .says("run by the client");
     session.call("front__front_tool", json!({})).is(500);
-    session.read("front", "x://y").is(500).says("no server");
+    session.read("front", "x://y").is(500).says("no MCP server");
     session.call("demo__echo", json!({"message": "x"})).is(200);
 }
 

@@ -193,7 +193,7 @@ fn duplicates_are_reported() {
         .tool("dup", []);
     let session = server.session([Extension::scripted("two", &twice)]);
     assert_eq!(session.tools(), ["two__dup", "two__echo"]);
-    server.logs("listed twice");
+    server.logs("removed tools with duplicate names");
 }
 
 #[test]
@@ -343,7 +343,12 @@ fn a_cursor_that_the_server_refuses_is_an_error_that_names_it() {
         done"#,
     );
     let error = server.refuses(pager);
-    for part in ["\"two\"", "refuses the cursor", "page-2", "Invalid cursor"] {
+    for part in [
+        "\"two\"",
+        "refuses its own cursor",
+        "page-2",
+        "Invalid cursor",
+    ] {
         assert!(error.contains(part), "{error}");
     }
 }
