@@ -623,7 +623,7 @@ fn its_command_line_says_what_is_wrong() {
     fails(&["nosuch", "--http", "0"], "developer");
     let taken = developer();
     let port = taken.address().port().to_string();
-    fails(&["todo", "--http", &port], "choose a port");
+    fails(&["todo", "--http", &port], "choose a free one");
     let mut rest = String::new();
     let mut idle = TcpStream::connect(taken.address()).unwrap();
     idle.write_all(b"GET /status HTTP/1.0\r\nHost: localhost\r\n\r\n")
