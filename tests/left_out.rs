@@ -63,6 +63,32 @@ fn a_provider_that_is_left_out_is_unknown() {
 }
 
 #[test]
+fn the_key_of_a_provider_that_is_left_out_stays_secret() {
+    let server = Server::new()
+        .env("GOOGLE_API_KEY", "open sesame")
+        .setting("ANTHROPIC_API_KEY", "open sesame")
+        .start();
+    for key in ["GOOGLE_API_KEY", "ANTHROPIC_API_KEY"] {
+        let read = json!({"key": key, "is_secret": false});
+        server.post("/config/read", read).never_says("open sesame");
+    }
+    server.get("/config").is(200).never_says("open sesame");
+}
+
+#[test]
+fn a_proxy_over_tls_is_refused_with_the_reason() {
+    let server = Server::new()
+        .env("HTTP_PROXY", "https://user:password@127.0.0.1:9")
+        .start();
+    let session = server.session([]);
+    let remote =
+        json!({"type": "streamable_http", "name": "remote", "uri": "http://192.0.2.1/mcp"});
+    let body = json!({"session_id": session.id, "config": remote});
+    let answer = server.post("/agent/add_extension", body);
+    answer.says("the proxy needs TLS").says(&hint("tls"));
+}
+
+#[test]
 fn a_provider_of_the_users_own_needs_its_protocol() {
     let server = Server::new();
     let folder = server.root().join("config/custom_providers");

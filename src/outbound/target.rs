@@ -114,7 +114,7 @@ impl Target {
             .timeout_per_read(options.read_timeout)
             .timeout_per_write(Some(WRITE_TIMEOUT))
             .proxy(proxy.clone());
-        let config = tls_roots::configure(config, &uri)?.build();
+        let config = tls_roots::configure(config, &uri, proxy.as_ref())?.build();
         Ok(Target {
             origin: origin(&uri),
             via_proxy: proxy.map_or(String::new(), |proxy| {

@@ -3,6 +3,9 @@
 //! The file replaces the bundled certificates, as it does for OpenSSL, curl and Python. Without the Cargo
 //! feature `tls` an `https` address is refused.
 
+use ureq::Proxy;
+#[cfg(not(feature = "tls"))]
+use ureq::ProxyProtocol;
 use ureq::config::ConfigBuilder;
 use ureq::http::Uri;
 use ureq::typestate::AgentScope;
@@ -15,6 +18,7 @@ use ureq::typestate::AgentScope;
 pub(super) fn configure(
     config: ConfigBuilder<AgentScope>,
     uri: &Uri,
+    _: Option<&Proxy>,
 ) -> Result<ConfigBuilder<AgentScope>, String> {
     if uri.scheme_str() != Some("https") {
         return Ok(config);
@@ -26,18 +30,23 @@ pub(super) fn configure(
     Ok(config.tls_config(tls.build()))
 }
 
-/// Refuses an `https` address, for which this build has no TLS.
+/// Refuses an `https` address and a proxy that is reached over TLS, because this build has no TLS.
 ///
 /// # Errors
-/// For `https`, a message that says so.
+/// For either, a message that says so.
 #[cfg(not(feature = "tls"))]
 pub(super) fn configure(
     config: ConfigBuilder<AgentScope>,
     uri: &Uri,
+    proxy: Option<&Proxy>,
 ) -> Result<ConfigBuilder<AgentScope>, String> {
+    let hint = crate::features::hint("tls");
     if uri.scheme_str() == Some("https") {
-        let hint = crate::features::hint("tls");
         return Err(format!("the `uri` needs TLS{hint}"));
+    }
+    // The connection would be made without TLS, and the password of the proxy sent over it.
+    if proxy.is_some_and(|proxy| proxy.protocol() == ProxyProtocol::Https) {
+        return Err(format!("the proxy needs TLS{hint}"));
     }
     Ok(config)
 }

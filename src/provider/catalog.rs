@@ -15,7 +15,7 @@ use crate::features;
 use crate::outbound::is_loopback_url;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
-use builtin_providers::{Engine, ProviderSpec, builtin_providers};
+use builtin_providers::{Engine, PROVIDERS, ProviderSpec, builtin_providers};
 use custom_providers::{CustomProvider, CustomProviders};
 use known_models::ModelSpec;
 use serde::Serialize;
@@ -358,9 +358,10 @@ impl Catalog {
         }
     }
 
-    /// The names of all settings of providers, and whether each is a secret.
+    /// The names of all settings of providers, and whether each is a secret. Providers that the build leaves
+    /// out count, because a configuration may hold their keys.
     pub fn setting_names(&self) -> Vec<(String, bool)> {
-        let builtin = builtin_providers().flat_map(|spec| spec.settings);
+        let builtin = PROVIDERS.iter().flat_map(|spec| spec.settings);
         let mut names: Vec<(String, bool)> = builtin
             .map(|setting| (setting.name.to_owned(), setting.secret()))
             .collect();

@@ -95,7 +95,8 @@ const RATE_LIMIT: [&str; 5] = [
     "resource_exhausted",
     "tokens per minute",
 ];
-/// Phrases for a failure of the server, for errors without a status.
+/// Phrases for a failure of the server. They classify errors without a status, and tell a 5xx from an error
+/// about an image.
 const SERVER_FAILURE: [&str; 6] = [
     "overloaded",
     "server_error",

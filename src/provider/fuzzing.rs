@@ -115,8 +115,8 @@ fn completion(protocol: &Boxed, input: &[u8], order: Order) {
     let [(heard, Ok(completion)), ..] = read else {
         return;
     };
-    tool_output(&heard, &completion, &order);
-    replayed_call(protocol, completion);
+    check_deltas(&heard, &completion, &order);
+    check_replay(protocol, completion);
 }
 
 /// A completion or error as text, without the random ids of calls that had none.
@@ -144,7 +144,7 @@ fn is_drawn(id: &str) -> bool {
     digits.is_some_and(|digits| digits.len() == 24 && digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-fn tool_output(heard: &str, completion: &Completion, order: &Order) {
+fn check_deltas(heard: &str, completion: &Completion, order: &Order) {
     let (mut texts, mut length) = (String::new(), 0);
     for part in &completion.content {
         match part {
@@ -182,7 +182,7 @@ fn tool_output(heard: &str, completion: &Completion, order: &Order) {
 }
 
 /// Sends the completion back, with a response to each of its calls, as part of the next request.
-fn replayed_call(protocol: &Boxed, completion: Completion) {
+fn check_replay(protocol: &Boxed, completion: Completion) {
     let responses = completion.content.iter().filter_map(|part| match part {
         Content::ToolRequest(request) => Some(Content::ToolResponse(ToolResponse {
             id: request.id.clone(),

@@ -86,8 +86,7 @@ impl Protocol for Google {
             #[serde(borrow)]
             error: ApiError<'a>,
         }
-        // The streaming method returns an error as a list with one item. The list is tried first, because
-        // serde also parses an array as a struct.
+        // The streaming method returns an error as a list with one item.
         let all: Option<Vec<Body<'_>>> = crate::json::from_slice(body).ok();
         let first = all.and_then(|all| all.into_iter().next());
         match first.or_else(|| crate::json::from_slice(body).ok()) {

@@ -50,7 +50,7 @@ impl Protocol for Ollama {
         Ok(self.outgoing("/api/chat", Some(body)))
     }
 
-    fn decoder(&self, _ask: &CompletionRequest<'_>) -> Box<dyn Decoder> {
+    fn decoder(&self, _request: &CompletionRequest<'_>) -> Box<dyn Decoder> {
         Box::new(decoder::OllamaDecoder::default())
     }
 

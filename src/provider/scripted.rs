@@ -319,7 +319,10 @@ impl Playback<'_> {
         tool_request(Some(id), call.name.clone(), arguments)
     }
 
-    /// Waits, unless nobody listens any more.
+    /// Waits for `time`.
+    ///
+    /// # Errors
+    /// When the request is cancelled.
     fn wait(&mut self, time: Duration) -> Result<(), Error> {
         if time.is_zero() {
             return if self.cancel.is_cancelled() {

@@ -275,7 +275,7 @@ def images(room):
     room.write("cut.png", large[: len(large) // 2])
     room.tries("image_processor of half a file", lambda: refuses("cut.png", "says"))
     room.write("script.png", b"<image><read filename='/etc/passwd'/></image>")
-    room.tries("image_processor of a script", lambda: refuses("script.png", "is no image"))
+    room.tries("image_processor of a script", lambda: refuses("script.png", "is not an image"))
     session.close()
 
 

@@ -156,7 +156,7 @@ pub(super) fn builtin_providers() -> impl Iterator<Item = &'static ProviderSpec>
 }
 
 /// All of them, in the order in which clients show them.
-const PROVIDERS: &[ProviderSpec] = &[
+pub(super) const PROVIDERS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "openai",
         title: "OpenAI",
@@ -236,7 +236,7 @@ const PROVIDERS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "openrouter",
         title: "OpenRouter",
-        description: "Models of many builtin_providers with one key",
+        description: "Models of many vendors with one key",
         preferred: true,
         default_model: "anthropic/claude-sonnet-4.5",
         models: OPENROUTER,
@@ -419,7 +419,7 @@ const PROVIDERS: &[ProviderSpec] = &[
     ProviderSpec {
         name: "litellm",
         title: "LiteLLM",
-        description: "Models of many builtin_providers behind one's own LiteLLM proxy",
+        description: "Models of many vendors behind one's own LiteLLM proxy",
         local: true,
         default_model: "gpt-4o-mini",
         doc: "https://docs.litellm.ai/docs",

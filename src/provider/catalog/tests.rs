@@ -6,16 +6,16 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// A folder for one test, and a catalog that reads its files and these variables.
-struct TargetOptions {
+struct TestFolder {
     root: PathBuf,
 }
 
-impl TargetOptions {
+impl TestFolder {
     fn new() -> Self {
         let name = format!("gosling-catalog-{}", crate::sys::random_hex(8).unwrap());
         let root = std::env::temp_dir().join(name);
         std::fs::create_dir_all(root.join(FOLDER)).unwrap();
-        TargetOptions { root }
+        TestFolder { root }
     }
 
     fn file(&self, name: &str, text: &str) {
@@ -42,7 +42,7 @@ impl TargetOptions {
     }
 }
 
-impl Drop for TargetOptions {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
@@ -64,7 +64,7 @@ fn header(settings: &Settings, name: &str) -> Option<String> {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn every_provider_is_where_its_vendor_says_and_carries_its_key() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     for (name, key, url, carrier) in [
         (
             "openai",
@@ -149,7 +149,7 @@ fn every_provider_is_where_its_vendor_says_and_carries_its_key() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn a_server_of_ones_own_needs_no_key_and_gets_none() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     for (name, host) in [
         ("openai", "OPENAI_HOST"),
         ("anthropic", "ANTHROPIC_HOST"),
@@ -173,7 +173,7 @@ fn a_server_of_ones_own_needs_no_key_and_gets_none() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn what_runs_on_this_machine_is_configured_when_somebody_speaks_of_it() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     assert!(resolved(&place.catalog(&[]), "ollama").is_ok());
     assert!(!place.catalog(&[]).is_configured("ollama"));
     assert!(
@@ -196,7 +196,7 @@ fn what_runs_on_this_machine_is_configured_when_somebody_speaks_of_it() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn settings_of_every_kind_are_heeded() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let catalog = place.catalog(&[
         ("OPENAI_API_KEY", "123456789012345678901234567890"),
         ("OPENAI_HOST", "https://gate.example/v1"),
@@ -233,7 +233,7 @@ fn settings_of_every_kind_are_heeded() {
 
 #[test]
 fn azure_and_databricks_need_to_be_told_where_they_are() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let error = resolved(&place.catalog(&[]), "azure_openai").err().unwrap();
     assert!(error.message.contains("AZURE_OPENAI_ENDPOINT"), "{error}");
     let error = resolved(
@@ -274,7 +274,7 @@ fn azure_and_databricks_need_to_be_told_where_they_are() {
 
 #[test]
 fn a_provider_is_kept_as_long_as_its_settings_stay() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     place.file("config.yaml", "OPENAI_HOST: http://127.0.0.1:1\n");
     let catalog = place.catalog(&[]);
     let first = catalog.provider("openai").unwrap();
@@ -289,7 +289,7 @@ fn a_provider_is_kept_as_long_as_its_settings_stay() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn what_is_not_known_says_what_is() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let error = place.catalog(&[]).provider("nope").err().unwrap();
     assert_eq!(error.class, ErrorClass::Config);
     assert!(
@@ -303,7 +303,7 @@ fn what_is_not_known_says_what_is() {
 
 #[test]
 fn offline_only_this_machine_is_asked() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let far = place.made(&[("OPENAI_HOST", "https://far.example")], true);
     let error = far.provider("openai").err().unwrap();
     assert!(error.message.contains("offline"), "{error}");
@@ -314,7 +314,7 @@ fn offline_only_this_machine_is_asked() {
 #[cfg(all(feature = "anthropic", feature = "google", feature = "ollama"))]
 #[test]
 fn models_are_known_by_their_longest_prefix_and_settings_win() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let catalog = place.catalog(&[]);
     let config = catalog.model_config("openai", "gpt-4o");
     assert_eq!(
@@ -362,7 +362,7 @@ fn models_are_known_by_their_longest_prefix_and_settings_win() {
 
 #[test]
 fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let file = |name: &str, text: &str| place.file(&format!("{FOLDER}/{name}"), text);
     file(
         "a.json",
@@ -420,7 +420,7 @@ fn providers_of_the_user_are_used_and_broken_files_are_passed_over() {
 
 #[test]
 fn a_file_without_end_and_files_without_number_do_no_harm() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let file = |name: &str, text: &str| place.file(&format!("{FOLDER}/{name}"), text);
     let provider = |name: &str, rest: &str| {
         format!(
@@ -464,7 +464,7 @@ impl Provider for Mute {
 
 #[test]
 fn a_provider_that_is_part_of_the_program_stands_beside_the_others() {
-    let place = TargetOptions::new();
+    let place = TestFolder::new();
     let catalog = place
         .catalog(&[("GOOSE_PROVIDER", "mute")])
         .with(InProcessProvider {
@@ -504,7 +504,7 @@ fn every_default_model_is_known_and_every_name_is_once() {
 
 #[test]
 fn models_that_cannot_be_asked_are_not_offered() {
-    let names = TargetOptions::new().catalog(&[]).known_models("openai");
+    let names = TestFolder::new().catalog(&[]).known_models("openai");
     assert!(names.iter().any(|name| name == "gpt-5"), "{names:?}");
     assert!(
         names.iter().all(|name| !name.contains("codex")),

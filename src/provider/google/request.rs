@@ -177,7 +177,7 @@ fn turns<'a>(request: &CompletionRequest<'a>, sign_calls: bool) -> Vec<Turn<'a>>
                     calls.insert(&request.id, request);
                     parts.push(call(request));
                 }
-                Content::ToolResponse(completion) => response(completion, &calls, &mut parts),
+                Content::ToolResponse(tool_response) => response(tool_response, &calls, &mut parts),
                 _ => {}
             }
         }
@@ -272,12 +272,12 @@ fn call(request: &ToolRequest) -> Part<'_> {
 }
 
 fn response<'a>(
-    completion: &'a ToolResponse,
+    tool_response: &'a ToolResponse,
     calls: &HashMap<&str, &'a ToolRequest>,
     parts: &mut Vec<Part<'a>>,
 ) {
-    let tool_output = tool_output(&completion.tool_result, &IMAGES);
-    let request = calls.get(completion.id.as_str()).copied();
+    let tool_output = tool_output(&tool_response.tool_result, &IMAGES);
+    let request = calls.get(tool_response.id.as_str()).copied();
     let response = Response {
         id: request.and_then(|request| kept(request, CALL_ID)),
         name: encode_tool_name(request.map_or("unknown", |request| replayed_call(request).0)),

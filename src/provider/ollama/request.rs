@@ -175,9 +175,9 @@ fn user<'a>(
     let mut images = Vec::new();
     for response in message.tool_responses() {
         let tool_output = tool_output(&response.tool_result, &IMAGES);
-        let mut completion = ChatMessage::new("tool", tool_output.text);
-        completion.tool_name = called.get(&*response.id).copied();
-        out.push(completion);
+        let mut tool_message = ChatMessage::new("tool", tool_output.text);
+        tool_message.tool_name = called.get(&*response.id).copied();
+        out.push(tool_message);
         images.extend(tool_output.images.into_iter().map(|image| image.data));
     }
     let mut texts: Vec<Cow<'a, str>> = Vec::new();

@@ -29,7 +29,7 @@ pub(super) struct OpenAiDecoder {
 enum Form {
     Unknown,
     Events(sse::Decoder),
-    JsonSplitter(JsonSplitter),
+    Object(JsonSplitter),
 }
 
 /// The response so far.
@@ -96,13 +96,13 @@ impl Decoder for OpenAiDecoder {
             piece = piece.trim_ascii_start();
             self.form = match piece.first() {
                 None => return Ok(false),
-                Some(b'{' | b'[') => Form::JsonSplitter(JsonSplitter::default()),
+                Some(b'{' | b'[') => Form::Object(JsonSplitter::default()),
                 Some(_) => Form::Events(sse::Decoder::new(MAX_EVENT).of_any_type()),
             };
         }
         match &mut self.form {
             Form::Unknown => {}
-            Form::JsonSplitter(whole) => {
+            Form::Object(whole) => {
                 if let Some((object, _)) = whole.push(piece) {
                     accumulator.message(&object, sink)?;
                     accumulator.done = true;

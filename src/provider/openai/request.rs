@@ -273,9 +273,9 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
     for response in message.tool_responses() {
         let tool_output = tool_output(&response.tool_result, &IMAGES);
         let text = MessageContent::Text(tool_output.text.into());
-        let mut completion = ChatMessage::new("tool", Some(text));
-        completion.tool_call_id = Some(dialect.id(&response.id));
-        out.push(completion);
+        let mut tool_message = ChatMessage::new("tool", Some(text));
+        tool_message.tool_call_id = Some(dialect.id(&response.id));
+        out.push(tool_message);
         // Only a user message may contain images.
         said.extend(tool_output.images.into_iter().map(image_part));
     }
