@@ -101,7 +101,11 @@ class Room:
         self.start("Xvfb", *options, keep=[write])
         os.close(write)
         with open(read) as numbers:
-            self.display = ":" + numbers.readline().strip()
+            number = numbers.readline().strip()
+        if not number:
+            free = shutil.disk_usage(self.root).free // 2**20
+            raise SystemExit(f"Xvfb did not start: status {self.started[0].wait()}, {free} MiB free on disk")
+        self.display = ":" + number
 
     def env(self, **more):
         env = {name: value for name, value in os.environ.items() if not name.startswith(("GOOSE", "WAYLAND"))}
