@@ -70,34 +70,30 @@ impl HeadScanner {
         bytes: &[u8],
         limits: &Limits,
     ) -> Result<Option<Range<usize>>, Error> {
-        while let Some(&byte) = bytes.get(self.at) {
-            match byte {
-                b'\r' => match bytes.get(self.at + 1) {
-                    Some(b'\n') => {
-                        let empty = self.at == self.line;
-                        self.at += 2;
-                        self.line = self.at;
-                        if empty && self.lines > 0 {
-                            return Ok(Some(self.start..self.at));
-                        }
-                        self.end_line(empty, limits)?;
+        loop {
+            self.at += text_length(&bytes[self.at..]);
+            if self.at - self.start > limits.max_head_bytes {
+                return Err(self.too_large(limits));
+            }
+            match bytes[self.at..] {
+                [] | [b'\r'] => return Ok(None),
+                [b'\r', b'\n', ..] => {
+                    let empty = self.at == self.line;
+                    self.at += 2;
+                    self.line = self.at;
+                    if empty && self.lines > 0 {
+                        return Ok(Some(self.start..self.at));
                     }
-                    Some(_) => return Err(bad_line_end()),
-                    None => break,
-                },
-                b'\n' => return Err(bad_line_end()),
-                b'\t' | b' '..=b'~' | 0x80.. => self.at += 1,
+                    self.end_line(empty, limits)?;
+                }
+                [b'\r' | b'\n', ..] => return Err(bad_line_end()),
                 _ => {
                     return Err(Error::bad_request(
                         "The head of the request holds a control character",
                     ));
                 }
             }
-            if self.at - self.start > limits.max_head_bytes {
-                return Err(self.too_large(limits));
-            }
         }
-        Ok(None)
     }
 
     /// Whether the `length` bytes scanned so far are empty lines only. If so, resets the positions, but not the
@@ -145,6 +141,12 @@ impl HeadScanner {
             format!("The {what} exceeds {} bytes", limits.max_head_bytes),
         )
     }
+}
+
+/// The number of bytes before the first line end or control character.
+fn text_length(bytes: &[u8]) -> usize {
+    let ends = |&byte: &u8| byte < b' ' && byte != b'\t' || byte == 0x7f;
+    bytes.iter().position(ends).unwrap_or(bytes.len())
 }
 
 /// Parses a complete head that [`HeadScanner`] found, with its final empty line.

@@ -20,8 +20,7 @@ use super::types::*;
 use crate::sys::cancel::Cancel;
 use crate::text::{printable, redact};
 use serde::de::DeserializeOwned;
-use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::sync::atomic::AtomicU64;
@@ -128,6 +127,8 @@ pub struct Client {
 
 struct Inner {
     options: Options,
+    /// The text of the members of [`Options::meta`], each with a comma behind it.
+    meta_members: String,
     transport: Arc<dyn Transport>,
     notification_handler: Arc<dyn NotificationHandler>,
     pending: PendingRequests,
@@ -156,30 +157,6 @@ struct Params<'a, P> {
     meta: &'a serde_json::Map<String, serde_json::Value>,
 }
 
-#[derive(Serialize)]
-struct CallParams<'a> {
-    name: &'a str,
-    arguments: &'a RawValue,
-    #[serde(rename = "_meta")]
-    meta: CallMeta<'a>,
-}
-
-struct CallMeta<'a> {
-    meta: &'a serde_json::Map<String, serde_json::Value>,
-    progress_token: i64,
-}
-
-impl Serialize for CallMeta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in self.meta {
-            map.serialize_entry(key, value)?;
-        }
-        map.serialize_entry("progressToken", &self.progress_token)?;
-        map.end()
-    }
-}
-
 impl Client {
     /// Starts the transport and initializes the server: offers the newest protocol version, accepts an older
     /// one, and sends `notifications/initialized`.
@@ -194,6 +171,7 @@ impl Client {
     ) -> Result<Client, Error> {
         let client = Client {
             inner: Arc::new_cyclic(|this| Inner {
+                meta_members: meta_members(&options.meta),
                 options,
                 transport,
                 notification_handler,
@@ -220,7 +198,7 @@ impl Client {
             capabilities: &capabilities,
             client_info: &inner.options.client,
         };
-        let answer: InitializeResult = self.request("initialize", |_| Some(&params), cancel)?;
+        let answer: InitializeResult = self.request("initialize", Some(&params), cancel)?;
         let version = answer.protocol_version.clone();
         if !VERSIONS.contains(&version.as_str()) {
             return Err(Error::Version {
@@ -283,17 +261,15 @@ impl Client {
         }
         self.require(self.server().capabilities.tools.is_some(), "tools")?;
         const METHOD: &str = "tools/call";
-        let params = |id| {
-            Some(CallParams {
-                name,
-                arguments,
-                meta: CallMeta {
-                    meta: &self.inner.options.meta,
-                    progress_token: id,
-                },
-            })
+        let message = |id| {
+            let name = serde_json::to_string(name)?;
+            let meta = &self.inner.meta_members;
+            let params = format!(
+                r#"{{"name":{name},"arguments":{arguments},"_meta":{{{meta}"progressToken":{id}}}}}"#
+            );
+            jsonrpc::request_raw(&Id::Number(id), METHOD, Some(&params))
         };
-        let answer = self.exchange(METHOD, Some(call), params, cancel)?;
+        let answer = self.send(METHOD, Some(call), &message, cancel)?;
         let answer: Answer = self.decode(METHOD, &answer)?;
         if answer.content.is_none() && answer.structured_content.is_none() {
             return Err(Error::Protocol {
@@ -319,7 +295,7 @@ impl Client {
             uri: &'a str,
         }
         self.require(self.server().capabilities.resources.is_some(), "resources")?;
-        self.request("resources/read", |_| self.params(Own { uri }), cancel)
+        self.request("resources/read", self.params(Own { uri }), cancel)
     }
 
     /// Gets a prompt, filled in with arguments.
@@ -338,11 +314,7 @@ impl Client {
             arguments: &'a serde_json::Map<String, serde_json::Value>,
         }
         self.require(self.server().capabilities.prompts.is_some(), "prompts")?;
-        self.request(
-            "prompts/get",
-            |_| self.params(Own { name, arguments }),
-            cancel,
-        )
+        self.request("prompts/get", self.params(Own { name, arguments }), cancel)
     }
 
     /// Sets the lowest level of the log messages that the server sends: `debug`, `info`, `notice`, `warning`,
@@ -356,8 +328,7 @@ impl Client {
             level: &'a str,
         }
         self.require(self.server().capabilities.logging.is_some(), "logging")?;
-        let _: RawJson =
-            self.request("logging/setLevel", |_| self.params(Own { level }), cancel)?;
+        let _: RawJson = self.request("logging/setLevel", self.params(Own { level }), cancel)?;
         Ok(())
     }
 
@@ -378,7 +349,7 @@ impl Client {
         } else {
             "resources/unsubscribe"
         };
-        let _: RawJson = self.request(method, |_| self.params(Own { uri }), cancel)?;
+        let _: RawJson = self.request(method, self.params(Own { uri }), cancel)?;
         Ok(())
     }
 
@@ -387,7 +358,7 @@ impl Client {
     /// # Errors
     /// See [`Error`].
     pub fn ping(&self, cancel: &Cancel) -> Result<(), Error> {
-        let _: RawJson = self.request("ping", |_| None::<()>, cancel)?;
+        let _: RawJson = self.request("ping", None::<()>, cancel)?;
         Ok(())
     }
 
@@ -418,7 +389,7 @@ impl Client {
     fn request<P: Serialize, R: DeserializeOwned>(
         &self,
         method: &'static str,
-        params: impl Fn(i64) -> Option<P>,
+        params: Option<P>,
         cancel: &Cancel,
     ) -> Result<R, Error> {
         self.decode(method, &self.ask(method, params, cancel)?)
@@ -427,24 +398,14 @@ impl Client {
     fn ask<P: Serialize>(
         &self,
         method: &'static str,
-        params: impl Fn(i64) -> Option<P>,
+        params: Option<P>,
         cancel: &Cancel,
     ) -> Result<RawJson, Error> {
-        self.exchange(method, None, params, cancel)
+        let message = |id| jsonrpc::request(&Id::Number(id), method, params.as_ref());
+        self.send(method, None, &message, cancel)
     }
 
-    /// Sends one request and waits for its answer. `params` gets the request's id, for a progress token.
-    fn exchange<P: Serialize>(
-        &self,
-        method: &'static str,
-        call: Option<CallOptions<'_>>,
-        params: impl Fn(i64) -> Option<P>,
-        cancel: &Cancel,
-    ) -> Result<RawJson, Error> {
-        let message = |id| jsonrpc::request(&Id::Number(id), method, params(id).as_ref());
-        self.send(method, call, &message, cancel)
-    }
-
+    /// Sends one request and waits for its answer. `message` makes the bytes of the request with this id.
     fn send(
         &self,
         method: &'static str,
@@ -533,6 +494,15 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+fn meta_members(meta: &serde_json::Map<String, serde_json::Value>) -> String {
+    if meta.is_empty() {
+        return String::new();
+    }
+    let text = serde_json::Value::Object(meta.clone()).to_string();
+    // Without the braces.
+    format!("{},", &text[1..text.len() - 1])
 }
 
 impl Inner {

@@ -338,20 +338,20 @@ pub fn request(
     method: &str,
     params: Option<&impl Serialize>,
 ) -> serde_json::Result<Vec<u8>> {
-    #[derive(Serialize)]
-    struct Request<'a, P> {
-        jsonrpc: &'a str,
-        id: &'a Id,
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        params: Option<&'a P>,
-    }
-    serde_json::to_vec(&Request {
-        jsonrpc: "2.0",
-        id,
-        method,
-        params,
-    })
+    let params = params.map(serde_json::to_string).transpose()?;
+    request_raw(id, method, params.as_deref())
+}
+
+/// As [`request`], with the JSON text of `params`.
+pub(super) fn request_raw(
+    id: &Id,
+    method: &str,
+    params: Option<&str>,
+) -> serde_json::Result<Vec<u8>> {
+    let mut message = begin(params);
+    message.extend_from_slice(br#","id":"#);
+    serde_json::to_writer(&mut message, id)?;
+    end_with_method(message, method, params)
 }
 
 /// The bytes of a notification.
@@ -359,23 +359,39 @@ pub fn request(
 /// # Errors
 /// As [`request`].
 pub fn notification(method: &str, params: Option<&impl Serialize>) -> serde_json::Result<Vec<u8>> {
-    #[derive(Serialize)]
-    struct Notification<'a, P> {
-        jsonrpc: &'a str,
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        params: Option<&'a P>,
+    let params = params.map(serde_json::to_string).transpose()?;
+    let params = params.as_deref();
+    end_with_method(begin(params), method, params)
+}
+
+const BEGIN: &[u8] = br#"{"jsonrpc":"2.0""#;
+
+/// The first member of a message, with the capacity for all of it in most cases.
+fn begin(content: Option<&str>) -> Vec<u8> {
+    let mut message = Vec::with_capacity(128 + content.map_or(0, str::len));
+    message.extend_from_slice(BEGIN);
+    message
+}
+
+fn end_with_method(
+    mut message: Vec<u8>,
+    method: &str,
+    params: Option<&str>,
+) -> serde_json::Result<Vec<u8>> {
+    message.extend_from_slice(br#","method":"#);
+    serde_json::to_writer(&mut message, method)?;
+    if let Some(params) = params {
+        message.extend_from_slice(br#","params":"#);
+        message.extend_from_slice(params.as_bytes());
     }
-    serde_json::to_vec(&Notification {
-        jsonrpc: "2.0",
-        method,
-        params,
-    })
+    message.push(b'}');
+    Ok(message)
 }
 
 /// Whether `message`, which was written here, is a [`notification`] rather than a [`response`].
 pub(crate) fn is_notification(message: &[u8]) -> bool {
-    message.starts_with(br#"{"jsonrpc":"2.0","method":"#)
+    let rest = message.strip_prefix(BEGIN);
+    rest.is_some_and(|rest| rest.starts_with(br#","method":"#))
 }
 
 /// The bytes of a response. `id` is `None` in an error for a message whose id could not be read.
@@ -386,21 +402,17 @@ pub fn response(
     id: Option<&Id>,
     outcome: Result<&impl Serialize, &ErrorObject>,
 ) -> serde_json::Result<Vec<u8>> {
-    #[derive(Serialize)]
-    struct Response<'a, R> {
-        jsonrpc: &'a str,
-        id: Option<&'a Id>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<&'a R>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        error: Option<&'a ErrorObject>,
-    }
-    serde_json::to_vec(&Response {
-        jsonrpc: "2.0",
-        id,
-        result: outcome.ok(),
-        error: outcome.err(),
-    })
+    let (member, content) = match outcome {
+        Ok(result) => (&br#","result":"#[..], serde_json::to_string(result)?),
+        Err(error) => (&br#","error":"#[..], serde_json::to_string(error)?),
+    };
+    let mut message = begin(Some(&content));
+    message.extend_from_slice(br#","id":"#);
+    serde_json::to_writer(&mut message, &id)?;
+    message.extend_from_slice(member);
+    message.extend_from_slice(content.as_bytes());
+    message.push(b'}');
+    Ok(message)
 }
 
 #[cfg(test)]

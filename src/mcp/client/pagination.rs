@@ -119,7 +119,7 @@ impl Client {
             let own = Own {
                 cursor: cursor.as_deref(),
             };
-            let page = match self.ask(method, |_| self.params(&own), cancel) {
+            let page = match self.ask(method, self.params(&own), cancel) {
                 Err(Error::Rpc { error, .. }) if let Some(cursor) = &cursor => {
                     let cursor = printable(cursor, QUOTED);
                     let code = error.code;
