@@ -1,5 +1,8 @@
 //! `/reply`, and the routes by which clients answer questions of a running turn. CORE §7.4.
 
+mod event_writer;
+
+use self::event_writer::EventWriter;
 use super::with;
 use crate::agent::{Confirmation, Event, EventSink, Registry};
 use crate::conversation::{Message, Outcome};
@@ -57,20 +60,26 @@ fn reply(registry: &Arc<Registry>, request: &Request) -> Result<Response, Error>
             move || cancel.cancel()
         });
         let (user, so_far) = (body.user_message, body.conversation_so_far);
-        let mut events = StreamEvents(stream);
+        let mut events = StreamEvents {
+            stream,
+            writer: EventWriter::default(),
+        };
         registry.reply(&body.session_id, user, so_far, &mut events, &cancel);
     }))
 }
 
-struct StreamEvents<'s>(&'s mut EventStream);
+struct StreamEvents<'s> {
+    stream: &'s mut EventStream,
+    writer: EventWriter,
+}
 
 impl EventSink for StreamEvents<'_> {
     fn event(&mut self, event: Event<'_>) {
-        self.0.queue(&event);
+        self.stream.queue(|out| self.writer.write(&event, out));
     }
 
     fn flush(&mut self) {
-        self.0.flush();
+        self.stream.flush();
     }
 }
 

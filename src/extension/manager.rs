@@ -369,7 +369,7 @@ impl Manager {
         sort_by(&mut listed, |a, b| {
             a.name.cmp(&b.name).then(b.frontend.cmp(&a.frontend))
         });
-        listed.dedup_by(|retry, first| retry.name == first.name);
+        listed.dedup_by(|later, first| later.name == first.name);
         listed
     }
 

@@ -554,14 +554,14 @@ impl Supervisor {
             state.failure = lost.client.failure().map(|error| error.to_string());
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_deref().unwrap_or("for an unknown reason");
+            let why = state.failure.as_deref().unwrap_or("its reason is unknown");
             let problem = if lost.client.is_open() {
                 "it keeps forgetting its session"
             } else {
                 "its server keeps dying"
             };
             let reason = format!(
-                "{problem}: it was lost again after {RESTARTS} restarts within {} s; the last failure: {why}",
+                "{problem}: {RESTARTS} attempts to connect it again within {} s did not help; the last failure: {why}",
                 WINDOW.as_secs()
             );
             return Err(Error::new(self.config.name(), Phase::Transport, reason));

@@ -145,8 +145,14 @@ impl HeadScanner {
 
 /// The number of bytes before the first line end or control character.
 fn text_length(bytes: &[u8]) -> usize {
-    let ends = |&byte: &u8| byte < b' ' && byte != b'\t' || byte == 0x7f;
-    bytes.iter().position(ends).unwrap_or(bytes.len())
+    let mut length = 0;
+    for &byte in bytes {
+        if byte < b' ' && byte != b'\t' || byte == 0x7f {
+            break;
+        }
+        length += 1;
+    }
+    length
 }
 
 /// Parses a complete head that [`HeadScanner`] found, with its final empty line.
@@ -154,7 +160,10 @@ fn text_length(bytes: &[u8]) -> usize {
 /// Fails with 400 for invalid HTTP, 501 for a transfer coding other than `chunked`, 505 for a version other
 /// than 1.0 and 1.1.
 pub(super) fn parse(bytes: &[u8]) -> Result<Head, Error> {
-    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let mut lines = 0;
+    for &byte in bytes {
+        lines += usize::from(byte == b'\n');
+    }
     let mut fields = vec![httparse::EMPTY_HEADER; lines];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(bytes) {

@@ -262,11 +262,18 @@ impl Client {
         self.require(self.server().capabilities.tools.is_some(), "tools")?;
         const METHOD: &str = "tools/call";
         let message = |id| {
-            let name = serde_json::to_string(name)?;
-            let meta = &self.inner.meta_members;
-            let params = format!(
-                r#"{{"name":{name},"arguments":{arguments},"_meta":{{{meta}"progressToken":{id}}}}}"#
-            );
+            let params = [
+                r#"{"name":"#,
+                &serde_json::to_string(name)?,
+                r#","arguments":"#,
+                arguments.get(),
+                r#","_meta":{"#,
+                &self.inner.meta_members,
+                r#""progressToken":"#,
+                &i64::to_string(&id),
+                "}}",
+            ]
+            .concat();
             jsonrpc::request_raw(&Id::Number(id), METHOD, Some(&params))
         };
         let answer = self.send(METHOD, Some(call), &message, cancel)?;

@@ -66,7 +66,10 @@ impl LineSplitter {
             start = end + 1;
             self.searched = start;
         }
-        self.buffer.copy_within(start..self.filled, 0);
+        // Without the check, some C libraries copy a long unfinished line onto itself at each read.
+        if start > 0 {
+            self.buffer.copy_within(start..self.filled, 0);
+        }
         self.filled -= start;
         self.searched = self.filled;
         if self.filled > self.limit {
