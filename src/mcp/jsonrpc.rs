@@ -266,6 +266,14 @@ fn not_message(id: Option<Id>, reason: impl Into<String>) -> Malformed {
     }
 }
 
+fn parse_id(json: &str) -> Option<Id> {
+    // Nearly every id is a plain number.
+    if let Ok(number) = json.parse::<u32>() {
+        return Some(Id::Number(number.into()));
+    }
+    crate::json::from_str(json).ok()
+}
+
 fn message(text: &str) -> Result<Message, Malformed> {
     let envelope: Envelope = crate::json::from_str(text).map_err(|e| match e.classify() {
         serde_json::error::Category::Data if begins_with(text, '{') => {
@@ -277,9 +285,7 @@ fn message(text: &str) -> Result<Message, Malformed> {
     if !begins_with(text, '{') {
         return Err(not_message(None, "not an object"));
     }
-    let id: Option<Id> = envelope
-        .id
-        .and_then(|raw| crate::json::from_str(raw.get()).ok());
+    let id = envelope.id.and_then(|raw| parse_id(raw.get()));
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         return Err(not_message(id, "`jsonrpc` is not \"2.0\""));
     }
