@@ -130,6 +130,9 @@ impl Router {
     /// The resource that `path`, percent-encoded, refers to.
     pub(super) fn find(&self, path: &str) -> Option<&Resource> {
         let parts = path.strip_prefix('/')?.split('/');
+        // One part more than any route has tells a longer path from all of them.
+        let most = self.resources.iter().map(|r| r.segments.len()).max()? + 1;
+        let parts = parts.take(most);
         let parts: Vec<_> = parts.map(|part| (part.is_empty(), decode(part))).collect();
         self.resources
             .iter()

@@ -12,9 +12,9 @@ use crate::conversation::Session;
 use crate::sys::fs::{Folder, Stamp};
 use crate::sys::lock;
 
-/// Maximum size of the cache, in bytes of session files. Beyond it the cache is emptied, because a list needs
-/// all sessions.
-const CAPACITY: u64 = 16 << 20;
+/// Maximum size of the cache, in bytes of memory, approximately. Beyond it the cache is emptied, because a list
+/// needs all sessions.
+const CAPACITY: u64 = 32 << 20;
 
 /// Sessions with a larger file are not cached.
 const LARGEST: u64 = 256 << 10;
@@ -78,6 +78,12 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The memory of the entry in bytes, approximately, once it has the session, its JSON and the index.
+    fn memory(&self) -> u64 {
+        let index = self.messages.map_or(0, |file| Trigrams::memory(file.len));
+        2 * self.file.len + index as u64
+    }
+
     /// Whether both files of the session `id` in `folder` are unchanged.
     pub fn is_current(&self, folder: &Folder, id: &str) -> bool {
         let is = |name, stamp: Option<Stamp>| {
@@ -106,24 +112,24 @@ impl SessionCache {
     /// Adds the session `id`.
     pub fn put(&self, id: &str, entry: Entry) {
         self.forget(id);
-        let bytes = entry.file.len;
-        if bytes > LARGEST {
+        if entry.file.len > LARGEST {
             return;
         }
+        let bytes = entry.memory();
         let mut entries = lock(&self.0);
         if entries.bytes + bytes > CAPACITY {
             *entries = Entries::default();
         }
         entries.bytes += bytes;
         let before = entries.by_id.insert(id.to_owned(), Arc::new(entry));
-        entries.bytes -= before.map_or(0, |entry| entry.file.len);
+        entries.bytes -= before.map_or(0, |entry| entry.memory());
     }
 
     /// Removes the session `id`.
     pub fn forget(&self, id: &str) {
         let mut entries = lock(&self.0);
         if let Some(entry) = entries.by_id.remove(id) {
-            entries.bytes -= entry.file.len;
+            entries.bytes -= entry.memory();
         }
     }
 }
@@ -135,7 +141,7 @@ mod tests {
     fn put(known: &SessionCache, id: &str, stamp: Stamp) {
         let entry = Entry {
             file: stamp,
-            messages: None,
+            messages: Some(stamp),
             session: StoredSession::new(Session::default()),
         };
         known.put(id, entry);
@@ -158,7 +164,8 @@ mod tests {
             put(&known, &n.to_string(), stamp(LARGEST));
             assert!(known.get(&n.to_string(), stamp(LARGEST)).is_some());
             let entries = lock(&known.0);
-            assert_eq!(entries.bytes, entries.by_id.len() as u64 * LARGEST);
+            let each = 2 * LARGEST + (8 << 10);
+            assert_eq!(entries.bytes, entries.by_id.len() as u64 * each);
             assert!(entries.bytes <= CAPACITY);
         }
         for n in 0..many {

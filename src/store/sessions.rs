@@ -388,6 +388,7 @@ impl Sessions {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             renamed => renamed.map_err(Error::io("remove", &dir))?,
         }
+        *lock(&self.names) = None;
         lock(&self.counts).remove(id);
         self.cache.forget(id);
         files::sync_names(&self.root)?;
@@ -480,6 +481,7 @@ impl Sessions {
                     let _ = fs::remove_dir(&dir);
                 }
                 Ok(()) => {
+                    *lock(&self.names) = None;
                     let now = files::stamp(&self.root)?;
                     if let Some(last) = &mut *lock(&self.last) {
                         last.root = now;

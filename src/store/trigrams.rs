@@ -8,10 +8,15 @@ const MOST: usize = 8 << 10;
 pub struct Trigrams(Box<[u64]>);
 
 impl Trigrams {
+    /// The memory in bytes of the index for texts of about `bytes` in all.
+    pub fn memory(bytes: u64) -> usize {
+        let size = usize::try_from(bytes / 4).unwrap_or(MOST);
+        size.clamp(64, MOST).next_power_of_two()
+    }
+
     /// An empty index for texts of about `bytes` in all.
     pub fn for_texts_of(bytes: u64) -> Self {
-        let size = usize::try_from(bytes / 4).unwrap_or(MOST).clamp(64, MOST);
-        Trigrams(vec![0; size.next_power_of_two() / 8].into())
+        Trigrams(vec![0; Self::memory(bytes) / 8].into())
     }
 
     /// Adds the trigrams of `text`.

@@ -35,11 +35,19 @@ impl Stamp {
     }
 
     /// Whether this state, read at `read_at`, would differ if the file had changed since. Clocks of file
-    /// systems have a coarse resolution, so right after a change it may not.
+    /// systems have a coarse resolution, some of one or two seconds, so right after a change it may not.
     pub fn is_settled(&self, read_at: SystemTime) -> bool {
         const SETTLED: Duration = Duration::from_millis(50);
+        const SETTLED_IN_SECONDS: Duration = Duration::from_secs(3);
+        let modified = self.modified.duration_since(SystemTime::UNIX_EPOCH);
+        let is_whole = modified.is_ok_and(|time| time.subsec_nanos() == 0);
+        let settled = if is_whole {
+            SETTLED_IN_SECONDS
+        } else {
+            SETTLED
+        };
         let age = read_at.duration_since(self.modified);
-        age.is_ok_and(|age| age > SETTLED)
+        age.is_ok_and(|age| age > settled)
     }
 }
 

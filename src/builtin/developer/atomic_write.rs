@@ -42,7 +42,7 @@ pub(super) fn apply_uncommitted(
 ) -> Result<(), String> {
     history.begin(real, edit);
     write_or_remove(real, text, mode)
-        .inspect_err(|_| history.revert_failed(real, text_files::current_state(real)))
+        .inspect_err(|_| history.edit_failed(real, text_files::current_state(real)))
 }
 
 /// Undoes the last edit of the file and removes it from the history.

@@ -252,6 +252,8 @@ fn class(pattern: &[u8], byte: u8, reversed: &mut bool) -> Result<(usize, bool),
     let negated = matches!(get(1)?, b'!' | b'^');
     let start = if negated { 2 } else { 1 };
     let (mut at, mut within, mut before) = (start, false, None);
+    // The next closing bracket, found once: searching anew for each `[:` would take quadratic time.
+    let mut close = 0;
     loop {
         let mut c = get(at)?;
         match (c, before) {
@@ -268,12 +270,15 @@ fn class(pattern: &[u8], byte: u8, reversed: &mut bool) -> Result<(usize, bool),
                 before = None;
             }
             (b'[', _) if pattern.get(at + 1) == Some(&b':') => {
-                let inner = &pattern[at + 2..];
-                let close = inner.iter().position(|c| *c == b']').ok_or(OPEN)?;
-                if let Some(name) = inner[..close].strip_suffix(b":") {
+                let inner = at + 2;
+                if close < inner {
+                    let mut rest = pattern[inner..].iter();
+                    close = inner + rest.position(|c| *c == b']').ok_or(OPEN)?;
+                }
+                if let Some(name) = pattern[inner..close].strip_suffix(b":") {
                     within |= is_in(name, byte)?;
                     before = None;
-                    at += 2 + close;
+                    at = close;
                 } else {
                     within |= byte == b'[';
                     before = Some(b'[');

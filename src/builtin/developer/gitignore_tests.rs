@@ -163,6 +163,7 @@ fn hostile_patterns_take_no_long() {
         ("[[:".repeat(300) + "]", &name),
         ("[!b]*".repeat(200) + "b", &name),
         ("x/".to_owned() + &"**/*a".repeat(150), &path),
+        ("*[".to_owned() + &"[:".repeat(490) + "x]b", &name),
     ] {
         for _ in 0..10 {
             assert!(!matches(&pattern, path));

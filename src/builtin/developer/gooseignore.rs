@@ -253,13 +253,21 @@ fn parse_rules(root: &Path, text: &[u8], from: &Path) -> Result<RuleFile, String
         if line.len() > MAX_LINE {
             return Err(wrong(format!("line {n} has more than {MAX_LINE} bytes")));
         }
-        let added = rules.add(line);
+        let added = rules.add(without_trailing_tabs(line));
         added.map_err(|why| wrong(format!("line {n}: {why}")))?;
     }
     Ok(RuleFile {
         rules,
         from: from.to_owned(),
     })
+}
+
+/// The line without white space at its end, if that is more than the spaces that git ignores there: as part of the
+/// pattern it would match nothing, and the file would protect less than it seems to.
+fn without_trailing_tabs(line: &[u8]) -> &[u8] {
+    let trimmed = line.trim_ascii_end();
+    let is_spaces = line[trimmed.len()..].iter().all(|byte| *byte == b' ');
+    if is_spaces { line } else { trimmed }
 }
 
 /// The parts of a word that may be paths: the word itself, the text after `=`, `@` or `:`, and the text after the
@@ -323,6 +331,17 @@ mod tests {
             real: PathBuf::from("/w"),
             read: [(PathBuf::new(), None), (PathBuf::new(), None)],
             rules,
+        }
+    }
+
+    #[test]
+    fn a_tab_behind_a_pattern_does_not_lift_its_protection() {
+        for local in ["private/\t\n", "*.key \t \n", "a\tb\t\n"] {
+            let ignore_rules = ignore_rules(local);
+            let found = ["/w/private/x", "/w/x.key", "/w/a\tb"]
+                .into_iter()
+                .filter(|path| ignore_rules.check(Path::new(path)).is_err());
+            assert_eq!(found.count(), 1, "{local:?}");
         }
     }
 

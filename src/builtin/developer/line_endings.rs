@@ -101,10 +101,10 @@ pub(super) fn splice(text: &str, place: &Range<usize>, new: &str) -> String {
 }
 
 /// The offset in `text` of an offset in [`with_lf`]'s text.
-fn offset(text: &str, with_lf: usize) -> usize {
+fn offset(text: &str, lf_offset: usize) -> usize {
     let breaks = text.match_indices(CRLF).map(|(at, _)| at).enumerate();
-    let before = breaks.take_while(|(n, at)| at - n < with_lf);
-    with_lf + before.count()
+    let before = breaks.take_while(|(n, at)| at - n < lf_offset);
+    lf_offset + before.count()
 }
 
 /// Inserts lines after the line of this number, counted from 1.

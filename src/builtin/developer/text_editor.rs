@@ -216,9 +216,9 @@ impl Developer {
             let old = line_endings::with_lf(old);
             let new = line_endings::with_lf(new);
             let plain = line_endings::with_lf(text);
-            let patched_paths: Vec<usize> = plain.match_indices(&*old).map(|(at, _)| at).collect();
+            let offsets: Vec<usize> = plain.match_indices(&*old).map(|(at, _)| at).collect();
             let line = |at: usize| plain[..at].matches('\n').count() + 1;
-            match patched_paths.as_slice() {
+            match offsets.as_slice() {
                 [at] => {
                     let first = line(*at);
                     let last = first + new.matches('\n').count();

@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 pub(super) const MAX_FILE: u64 = 400_000;
 /// The largest file that an edit can leave, in bytes: its text comes in one message.
 const MAX_FINGERPRINTED: u64 = MAX_LINE as u64;
+/// The longest path, in bytes.
+const MAX_PATH: usize = 4_096;
 /// The longest chain of symbolic links.
 const MAX_LINKS: usize = 40;
 /// Folders whose files are not ordinary ones.
@@ -26,6 +28,10 @@ pub(super) fn resolve(path: &str, dir: &Path) -> Result<PathBuf, String> {
     let path = path.trim();
     if path.is_empty() || path.contains('\0') {
         return Err("`path` is empty; name a file".to_owned());
+    }
+    // The system accepts no longer one, and the rules of `.gooseignore` are checked for each of its parts.
+    if path.len() > MAX_PATH {
+        return Err(format!("`path` is longer than {MAX_PATH} bytes"));
     }
     let home = path
         .strip_prefix('~')

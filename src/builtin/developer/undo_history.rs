@@ -82,8 +82,8 @@ impl Edit {
 }
 
 impl History {
-    /// Records an edit before it is made. The caller calls [`commit`](Self::commit) or
-    /// [`revert_failed`](Self::revert_failed) next.
+    /// Records an edit before it is made. The caller calls [`commit`](Self::commit),
+    /// [`edit_failed`](Self::edit_failed) or [`forget_last`](Self::forget_last) next.
     pub(super) fn begin(&mut self, path: &Path, edit: Edit) {
         self.size += edit.size();
         let all = self.edits.entry(path.to_owned()).or_default();
@@ -92,7 +92,7 @@ impl History {
 
     /// Records that the last edit of the file failed and left it in the state `now`. An edit that changed
     /// nothing is removed.
-    pub(super) fn revert_failed(&mut self, path: &Path, now: FileState) {
+    pub(super) fn edit_failed(&mut self, path: &Path, now: FileState) {
         let last = self.edits.get_mut(path).and_then(VecDeque::back_mut);
         match last {
             Some(edit) if !edit.is_undone(now) => edit.result = now,
@@ -196,17 +196,17 @@ mod tests {
         let found = |text| FileState::of(Some(text));
         let edit = || Edit::new(Some("old".to_owned()), Some("new"));
         history.begin(path, edit());
-        history.revert_failed(path, found("old"));
+        history.edit_failed(path, found("old"));
         assert!(history.last(path).is_none());
         history.begin(path, edit());
-        history.revert_failed(path, found("ne"));
+        history.edit_failed(path, found("ne"));
         assert!(history.last(path).unwrap().is_unchanged_since(found("ne")));
         history.begin(path, Edit::new(None, Some("new")));
-        history.revert_failed(path, FileState::Missing);
+        history.edit_failed(path, FileState::Missing);
         assert!(history.last(path).unwrap().is_unchanged_since(found("ne")));
         // The state is unknown: the edit is kept, but the file does not count as its result.
         history.begin(path, Edit::new(None, Some("new")));
-        history.revert_failed(path, FileState::Other);
+        history.edit_failed(path, FileState::Other);
         let last = history.last(path).unwrap();
         assert!(last.before.is_none() && !last.is_unchanged_since(FileState::Other));
     }

@@ -416,15 +416,14 @@ impl FilePatch {
                     Kind::Kept => out.push(lines[at]),
                     Kind::Gone => {}
                     Kind::New => {
-                        let without_prefix = text.strip_suffix('\r').unwrap_or(text);
-                        let end =
-                            match (hunk.is_exact && has_crlf, without_prefix.len() < text.len()) {
-                                (true, true) => "\r\n",
-                                (true, false) => "\n",
-                                (false, _) => line_endings::end_at(&lines, at),
-                            };
+                        let without_cr = text.strip_suffix('\r').unwrap_or(text);
+                        let end = match (hunk.is_exact && has_crlf, without_cr.len() < text.len()) {
+                            (true, true) => "\r\n",
+                            (true, false) => "\n",
+                            (false, _) => line_endings::end_at(&lines, at),
+                        };
                         out.push(Line {
-                            text: without_prefix,
+                            text: without_cr,
                             end,
                         });
                     }

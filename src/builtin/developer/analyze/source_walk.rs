@@ -87,13 +87,13 @@ pub(super) fn walk(
         let mut folders = Vec::new();
         for entry in entries.flatten() {
             names += 1;
-            if names > MAX_NAMES || names % 16 == 0 && limit.is_over() {
+            if names > MAX_NAMES || limit.is_over() {
                 walk.cut = true;
                 break;
             }
             let path = folder.join(entry.file_name());
             let place = place.join(entry.file_name());
-            match wanted(&entry, &path, &place, ignore_rules, rules.as_ref()) {
+            match wanted(&entry, &path, &place, ignore_rules, rules.as_ref(), limit) {
                 Some(Wanted::Folder) => folders.push(path),
                 Some(Wanted::Source) => files.push(path),
                 None => {}
@@ -110,8 +110,8 @@ pub(super) fn walk(
             let next = folders.into_iter().rev();
             coming.extend(next.map(|folder| (folder, depth + 1, rules.clone())));
         }
-        if walk.cut || limit.is_over() {
-            walk.cut |= !coming.is_empty();
+        walk.cut |= limit.is_over();
+        if walk.cut {
             break;
         }
     }
@@ -132,6 +132,7 @@ fn wanted(
     place: &Path,
     ignore_rules: &IgnoreRules,
     rules: Option<&Arc<Rules>>,
+    limit: &TimeLimit<'_>,
 ) -> Option<Wanted> {
     let kind = entry.file_type().ok()?;
     if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -144,7 +145,7 @@ fn wanted(
     }
     let is_kept = !ignore_rules.allows_entry(path, is_dir)
         || place != path && !ignore_rules.allows_entry(place, is_dir);
-    if is_kept || ignored(rules, place, is_dir) {
+    if is_kept || ignored(rules, place, is_dir, limit) {
         return None;
     }
     Some(if is_dir {
@@ -195,10 +196,14 @@ fn content(file: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether the innermost matching pattern excludes the path.
-fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool) -> bool {
+/// Whether the innermost matching pattern excludes the path. True without an answer if the time is over, since
+/// the patterns of all folders above may take long.
+fn ignored(rules: Option<&Arc<Rules>>, path: &Path, is_dir: bool, limit: &TimeLimit<'_>) -> bool {
     let mut rules = rules;
     while let Some(here) = rules {
+        if limit.is_over() {
+            return true;
+        }
         if let Ok(relative) = path.strip_prefix(here.matcher.folder())
             && let Some(rule) = here.matcher.matched(relative, is_dir)
         {
