@@ -23,6 +23,11 @@ pub(super) struct RefusedImages {
     proven: Option<Value>,
 }
 
+/// The text that takes the place of a refused image.
+fn replacement(mime_type: &str) -> String {
+    format!("(an image of type {mime_type}, which the model did not take)")
+}
+
 impl RefusedImages {
     /// Reads the images that are stored with the session.
     pub(super) fn of(data: &ExtensionData) -> Self {
@@ -75,7 +80,7 @@ impl RefusedImages {
         let refused: HashSet<u64> = list.iter().copied().collect();
         let messages = history.into_iter();
         messages
-            .map(|message| replace_images(message, &refused))
+            .map(|message| replace_images(message, &refused, &replacement))
             .collect()
     }
 

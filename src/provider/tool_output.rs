@@ -149,10 +149,11 @@ pub(crate) fn image_hashes(message: &Message) -> Vec<u64> {
     message.content.iter().flat_map(hashes).collect()
 }
 
-/// The message with its images with these hashes replaced by text.
+/// The message with its images with these hashes replaced by text, which `replacement` makes from the MIME type.
 pub(crate) fn replace_images<'m>(
     message: Cow<'m, Message>,
     refused: &HashSet<u64>,
+    replacement: &dyn Fn(&str) -> String,
 ) -> Cow<'m, Message> {
     let hashes = image_hashes(&message);
     if !hashes.iter().any(|hash| refused.contains(hash)) {
@@ -160,10 +161,7 @@ pub(crate) fn replace_images<'m>(
     }
     let words = |image: Option<ImageData<'_>>| {
         let image = image.filter(|image| refused.contains(&image.hash()))?;
-        let kind = image.mime_type;
-        Some(format!(
-            "(an image of type {kind}, which the model did not take)"
-        ))
+        Some(replacement(&image.mime_type))
     };
     let mut message = message.into_owned();
     for part in &mut message.content {
@@ -392,6 +390,10 @@ mod tests {
         Outcome::Success { value }
     }
 
+    fn text_for(mime_type: &str) -> String {
+        format!("(an {mime_type})")
+    }
+
     #[test]
     fn every_kind_of_content_becomes_text_or_an_image() {
         for (content, text) in [
@@ -476,13 +478,13 @@ mod tests {
         let message: Message = serde_json::from_value(message).unwrap();
         let all = image_hashes(&message);
         assert_eq!(all.len(), 3);
-        let none = replace_images(Cow::Borrowed(&message), &HashSet::new());
+        let none = replace_images(Cow::Borrowed(&message), &HashSet::new(), &text_for);
         assert!(matches!(none, Cow::Borrowed(_)));
         let refused = all.into_iter().collect();
-        let words = replace_images(Cow::Borrowed(&message), &refused);
+        let words = replace_images(Cow::Borrowed(&message), &refused, &text_for);
         assert!(image_hashes(&words).is_empty());
         let json = serde_json::to_string(&words).unwrap();
-        assert_eq!(json.matches("did not take").count(), 3);
+        assert_eq!(json.matches("(an image/").count(), 3);
         assert!(json.contains("kept") && json.contains("DDDD"), "{json}");
     }
 
@@ -535,7 +537,7 @@ mod tests {
             let hashes = image_hashes(&message);
             assert_eq!((count, hashes.len()), (images, images), "{part}");
             let all = hashes.into_iter().chain([hash64("AAAA".bytes())]).collect();
-            let words = replace_images(Cow::Borrowed(&message), &all);
+            let words = replace_images(Cow::Borrowed(&message), &all, &text_for);
             let (left, count) = sent(&words);
             assert_eq!(count, 0, "{part}");
             assert!(images > 0 || left == text, "{part}: {left}");

@@ -13,7 +13,7 @@
 
 use super::command::Command;
 use super::process_mark::ProcessMark;
-use super::{descendants, unix};
+use super::{marked_processes, unix};
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, PipeWriter, Write};
 use std::os::fd::AsRawFd;
@@ -150,10 +150,10 @@ pub fn run(mark: &str) -> ExitCode {
     }
     let mark = ProcessMark::of_server(mark);
     for group in groups {
-        if !descendants::is_other_process(group, &mark) {
+        if !marked_processes::is_other_process(group, &mark) {
             unix::signal_group(group, unix::Signal::Kill);
         }
     }
-    descendants::kill_marked(&mark, SWEEP);
+    marked_processes::kill(&mark, SWEEP);
     ExitCode::SUCCESS
 }

@@ -6,9 +6,9 @@ pub mod clock;
 mod command;
 #[cfg(test)]
 pub(crate) mod counting_allocator;
-mod descendants;
 pub mod fs;
 pub mod guardian;
+mod marked_processes;
 pub mod net;
 pub mod pipe;
 mod proc_environ;

@@ -57,7 +57,7 @@ pub(super) use start_limit::StartLimit;
 use super::cancel::Cancel;
 pub use super::command::Command;
 use super::process_mark::ProcessMark;
-use super::{descendants, lock, spawner, unix};
+use super::{lock, marked_processes, spawner, unix};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, ExitStatus};
@@ -241,7 +241,7 @@ impl Process {
         }
         *ending = true;
         let _ = self.by_itself.set(true);
-        if descendants::can_see_processes() {
+        if marked_processes::can_see_processes() {
             self.hand_over(spawner::ended);
         } else {
             self.hand_over(|group| family.keep(group));
@@ -253,7 +253,7 @@ impl Process {
     /// second call waits for the first.
     pub fn end(&self, grace: Grace) {
         if self.release(grace.stdin, grace.term) {
-            descendants::kill_marked(&self.mark, SWEEP);
+            marked_processes::kill(&self.mark, SWEEP);
         }
     }
 

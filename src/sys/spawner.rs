@@ -9,7 +9,7 @@
 use super::guardian::Guardian;
 use super::process::{ExitWatch, StartLimit, server_mark};
 use super::process_mark::ProcessMark;
-use super::{descendants, lock, unix};
+use super::{lock, marked_processes, unix};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -326,7 +326,8 @@ impl Children {
 
 /// Whether a descendant of any child of this process runs.
 fn is_any_left() -> bool {
-    server_mark().is_ok_and(|mark| descendants::has_marked(&ProcessMark::of_server(mark), SEARCH))
+    server_mark()
+        .is_ok_and(|mark| marked_processes::any_left(&ProcessMark::of_server(mark), SEARCH))
 }
 
 /// The guardian, if there is one.

@@ -115,7 +115,7 @@ impl Sessions {
         let mut table = lock(&self.table);
         let longest = if table.len() >= MAX_SESSIONS {
             let idle = table.values().filter(|other| !other.is_busy());
-            let longest = idle.max_by_key(|other| other.idle()).cloned();
+            let longest = idle.min_by_key(|other| *lock(&other.last_request)).cloned();
             Some(longest.ok_or_else(|| {
                 let text =
                     format!("{MAX_SESSIONS} clients are at work here already: try again later");

@@ -1,7 +1,7 @@
 //! Families: children that share a mark, so that all their descendants can be ended together.
 
 use super::super::process_mark::ProcessMark;
-use super::super::{descendants, lock, spawner, unix};
+use super::super::{lock, marked_processes, spawner, unix};
 use super::{SWEEP, next_mark, signal_group};
 use std::collections::VecDeque;
 use std::io;
@@ -48,8 +48,8 @@ impl Family {
     /// Ends all descendants: sends SIGTERM to all, waits up to a second, and kills those that are left. Returns
     /// at once if there is none, unless that cannot be determined.
     pub fn end(&self) {
-        if descendants::terminate_marked(&self.mark, TERM) {
-            descendants::kill_marked(&self.mark, SWEEP);
+        if marked_processes::terminate(&self.mark, TERM) {
+            marked_processes::kill(&self.mark, SWEEP);
         }
         let groups = std::mem::take(&mut *lock(&self.groups));
         if groups.is_empty() {

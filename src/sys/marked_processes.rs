@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Sends SIGTERM to every process, other than this one, that carries the mark, and waits until they have ended
 /// or the limit passes. False if there was none, so that nothing is left to kill. A process that ended before
 /// it was signalled counts, because it may have carried the mark and forked.
-pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
+pub(super) fn terminate(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
@@ -60,7 +60,7 @@ pub(super) fn terminate_marked(mark: &ProcessMark, limit: Duration) -> bool {
 
 /// Kills every process, other than this one, that carries the mark, and searches again until nothing is left or
 /// the limit passes. Does nothing where `/proc` cannot be used, and logs that once.
-pub(super) fn kill_marked(mark: &ProcessMark, limit: Duration) {
+pub(super) fn kill(mark: &ProcessMark, limit: Duration) {
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -101,7 +101,7 @@ pub(super) fn is_other_process(group: i32, mark: &ProcessMark) -> bool {
 
 /// Whether a process other than this one carries the mark. Also true if that cannot be determined, because
 /// descriptors, threads or time run out. False where `/proc` cannot be used.
-pub(super) fn has_marked(mark: &ProcessMark, limit: Duration) -> bool {
+pub(super) fn any_left(mark: &ProcessMark, limit: Duration) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
     }
@@ -336,11 +336,11 @@ mod tests {
     fn who_is_asked_may_see_to_its_affairs_first() {
         let mark = server().of_child(1);
         // Other processes come and go all the time.
-        let nobody = |_| !terminate_marked(&mark, LIMIT);
+        let nobody = |_| !terminate(&mark, LIMIT);
         assert!((0..1000).any(nobody), "nobody is there");
         let other = Limited::new(&server().of_child(1));
         let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
-        assert!(terminate_marked(&mark, LIMIT));
+        assert!(terminate(&mark, LIMIT));
         assert_eq!(child.try_wait().unwrap().unwrap().code(), Some(7));
         assert!(other.runs());
         unix::kill_child(other.0);
@@ -353,11 +353,11 @@ mod tests {
         let mut deaf: Vec<_> = (0..4).map(|_| trapped(&mark, "trap '' TERM;")).collect();
         let limit = Duration::from_secs(2);
         let begin = Instant::now();
-        assert!(terminate_marked(&mark, limit));
+        assert!(terminate(&mark, limit));
         let took = begin.elapsed();
         assert!(took >= limit && took < 4 * limit, "{took:?}");
         assert!(deaf.iter_mut().all(runs));
-        kill_marked(&mark, LIMIT);
+        kill(&mark, LIMIT);
         for child in &mut deaf {
             child.wait().unwrap();
         }
@@ -371,11 +371,11 @@ mod tests {
         let two = server.of_child(2);
         let first = Limited::new(&one);
         let second = Limited::new(&two);
-        kill_marked(&one, LIMIT);
+        kill(&one, LIMIT);
         first.wait();
         assert!(second.runs());
         assert!(is_other_process(second.0, &one) && !is_other_process(second.0, &server));
-        kill_marked(&server, LIMIT);
+        kill(&server, LIMIT);
         second.wait();
         assert!(!is_other_process(second.0, &one));
     }
@@ -394,9 +394,9 @@ mod tests {
         while fs::read(&environment).unwrap().is_empty() {
             thread::yield_now();
         }
-        kill_marked(&server().of_child(1), LIMIT);
+        kill(&server().of_child(1), LIMIT);
         assert!(runs(&mut child));
-        kill_marked(&mark, LIMIT);
+        kill(&mark, LIMIT);
         child.wait().unwrap();
     }
 
@@ -407,7 +407,7 @@ mod tests {
         unix::kill_child(child.0);
         unix::wait_exit(child.0, LIMIT);
         let begin = Instant::now();
-        kill_marked(&mark, LIMIT);
+        kill(&mark, LIMIT);
         assert!(begin.elapsed() < LIMIT / 2, "{:?}", begin.elapsed());
         child.wait();
     }
