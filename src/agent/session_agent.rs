@@ -95,7 +95,7 @@ impl Drop for InUse<'_> {
 /// The turn state, unless a turn owns it.
 #[derive(Default)]
 enum TurnStateSlot {
-    /// There was no turn yet.
+    /// No state is loaded: there was no turn yet, or the state was released.
     #[default]
     Empty,
     /// No turn runs.

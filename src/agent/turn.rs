@@ -109,7 +109,7 @@ enum End {
 impl Registry {
     /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
     /// `so_far` replaces the stored messages. Errors become events, and the last event is
-    /// [`Event::Finish`] or [`Event::Error`], unless `cancel` ended the turn.
+    /// [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the turn.
     ///
     /// A message that answers a pending question (an elicitation, a tool of the client) goes to the call
     /// that waits for it, and no turn begins.

@@ -28,7 +28,7 @@ pub struct Export {
     pub session: Session,
     /// The messages that the user sees.
     pub messages: Vec<Message>,
-    /// What was left out although the user would not notice it, as a phrase each.
+    /// What was left out because it would take effect unnoticed, as a phrase each.
     pub left_out: Vec<String>,
 }
 
