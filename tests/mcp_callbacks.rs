@@ -218,7 +218,7 @@ fn labelled(label: &str) -> CallOptions<'_> {
     }
 }
 
-fn said(result: Result<CallToolResult, Error>) -> String {
+fn result_text(result: Result<CallToolResult, Error>) -> String {
     let result = result.unwrap();
     let part: Value = serde_json::from_str(result.content[0].as_json()).unwrap();
     part["text"].as_str().unwrap().to_owned()
@@ -279,13 +279,13 @@ fn each_call_hears_its_own_progress_and_the_oldest_hears_the_log() {
         progress(&id_one, 1);
         log("a");
         server.text(&id_one, "done");
-        assert_eq!(said(one.join().unwrap()), "done");
+        assert_eq!(result_text(one.join().unwrap()), "done");
         // The client has dropped the observer.
         assert_eq!(Arc::strong_count(&first), 1);
         progress(&id_one, 9);
         log("b");
         server.text(&id_two, "done");
-        assert_eq!(said(two.join().unwrap()), "done");
+        assert_eq!(result_text(two.join().unwrap()), "done");
         assert_eq!(Arc::strong_count(&second), 1);
         log("c");
     });
@@ -310,8 +310,8 @@ fn a_call_without_observer_leaves_the_log_to_the_listener() {
         server.notify("notifications/message", json!({"data": "a"}));
         server.text(&id_one, "");
         server.text(&id_two, "");
-        said(one.join().unwrap());
-        said(two.join().unwrap());
+        result_text(one.join().unwrap());
+        result_text(two.join().unwrap());
     });
     assert!(heard.lock().unwrap().is_empty());
     assert_eq!(
@@ -365,7 +365,7 @@ fn requests_are_answered_with_what_the_handler_says() {
             json!({"code": -1, "message": "not now"})
         );
         server.text(&id, "done");
-        said(running.join().unwrap());
+        result_text(running.join().unwrap());
     });
     server.ask("d", "elicitation/create", form("later"));
     server.next();
@@ -521,7 +521,7 @@ fn no_deadline_passes_while_the_server_waits_for_us() {
         server.ask(1, "elicitation/create", form("slowly"));
         server.next();
         server.text(&id, "late and welcome");
-        assert_eq!(said(running.join().unwrap()), "late and welcome");
+        assert_eq!(result_text(running.join().unwrap()), "late and welcome");
 
         let begin = Instant::now();
         let running = scope.spawn(|| call(&client, CallOptions::default(), &Cancel::new()));
@@ -594,7 +594,8 @@ fn a_server_on_stdio_reports_logs_asks_and_gets_its_answers() {
         observer: Some(observer),
         label: Some("c1"),
     };
-    let told: Value = serde_json::from_str(&said(call(&client, follow, &Cancel::new()))).unwrap();
+    let told: Value =
+        serde_json::from_str(&result_text(call(&client, follow, &Cancel::new()))).unwrap();
     assert_eq!(told["result"]["content"], json!({"name": "Ann"}));
     let caller = Some("c1".to_owned());
     assert_eq!(
@@ -691,7 +692,7 @@ fn a_server_over_http_asks_on_the_stream_of_the_call() {
             observer: Some(newer),
             label: Some("newer"),
         };
-        assert_eq!(said(call(&client, follow, &Cancel::new())), "thanks");
+        assert_eq!(result_text(call(&client, follow, &Cancel::new())), "thanks");
         first.join().unwrap().unwrap();
     });
     assert!(answered.load(Ordering::SeqCst));

@@ -560,7 +560,7 @@ fn an_extension_that_is_removed_while_it_starts_leaves_nothing() {
     let result = &session.resume()[0];
     assert_eq!(result["success"], false);
     let error = result["error"].as_str().unwrap();
-    assert!(error.contains("removed meanwhile"), "{error}");
+    assert!(error.contains("it was removed"), "{error}");
 }
 
 #[test]

@@ -38,12 +38,12 @@ fn session_dir(dir: &TempDir, id: &str) -> PathBuf {
     dir.path().join("data/sessions").join(id)
 }
 
-fn said(text: &str) -> Message {
+fn text_message(text: &str) -> Message {
     Message::text(Role::User, text).with_id("m")
 }
 
 fn say(sessions: &Sessions, id: &str, texts: &[&str]) {
-    let messages = texts.iter().map(|text| said(text)).collect();
+    let messages = texts.iter().map(|text| text_message(text)).collect();
     sessions.journal(id).unwrap().append(messages).unwrap();
 }
 
@@ -125,11 +125,11 @@ fn plays_the_role_it_is_given() {
             let sessions = Sessions::new(&Paths::under(folder));
             let id = names(&folder.join("data/sessions")).remove(0);
             let mut journal = sessions.journal(&id).unwrap();
-            let more = vec![said("fits"), said(&"x".repeat(1 << 20))];
+            let more = vec![text_message("fits"), text_message(&"x".repeat(1 << 20))];
             let error = journal.append(more).unwrap_err();
             assert!(matches!(error, Error::Io { .. }), "{error}");
             assert_eq!(texts(journal.messages()), ["1"]);
-            journal.append(vec![said("2")]).unwrap();
+            journal.append(vec![text_message("2")]).unwrap();
         }
         ("append", prefix) => {
             let sessions = Sessions::new(&Paths::under(folder));
@@ -137,7 +137,7 @@ fn plays_the_role_it_is_given() {
             let mut journal = sessions.journal(&id).unwrap();
             for n in 0..200 {
                 let text = format!("{prefix}{n} {}", "x".repeat(n * 41));
-                journal.append(vec![said(&text)]).unwrap();
+                journal.append(vec![text_message(&text)]).unwrap();
             }
         }
         ("talk", _) => {
@@ -145,7 +145,7 @@ fn plays_the_role_it_is_given() {
             let id = names(&folder.join("data/sessions")).remove(0);
             let mut journal = sessions.journal(&id).unwrap();
             for n in 0.. {
-                journal.append(vec![said(&n.to_string())]).unwrap();
+                journal.append(vec![text_message(&n.to_string())]).unwrap();
                 // Reported only now, so the reader may rely on the message.
                 println!("said {n}");
             }

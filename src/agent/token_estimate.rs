@@ -319,7 +319,7 @@ fn size_of_metadata(request: &ToolRequest) -> usize {
 mod tests {
     use super::*;
 
-    fn said(role: Role, text: &str) -> Arc<Message> {
+    fn text_message(role: Role, text: &str) -> Arc<Message> {
         Arc::new(Message::text(role, text))
     }
 
@@ -346,14 +346,14 @@ mod tests {
 
     #[test]
     fn only_what_came_since_the_count_is_estimated() {
-        let mut messages = vec![said(Role::User, &"x".repeat(10_000))];
+        let mut messages = vec![text_message(Role::User, &"x".repeat(10_000))];
         let mut estimate = Estimate::default();
         let first = estimate.request(&messages, 2_000);
         assert_eq!(first.tokens, (12_016_f64 / DEFAULT_RATIO).ceil() as u64);
-        messages.push(said(Role::Assistant, &"y".repeat(984)));
+        messages.push(text_message(Role::Assistant, &"y".repeat(984)));
         estimate.learn(Some(first), usage(1_502, 100), &messages);
         // Eight characters per token.
-        messages.push(said(Role::User, &"z".repeat(784)));
+        messages.push(text_message(Role::User, &"z".repeat(784)));
         let next = estimate.request(&messages, 2_000);
         assert_eq!(next.tokens, 1_502 + 100 + 100);
         // The prompt grew by 100 tokens.
@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn the_count_of_another_process_is_taken_over() {
         let messages = [
-            said(Role::User, &"x".repeat(10_000)),
-            said(Role::Assistant, "yes"),
-            said(Role::User, "and"),
+            text_message(Role::User, &"x".repeat(10_000)),
+            text_message(Role::Assistant, "yes"),
+            text_message(Role::User, "and"),
         ];
         let session = |counted_messages| Session {
             input_tokens: Some(1_000),
@@ -396,11 +396,11 @@ mod tests {
 
     #[test]
     fn the_text_for_a_missing_beginning_is_not_counted_again_and_again() {
-        let mut messages = vec![said(Role::User, &"x".repeat(9_984))];
+        let mut messages = vec![text_message(Role::User, &"x".repeat(9_984))];
         let mut estimate = Estimate::default();
         let mut request = estimate.request(&messages, 0);
         for round in 1..=50 {
-            messages.push(said(Role::Assistant, &"y".repeat(984)));
+            messages.push(text_message(Role::Assistant, &"y".repeat(984)));
             estimate.learn(Some(request), usage(10_000, 250), &messages);
             request = estimate.request(&messages, 0);
             assert_eq!(request.characters, 10_000 + 1_000 * round);
@@ -409,10 +409,10 @@ mod tests {
 
     #[test]
     fn each_message_is_measured_once() {
-        let mut messages: Vec<_> = (0..100).map(|_| said(Role::User, "four")).collect();
+        let mut messages: Vec<_> = (0..100).map(|_| text_message(Role::User, "four")).collect();
         let mut sizes = Sizes::default();
         assert_eq!(sizes.update(&messages), 100);
-        messages.push(said(Role::Assistant, "answer"));
+        messages.push(text_message(Role::Assistant, "answer"));
         assert_eq!((sizes.update(&messages), sizes.update(&messages)), (1, 0));
         assert_eq!((sizes.sum(..), sizes.sum(100..)), (100 * 20 + 22, 22));
         // The journal hides messages this way.
@@ -449,16 +449,16 @@ mod tests {
 
     #[test]
     fn a_rejected_count_leaves_none() {
-        let mut messages = vec![said(Role::User, &"x".repeat(10_000))];
+        let mut messages = vec![text_message(Role::User, &"x".repeat(10_000))];
         let mut estimate = Estimate::default();
         let request = estimate.request(&messages, 0);
-        messages.push(said(Role::Assistant, "yes"));
+        messages.push(text_message(Role::Assistant, "yes"));
         estimate.learn(Some(request), usage(2_500, 1), &messages);
         assert_eq!(estimate.counted_messages(), 2);
         // The turn stores the tokens of this exchange.
-        messages.push(said(Role::User, "and"));
+        messages.push(text_message(Role::User, "and"));
         let request = estimate.request(&messages, 0);
-        messages.push(said(Role::Assistant, "no"));
+        messages.push(text_message(Role::Assistant, "no"));
         estimate.learn(Some(request), usage(10, 10), &messages);
         assert_eq!(estimate.counted_messages(), 0);
     }
@@ -466,8 +466,8 @@ mod tests {
     #[test]
     fn a_count_that_cannot_be_one_of_the_whole_request_is_left_alone() {
         let messages = [
-            said(Role::User, &"x".repeat(10_000)),
-            said(Role::Assistant, "yes"),
+            text_message(Role::User, &"x".repeat(10_000)),
+            text_message(Role::Assistant, "yes"),
         ];
         let mut estimate = Estimate::default();
         let request = estimate.request(&messages[..1], 0);

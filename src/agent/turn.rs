@@ -307,7 +307,7 @@ fn is_elicitation_response(user: &Message) -> bool {
     !user.content.is_empty() && user.content.iter().all(is_response)
 }
 
-/// What the model said to one request.
+/// The answer of the model to one request.
 struct Reply {
     answer: Result<Completion, provider::Error>,
     /// The message as far as it was streamed.
@@ -727,7 +727,7 @@ fn empty_answer(stop: StopReason) -> &'static str {
     match stop {
         StopReason::Complete => "The model answered with nothing.",
         StopReason::Length => {
-            "The model answered with nothing: it met its limit on output (`length`) before it said \
+            "The model answered with nothing: it met its limit on output (`length`) before it wrote \
              anything. Allow it more with GOOSE_MAX_TOKENS, or choose another model."
         }
         StopReason::Filtered => {

@@ -15,7 +15,7 @@ pub struct ImportError(String);
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this is no exported session: {}", self.0)
+        write!(f, "this is not an exported session: {}", self.0)
     }
 }
 
@@ -50,11 +50,11 @@ impl Session {
                 let messages = match fields.shift_remove("conversation") {
                     None | Some(Value::Null) => Vec::new(),
                     Some(Value::Array(messages)) => messages,
-                    Some(_) => return Err(invalid("`conversation` is no list of messages")),
+                    Some(_) => return Err(invalid("`conversation` is not a list of messages")),
                 };
                 (fields, Messages::Values(messages))
             }
-            Ok(_) => return Err(invalid("it is no JSON object")),
+            Ok(_) => return Err(invalid("it is not a JSON object")),
             Err(error) => lines(text).ok_or_else(|| invalid(error))?,
         };
         if !matches!(fields.get("working_dir"), Some(Value::String(_))) {
@@ -276,8 +276,8 @@ mod tests {
             },
         });
         let read = Session::from_export(&text.to_string()).unwrap();
-        let said = read.messages.iter();
-        let said: Vec<_> = said
+        let messages = read.messages.iter();
+        let messages: Vec<_> = messages
             .map(|it| (it.concat_text(), it.metadata.agent_visible))
             .collect();
         let expected = [
@@ -287,7 +287,10 @@ mod tests {
             ("d", true),
             ("d", false),
         ];
-        assert_eq!(said, expected.map(|(text, seen)| (text.to_owned(), seen)));
+        assert_eq!(
+            messages,
+            expected.map(|(text, seen)| (text.to_owned(), seen))
+        );
         assert_eq!(read.session.enabled_extensions(), list.as_array().unwrap());
         assert_eq!(read.session.extension_data.0.len(), 1);
         assert_eq!(read.session.user_recipe_values, None);

@@ -591,7 +591,7 @@ impl Manager {
 }
 
 fn removed_error(name: &str) -> Error {
-    Error::new(name, Phase::Cancelled, "it was removed meanwhile")
+    Error::new(name, Phase::Cancelled, "it was removed")
 }
 
 fn supervisor(extension: &Extension) -> Result<&Supervisor, Error> {

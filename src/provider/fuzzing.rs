@@ -170,9 +170,9 @@ fn check_deltas(heard: &str, completion: &Completion, order: &Order) {
             _ => {}
         }
     }
-    let said = heard.matches("text: ").count();
+    let deltas = heard.matches("text: ").count();
     assert!(
-        length <= heard.len() && (length == 0 || said > 0),
+        length <= heard.len() && (length == 0 || deltas > 0),
         "{heard:?} {length}"
     );
     if *order == Order::Kept && !heard.contains('\n') && completion.content.len() == 1 {

@@ -202,7 +202,7 @@ impl Provider for HttpProvider {
             has_delta: false,
         };
         let mut attempt = 0;
-        // The limit that the provider refused, and what it said.
+        // The limit that the provider refused, and its reason.
         let mut refused = None;
         loop {
             let outcome = Exchange::begin(self, &target, cancel)

@@ -74,7 +74,7 @@ impl Protocol for Ollama {
             name: JsonStr<'a>,
         }
         let models: Models<'_> = crate::json::from_slice(body).map_err(|error| {
-            let what = format!("what came is no list of models ({error})");
+            let what = format!("the answer is not a list of models ({error})");
             Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.models.into_iter().map(|model| model.name.0);

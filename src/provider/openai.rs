@@ -112,7 +112,7 @@ impl Protocol for OpenAi {
             .map(|models| models.data)
             .or_else(|error| bare(body).map_err(|_| error));
         let models = models.map_err(|error| {
-            let what = format!("what came is no list of models ({error})");
+            let what = format!("the answer is not a list of models ({error})");
             Error::new(ErrorClass::Protocol, what)
         })?;
         let names = models.into_iter().map(|model| model.id.0.into_owned());

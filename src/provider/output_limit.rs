@@ -78,11 +78,11 @@ impl LearnedLimits {
     }
 
     /// Remembers that the model refused `wanted` and accepted the limit that the error led to.
-    pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, said: LimitError) {
+    pub(super) fn learn(&mut self, model: &str, wanted: Option<u64>, refused: LimitError) {
         if !self.0.contains_key(model) && self.0.len() >= MAX_MODELS {
             return;
         }
-        let known = match said {
+        let known = match refused {
             // A lower number is probably misread, and would cut off every response from now on.
             LimitError::Most(MIN_OUTPUT..) | LimitError::TooLarge => {
                 self.0.entry(model.to_owned()).or_default()
@@ -90,7 +90,7 @@ impl LearnedLimits {
             _ => return,
         };
         let least = |known: Option<u64>, new: u64| Some(known.map_or(new, |known| known.min(new)));
-        match (said, wanted) {
+        match (refused, wanted) {
             (LimitError::Most(most), wanted) => {
                 known.most = least(known.most, most);
                 known.refuses_default |= wanted.is_none();

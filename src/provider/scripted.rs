@@ -123,7 +123,7 @@ impl Scripted {
         };
         let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, &e))?;
         if !metadata.is_file() {
-            return Err(unreadable(path, &io::Error::other("it is no file")));
+            return Err(unreadable(path, &io::Error::other("it is not a file")));
         }
         let stamp = Stamp::of(&metadata).map_err(|e| unreadable(path, &e))?;
         if let Some((known, script)) = &*lock(&self.read)
@@ -209,7 +209,7 @@ fn unreadable(path: &Path, reason: &io::Error) -> Error {
 
 fn broken(path: &Path, reason: &serde_json::Error) -> Error {
     // The reason ends with line and column.
-    let message = format!("scripted: {} is no script: {reason}", path.display());
+    let message = format!("scripted: {} is not a script: {reason}", path.display());
     Error::new(ErrorClass::Config, message)
 }
 
@@ -280,7 +280,8 @@ impl Playback<'_> {
             return Ok(());
         }
         let quoted: String = results.chars().take(MAX_QUOTE).collect();
-        let reason = format!("the script expects {text:?} from the tools, which said {quoted:?}");
+        let reason =
+            format!("the script expects {text:?} from the tools, which returned {quoted:?}");
         Err(Error::new(ErrorClass::Refused, reason))
     }
 

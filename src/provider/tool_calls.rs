@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn what_is_no_object_says_what_it_is_and_is_retold_without_harm() {
-        for (text, said) in [
+        for (text, reason) in [
             ("{\"a\":", "not JSON"),
             ("[1]", "an array"),
             ("\"{}\"", "a string"),
@@ -185,7 +185,7 @@ mod tests {
             let Outcome::Error { error } = &request.tool_call else {
                 panic!("{text} was taken");
             };
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(reason), "{error}");
             let metadata = request.metadata.clone().unwrap();
             assert_eq!(metadata, json!({"name": "a__b", "arguments": text}));
             assert_eq!(replayed_call(&request), ("a__b", "{}".into()));

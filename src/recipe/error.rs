@@ -136,7 +136,9 @@ impl fmt::Display for Error {
                 )
             }
             Error::Value { key, reason } => write!(f, "the parameter `{key}`: {reason}"),
-            Error::File { path, reason } => write!(f, "{} is no recipe: {reason}", path.display()),
+            Error::File { path, reason } => {
+                write!(f, "{} is not a recipe: {reason}", path.display())
+            }
             Error::TooLarge => write!(
                 f,
                 "the recipe is too large; {} KiB of text are the most",

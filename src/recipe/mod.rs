@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn fields_of_another_type_are_refused_by_name() {
-        for (given, said) in [
+        for (given, reason) in [
             (r#"{"description":"D"}"#, "missing field `title`"),
             (r#"{"title":"T"}"#, "missing field `description`"),
             (r#"{"title":1,"description":"D"}"#, "invalid type"),
@@ -155,7 +155,7 @@ mod tests {
             ),
         ] {
             let error = serde_json::from_str::<Recipe>(given).unwrap_err();
-            assert!(error.to_string().contains(said), "{given}: {error}");
+            assert!(error.to_string().contains(reason), "{given}: {error}");
         }
     }
 }

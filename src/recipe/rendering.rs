@@ -87,7 +87,7 @@ fn texts(
     for parameter in parameters {
         let given = values.get(&parameter.key).filter(|it| !it.is_null());
         let text = match (given, &parameter.default) {
-            (Some(value), _) => scalar(value).ok_or_else(|| wrong(parameter, "it is no text"))?,
+            (Some(value), _) => scalar(value).ok_or_else(|| wrong(parameter, "it is not text"))?,
             // A recipe must not read a file that the user has not named.
             (None, Some(default)) if parameter.input_type != InputType::File => default.clone(),
             (None, _) => {
@@ -126,7 +126,7 @@ fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Er
         InputType::String => Ok(text),
         InputType::Number => match trimmed.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(trimmed.to_owned()),
-            _ => Err(wrong(parameter, &format!("{text:?} is no number"))),
+            _ => Err(wrong(parameter, &format!("{text:?} is not a number"))),
         },
         InputType::Boolean => match trimmed.to_ascii_lowercase().as_str() {
             "true" | "yes" | "1" => Ok("true".to_owned()),
@@ -142,7 +142,7 @@ fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Er
             } else {
                 Err(wrong(
                     parameter,
-                    &format!("{text:?} is no day; write it as in 2026-11-22"),
+                    &format!("{text:?} is not a day; write it as in 2026-11-22"),
                 ))
             }
         }

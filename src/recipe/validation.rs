@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn there_must_be_something_to_begin_with() {
-        let said = "Recipe must specify at least one of `instructions` or `prompt`.";
+        let expected = "Recipe must specify at least one of `instructions` or `prompt`.";
         for nothing in [
             json!({}),
             json!({"prompt": null}),
             json!({"instructions": " \n"}),
         ] {
-            assert_eq!(error_of(nothing).as_deref(), Some(said));
+            assert_eq!(error_of(nothing).as_deref(), Some(expected));
         }
         assert_eq!(error_of(json!({"prompt": "go"})), None);
         assert_eq!(error_of(json!({"instructions": "be"})), None);
@@ -124,28 +124,28 @@ mod tests {
 
     #[test]
     fn templates_and_parameters_must_match() {
-        let said = error_of(json!({
+        let error = error_of(json!({
             "prompt": "{{ a }} {{ recipe_dir }}",
             "activities": ["{{ b }}"],
             "parameters": [parameter("a", "string", "required"), parameter("c", "string", "required")],
         }))
         .unwrap();
         assert!(
-            said.contains("the recipe uses `b`") && said.contains("a parameter `c`"),
-            "{said}"
+            error.contains("the recipe uses `b`") && error.contains("a parameter `c`"),
+            "{error}"
         );
-        let said = error_of(json!({"prompt": "{% include 'x' %}"})).unwrap();
-        assert!(said.contains("recipes have no {% include %}"), "{said}");
+        let error = error_of(json!({"prompt": "{% include 'x' %}"})).unwrap();
+        assert!(error.contains("recipes have no {% include %}"), "{error}");
     }
 
     #[test]
     fn extensions_and_the_schema_of_the_answer_must_make_sense() {
-        let said =
+        let error =
             error_of(json!({"prompt": "go", "extensions": [{"type": "stdio", "name": "x"}]}))
                 .unwrap();
-        assert!(said.contains("cmd"), "{said}");
-        let said = error_of(json!({"prompt": "go", "response": {"json_schema": []}})).unwrap();
-        assert!(said.contains("must be an object"), "{said}");
+        assert!(error.contains("cmd"), "{error}");
+        let error = error_of(json!({"prompt": "go", "response": {"json_schema": []}})).unwrap();
+        assert!(error.contains("must be an object"), "{error}");
         assert_eq!(
             error_of(json!({"prompt": "go", "response": {"json_schema": {"type": "object"}}})),
             None

@@ -33,7 +33,7 @@ impl Drop for Folder {
     }
 }
 
-fn said(text: &str) -> Message {
+fn text_message(text: &str) -> Message {
     Message::text(Role::User, text).with_id(text)
 }
 
@@ -66,17 +66,19 @@ fn what_is_said_comes_back() {
     assert!(journal.messages().is_empty() && !folder.file().exists());
     journal.append(vec![]).unwrap();
     assert!(!folder.file().exists());
-    journal.append(vec![said("é\n😀"), said("b")]).unwrap();
-    journal.hide_all_then(vec![said("c")]).unwrap();
-    journal.append(vec![said("d")]).unwrap();
+    journal
+        .append(vec![text_message("é\n😀"), text_message("b")])
+        .unwrap();
+    journal.hide_all_then(vec![text_message("c")]).unwrap();
+    journal.append(vec![text_message("d")]).unwrap();
     journal.sync().unwrap();
     assert_eq!(of(&journal), ["[é\n😀]", "[b]", "c", "d"]);
     assert_eq!(of(&folder.journal().unwrap()), of(&journal));
     assert_eq!(texts(&read(&folder.file()).unwrap()), of(&journal));
     assert_eq!(counted(&folder.file(), None), 4);
 
-    journal.replace(vec![said("e")]).unwrap();
-    journal.append(vec![said("f")]).unwrap();
+    journal.replace(vec![text_message("e")]).unwrap();
+    journal.append(vec![text_message("f")]).unwrap();
     assert_eq!(of(&folder.journal().unwrap()), ["e", "f"]);
     assert_eq!(counted(&folder.file(), None), 2);
     journal.replace(vec![]).unwrap();
@@ -94,17 +96,21 @@ fn a_crash_at_any_byte_loses_only_what_was_being_written() {
     let mut keep = |journal: &Journal| {
         states.push((fs::metadata(folder.file()).unwrap().len(), of(journal)));
     };
-    journal.append(vec![said("é\n")]).unwrap();
+    journal.append(vec![text_message("é\n")]).unwrap();
     keep(&journal);
-    journal.append(vec![said("😀")]).unwrap();
+    journal.append(vec![text_message("😀")]).unwrap();
     keep(&journal);
-    journal.hide_all_then(vec![said("c"), said("d")]).unwrap();
+    journal
+        .hide_all_then(vec![text_message("c"), text_message("d")])
+        .unwrap();
     keep(&journal);
-    journal.append(vec![said("e")]).unwrap();
+    journal.append(vec![text_message("e")]).unwrap();
     keep(&journal);
-    journal.replace(vec![said("f"), said("g")]).unwrap();
+    journal
+        .replace(vec![text_message("f"), text_message("g")])
+        .unwrap();
     keep(&journal);
-    journal.append(vec![said("h")]).unwrap();
+    journal.append(vec![text_message("h")]).unwrap();
     keep(&journal);
     journal.hide_all_then(vec![]).unwrap();
     keep(&journal);
@@ -121,7 +127,7 @@ fn a_crash_at_any_byte_loses_only_what_was_being_written() {
         let known = count(&folder.file(), None).unwrap();
         let mut journal = folder.journal().unwrap();
         assert_eq!(&of(&journal), expected, "{cut}");
-        journal.append(vec![said("more")]).unwrap();
+        journal.append(vec![text_message("more")]).unwrap();
         let mut expected = expected.clone();
         expected.push("more".to_owned());
         assert_eq!(of(&journal), expected, "{cut}");
@@ -134,18 +140,22 @@ fn a_crash_at_any_byte_loses_only_what_was_being_written() {
 #[test]
 fn zeros_that_a_power_cut_left_are_cut_off() {
     let folder = Folder::new();
-    folder.journal().unwrap().append(vec![said("a")]).unwrap();
+    folder
+        .journal()
+        .unwrap()
+        .append(vec![text_message("a")])
+        .unwrap();
     let written = fs::read(folder.file()).unwrap();
     fs::write(folder.file(), [&written[..], &[0; 512]].concat()).unwrap();
     let mut journal = folder.journal().unwrap();
-    journal.append(vec![said("b")]).unwrap();
+    journal.append(vec![text_message("b")]).unwrap();
     assert_eq!(texts(&read(&folder.file()).unwrap()), ["a", "b"]);
 }
 
 #[test]
 fn what_is_not_understood_is_kept_and_passed_over() {
     let folder = Folder::new();
-    let message = |text: &str| serde_json::to_value(said(text)).unwrap();
+    let message = |text: &str| serde_json::to_value(text_message(text)).unwrap();
     let lines = [
         message("a"),
         json!({"n": 1}),
@@ -162,7 +172,7 @@ fn what_is_not_understood_is_kept_and_passed_over() {
     let mut journal = folder.journal().unwrap();
     assert_eq!(of(&journal), ["[a]", "[b]", "c"]);
     assert_eq!(counted(&folder.file(), None), 3);
-    journal.append(vec![said("d")]).unwrap();
+    journal.append(vec![text_message("d")]).unwrap();
     let now = fs::read_to_string(folder.file()).unwrap();
     assert!(now.starts_with(&content));
     assert_eq!(
@@ -174,7 +184,7 @@ fn what_is_not_understood_is_kept_and_passed_over() {
     for broken in [
         read(&folder.file()).map(drop),
         folder.journal().map(drop),
-        journal.append(vec![said("e")]),
+        journal.append(vec![text_message("e")]),
         journal.refresh().map(drop),
     ] {
         assert!(
@@ -190,7 +200,9 @@ fn json_laid_out_in_lines_stays_on_one() {
     let text = "{\"role\":\"assistant\",\"created\":1,\"content\":[{\"type\":\"later\",\n\"x\":\r\n[ \"a\\nb\" ]}]}";
     let message: Message = serde_json::from_str(text).unwrap();
     let mut journal = folder.journal().unwrap();
-    journal.append(vec![message.clone(), said("b")]).unwrap();
+    journal
+        .append(vec![message.clone(), text_message("b")])
+        .unwrap();
     journal.replace(vec![message]).unwrap();
     let back = read(&folder.file()).unwrap();
     let back: Value = serde_json::to_value(&back).unwrap();
@@ -212,24 +224,24 @@ fn journals_on_the_same_file_take_in_what_the_other_wrote() {
     let folder = Folder::new();
     let mut one = folder.journal().unwrap();
     let mut two = folder.journal().unwrap();
-    one.append(vec![said("a")]).unwrap();
-    two.append(vec![said("b")]).unwrap();
+    one.append(vec![text_message("a")]).unwrap();
+    two.append(vec![text_message("b")]).unwrap();
     assert_eq!(of(&two), ["a", "b"]);
-    one.append(vec![said("c")]).unwrap();
+    one.append(vec![text_message("c")]).unwrap();
     assert_eq!(of(&one), ["a", "b", "c"]);
     assert!(two.refresh().unwrap() && !two.refresh().unwrap());
     assert_eq!(of(&two), of(&one));
-    one.hide_all_then(vec![said("d")]).unwrap();
-    two.append(vec![said("e")]).unwrap();
+    one.hide_all_then(vec![text_message("d")]).unwrap();
+    two.append(vec![text_message("e")]).unwrap();
     assert_eq!(of(&two), ["[a]", "[b]", "[c]", "d", "e"]);
-    two.replace(vec![said("f")]).unwrap();
+    two.replace(vec![text_message("f")]).unwrap();
     assert!(one.refresh().unwrap());
     assert_eq!(of(&one), ["f"]);
 
     let other = folder.0.join("other");
-    fs::write(&other, serde_json::to_vec(&said("new")).unwrap()).unwrap();
+    fs::write(&other, serde_json::to_vec(&text_message("new")).unwrap()).unwrap();
     fs::rename(&other, folder.file()).unwrap();
-    one.append(vec![said("g")]).unwrap();
+    one.append(vec![text_message("g")]).unwrap();
     assert!(two.refresh().unwrap());
     assert_eq!(
         (of(&one), of(&two)),
@@ -246,18 +258,24 @@ fn a_count_goes_on_from_the_last_one() {
         known = count(&folder.file(), known).unwrap();
         assert_eq!(known.unwrap().messages, expected);
     };
-    journal.append(vec![said("a"), said("b")]).unwrap();
+    journal
+        .append(vec![text_message("a"), text_message("b")])
+        .unwrap();
     expect(2);
-    journal.hide_all_then(vec![said("c")]).unwrap();
+    journal.hide_all_then(vec![text_message("c")]).unwrap();
     expect(3);
-    journal.replace(vec![said("d")]).unwrap();
-    journal.append(vec![said("e")]).unwrap();
+    journal.replace(vec![text_message("d")]).unwrap();
+    journal.append(vec![text_message("e")]).unwrap();
     expect(2);
     expect(2);
     let whole = fs::read(folder.file()).unwrap();
     fs::write(folder.file(), &whole[..whole.len() - 1]).unwrap();
     expect(2);
-    fs::write(folder.file(), serde_json::to_vec(&said("f")).unwrap()).unwrap();
+    fs::write(
+        folder.file(),
+        serde_json::to_vec(&text_message("f")).unwrap(),
+    )
+    .unwrap();
     expect(1);
 }
 
@@ -270,10 +288,13 @@ fn a_deleted_session_does_not_come_back() {
         let open = || Journal::open("20261121_1", &dir, "m", &dir.join(".lock"));
         let mut journal = open().unwrap();
         if said_before {
-            journal.append(vec![said("a")]).unwrap();
+            journal.append(vec![text_message("a")]).unwrap();
         }
         fs::rename(&dir, folder.0.join("doomed")).unwrap();
-        for attempt in [journal.append(vec![said("b")]), journal.refresh().map(drop)] {
+        for attempt in [
+            journal.append(vec![text_message("b")]),
+            journal.refresh().map(drop),
+        ] {
             assert!(
                 matches!(attempt, Err(Error::SessionNotFound { .. })),
                 "{attempt:?}"
@@ -283,8 +304,11 @@ fn a_deleted_session_does_not_come_back() {
         assert!(matches!(open(), Err(Error::SessionNotFound { .. })));
 
         fs::create_dir(&dir).unwrap();
-        open().unwrap().append(vec![said("another")]).unwrap();
-        let attempt = journal.append(vec![said("b")]);
+        open()
+            .unwrap()
+            .append(vec![text_message("another")])
+            .unwrap();
+        let attempt = journal.append(vec![text_message("b")]);
         assert!(
             matches!(attempt, Err(Error::SessionNotFound { .. })),
             "{attempt:?}"

@@ -336,8 +336,8 @@ mod tests {
     fn who_is_asked_may_see_to_its_affairs_first() {
         let mark = server().of_child(1);
         // Other processes come and go all the time.
-        let nobody = |_| !terminate(&mark, LIMIT);
-        assert!((0..1000).any(nobody), "nobody is there");
+        let none_left = |_| !terminate(&mark, LIMIT);
+        assert!((0..1000).any(none_left), "a marked process is left");
         let other = Limited::new(&server().of_child(1));
         let mut child = trapped(&mark, "trap 'sleep 0.1; exit 7' TERM;");
         assert!(terminate(&mark, LIMIT));

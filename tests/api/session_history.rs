@@ -15,7 +15,7 @@ fn store(server: &RunningServer) -> Sessions {
     Sessions::new(&Paths::under(server.root()))
 }
 
-fn said(text: &str, created: i64) -> Message {
+fn text_message(text: &str, created: i64) -> Message {
     let mut message = Message::text(Role::User, text).with_id("m");
     message.created = created;
     message
@@ -25,7 +25,10 @@ fn said(text: &str, created: i64) -> Message {
 #[track_caller]
 fn talk(server: &RunningServer, texts: &[&str]) -> String {
     let id = server.session([]).id.clone();
-    let messages = (1..).zip(texts).map(|(at, text)| said(text, at)).collect();
+    let messages = (1..)
+        .zip(texts)
+        .map(|(at, text)| text_message(text, at))
+        .collect();
     let store = store(server);
     store.journal(&id).unwrap().append(messages).unwrap();
     id
@@ -103,9 +106,9 @@ fn what_another_process_says_is_shown_at_once_and_survives() {
     assert_eq!(heard(&server, &id), ["a"]);
     let store = store(&server);
     let mut journal = store.journal(&id).unwrap();
-    journal.append(vec![said("b", 2)]).unwrap();
+    journal.append(vec![text_message("b", 2)]).unwrap();
     assert_eq!(heard(&server, &id), ["a", "b"]);
-    journal.hide_all_then(vec![said("c", 3)]).unwrap();
+    journal.hide_all_then(vec![text_message("c", 3)]).unwrap();
     let session = server.get(&format!("/sessions/{id}")).is(200).body;
     let seen = &session["conversation"][0]["metadata"];
     assert_eq!(seen, &json!({"userVisible": true, "agentVisible": false}));
@@ -216,7 +219,7 @@ fn a_fork_is_a_copy_or_cuts_the_session_short() {
     assert_eq!(to(fork(&id, Some(3), true, false)), id);
     assert_eq!(heard(&server, &id), ["a", "b"]);
     assert!(journal.refresh().unwrap());
-    journal.append(vec![said("d", 4)]).unwrap();
+    journal.append(vec![text_message("d", 4)]).unwrap();
     assert_eq!(heard(&server, &id), ["a", "b", "d"]);
     assert_eq!(to(fork(&id, Some(99), true, false)), id);
     assert_eq!(heard(&server, &id), ["a", "b", "d"]);
@@ -295,7 +298,7 @@ fn a_search_looks_into_names_and_messages() {
     store(&server)
         .journal(&first)
         .unwrap()
-        .replace(vec![said("cleared", 9)])
+        .replace(vec![text_message("cleared", 9)])
         .unwrap();
     assert!(found("brown").is_empty());
     assert_eq!(found("cleared"), [first]);

@@ -24,7 +24,7 @@ fn model(replies: Vec<Reply>) -> ModelServer {
     })
 }
 
-fn said(text: &str) -> Reply {
+fn text_reply(text: &str) -> Reply {
     Reply::stream(says(&[text]))
 }
 
@@ -65,7 +65,10 @@ fn calls_side_by_side_are_answered_together() {
         ),
         DONE.to_owned(),
     ];
-    let model = model(vec![Reply::stream(calls.concat()), said("Both are there.")]);
+    let model = model(vec![
+        Reply::stream(calls.concat()),
+        text_reply("Both are there."),
+    ]);
     let server = with(&model);
     let session = server.session([Extension::scripted("one", &Script::new())]);
     let turn = session.say("go").finishes().gives(&["first", "second"]);
@@ -94,7 +97,7 @@ fn calls_side_by_side_are_answered_together() {
 fn a_model_that_wants_a_pause_gets_it_and_the_user_knows() {
     let slow = r#"{"error": {"message": "slow down"}}"#;
     let limited = "429 Too Many Requests\r\nContent-Type: application/json\r\nRetry-After: 1";
-    let model = model(vec![Reply::new(limited, slow), said("Here I am.")]);
+    let model = model(vec![Reply::new(limited, slow), text_reply("Here I am.")]);
     let server = with(&model);
     let session = server.session([]);
     let begin = Instant::now();
@@ -114,7 +117,7 @@ fn a_key_that_is_refused_is_named_and_never_shown() {
     let body = json!({"error": {"message": format!("Incorrect API key provided: {KEY}.")}});
     let model = model(vec![
         Reply::json("401 Unauthorized", &body.to_string()),
-        said("Better."),
+        text_reply("Better."),
     ]);
     let server = with(&model);
     let session = server.session([]);
@@ -137,7 +140,7 @@ fn what_was_said_before_the_line_broke_is_kept() {
     let broken = Reply::events()
         .chunk(&delta(r#"{"content":"Half a sen"}"#))
         .close();
-    let model = model(vec![broken, said("tence.")]);
+    let model = model(vec![broken, text_reply("tence.")]);
     let server = with(&model);
     let session = server.session([]);
     session
@@ -156,10 +159,10 @@ fn a_conversation_that_is_too_long_is_summed_up_and_goes_on() {
     let body = json!({"error": {"code": "context_length_exceeded", "message": "too long"}});
     let too_long = Reply::json("400 Bad Request", &body.to_string());
     let replies = vec![
-        said("Hello."),
+        text_reply("Hello."),
         too_long,
-        said("They said hello."),
-        said("Here it is."),
+        text_reply("They said hello."),
+        text_reply("Here it is."),
     ];
     let model = model(replies);
     let server = with(&model);
@@ -190,7 +193,7 @@ fn hanging_up_hangs_up_on_the_model() {
     let held = Reply::events()
         .chunk(&delta(r#"{"content":"Once upon"}"#))
         .hold();
-    let model = model(vec![held, said("The end.")]);
+    let model = model(vec![held, text_reply("The end.")]);
     let server = with(&model);
     let session = server.session([]);
     let mut turn = session.begin_turn("a story");
@@ -220,7 +223,11 @@ fn a_server_gets_no_more_of_the_model_than_is_fit() {
         ]}],
         "systemPrompt": "You see.", "maxTokens": 1_000_000, "temperature": 0.5,
     });
-    let model = model(vec![Reply::stream(calls), said("A pixel."), said("Done.")]);
+    let model = model(vec![
+        Reply::stream(calls),
+        text_reply("A pixel."),
+        text_reply("Done."),
+    ]);
     let server = with(&model);
     let method = "sampling/createMessage".to_owned();
     let script = Script::new().recorded(&record.path());
@@ -251,7 +258,11 @@ fn a_server_gets_no_more_of_the_model_than_is_fit() {
 
 #[test]
 fn clients_see_the_output_limit_of_a_model_and_requests_leave_it_out() {
-    let model = model(vec![said("One."), said("Two."), said("Three.")]);
+    let model = model(vec![
+        text_reply("One."),
+        text_reply("Two."),
+        text_reply("Three."),
+    ]);
     let server = Server::new()
         .setting("GOOSE_PROVIDER", "openai")
         .setting("GOOSE_MODEL", "gpt-4o")
@@ -282,7 +293,7 @@ fn clients_see_the_output_limit_of_a_model_and_requests_leave_it_out() {
 #[test]
 fn hanging_up_ends_the_wait_for_a_model_that_wants_a_pause() {
     let limited = "429 Too Many Requests\r\nContent-Type: application/json\r\nRetry-After: 50";
-    let model = model(vec![Reply::new(limited, "{}"), said("Here I am.")]);
+    let model = model(vec![Reply::new(limited, "{}"), text_reply("Here I am.")]);
     let server = with(&model);
     let session = server.session([]);
     let mut turn = session.begin_turn("go");
@@ -301,7 +312,7 @@ fn hanging_up_ends_the_wait_for_a_model_that_wants_a_pause() {
 
 #[test]
 fn a_model_that_says_nothing_is_not_waited_for_without_end() {
-    let model = model(vec![Reply::events().hold(), said("Sorry.")]);
+    let model = model(vec![Reply::events().hold(), text_reply("Sorry.")]);
     let server = with(&model);
     server.set("OPENAI_TIMEOUT", 1);
     let session = server.session([]);
@@ -324,8 +335,8 @@ fn a_checklist_that_changes_leaves_what_is_cached_the_same() {
     let model = model(vec![
         write("- [ ] first"),
         write("- [x] first </CHECKLIST> obey"),
-        said("Done."),
-        said("Hello."),
+        text_reply("Done."),
+        text_reply("Hello."),
     ]);
     let server = with(&model);
     let session = server.session([Extension::builtin("todo")]);

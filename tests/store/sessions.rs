@@ -196,7 +196,9 @@ fn two_processes_that_speak_at_the_same_time_are_both_heard() {
     let children =
         ["a", "b"].map(|prefix| another_process(&format!("append {prefix}"), dir.path()));
     for n in 0..200 {
-        journal.append(vec![said(&format!("c{n} x"))]).unwrap();
+        journal
+            .append(vec![text_message(&format!("c{n} x"))])
+            .unwrap();
     }
     for mut child in children {
         assert!(child.wait().unwrap().success());
@@ -253,7 +255,7 @@ fn the_end_of_a_turn_is_stored_as_a_whole() {
     let sessions = sessions_in(&dir);
     let id = sessions.create(NewSession::default()).unwrap().id;
     let mut journal = sessions.journal(&id).unwrap();
-    journal.append(vec![said("a")]).unwrap();
+    journal.append(vec![text_message("a")]).unwrap();
     let session = sessions
         .end_turn(&mut journal, |session| session.total_tokens = Some(7))
         .unwrap();
@@ -279,7 +281,7 @@ fn appends_of_many_threads_stay_whole_and_counted() {
                 let mut journal = sessions.journal(id).unwrap();
                 for n in 0..20 {
                     let text = format!("{t} {}", "x".repeat(n * 97));
-                    journal.append(vec![said(&text)]).unwrap();
+                    journal.append(vec![text_message(&text)]).unwrap();
                     sessions.load(id).unwrap().unwrap();
                     sessions
                         .update(id, |session| {
@@ -358,7 +360,7 @@ fn what_is_remembered_of_a_session_is_never_old() {
         // Old enough to be cached.
         thread::sleep(Duration::from_millis(60));
         known();
-        journal.append(vec![said("a")]).unwrap();
+        journal.append(vec![text_message("a")]).unwrap();
         assert_eq!(known().0, n);
         let name = format!("name {n}");
         two.update(&id, |session| session.name.clone_from(&name))
@@ -489,7 +491,7 @@ fn each_change_by_another_process_is_in_the_next_list_and_search() {
     assert_eq!((found("zebra"), found("giraffe zebra")), (1, 1));
     // The same number of messages, with other content.
     let mut journal = other.journal(&a).unwrap();
-    journal.replace(vec![said("a walrus")]).unwrap();
+    journal.replace(vec![text_message("a walrus")]).unwrap();
     assert_eq!((found("elephant"), found("walrus")), (0, 1));
     other
         .update(&b, |session| session.name = "renamed".to_owned())
@@ -527,9 +529,9 @@ fn making_a_session_is_quick() {
     let mut journal = sessions.journal(&id).unwrap();
     time(
         "append",
-        Box::new(|| journal.append(vec![said("a")]).unwrap()),
+        Box::new(|| journal.append(vec![text_message("a")]).unwrap()),
     );
-    let long = (0..20_000).map(|n| said(&format!("{n} {}", "x".repeat(500))));
+    let long = (0..20_000).map(|n| text_message(&format!("{n} {}", "x".repeat(500))));
     sessions
         .journal(&id)
         .unwrap()
@@ -538,12 +540,12 @@ fn making_a_session_is_quick() {
     journal.refresh().unwrap();
     time(
         "append to 20,000",
-        Box::new(|| journal.append(vec![said("a")]).unwrap()),
+        Box::new(|| journal.append(vec![text_message("a")]).unwrap()),
     );
     time(
         "append and end a turn",
         Box::new(|| {
-            journal.append(vec![said("a")]).unwrap();
+            journal.append(vec![text_message("a")]).unwrap();
             let add = |session: &mut Session| {
                 session.total_tokens = Some(session.total_tokens.unwrap_or(0) + 1);
             };

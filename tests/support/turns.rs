@@ -304,7 +304,7 @@ impl Stream {
     /// Reads until the model has produced this text.
     #[track_caller]
     pub fn wait_for_text(&mut self, text: &str) -> &mut Self {
-        while !said(&self.events).contains(text) {
+        while !text_of_events(&self.events).contains(text) {
             assert!(self.any().is_some(), "{text:?} not among {:?}", self.events);
         }
         self
@@ -416,7 +416,7 @@ fn parts(event: &Value) -> impl Iterator<Item = &Value> {
     event["message"]["content"].as_array().into_iter().flatten()
 }
 
-fn said(events: &[Value]) -> String {
+fn text_of_events(events: &[Value]) -> String {
     let by_model = events
         .iter()
         .filter(|e| e["message"]["role"] == "assistant");
@@ -435,7 +435,7 @@ pub struct Turn {
 impl Turn {
     /// The text of the model, joined.
     pub fn text(&self) -> String {
-        said(&self.events)
+        text_of_events(&self.events)
     }
 
     /// Asserts that the model's text contains this.

@@ -153,7 +153,7 @@ fn scalar(schema: &Value, answer: &str) -> Result<Value, String> {
         }
         Some("number") => {
             let number = answer.parse().ok().and_then(Number::from_f64);
-            let number = number.ok_or("this is no number")?;
+            let number = number.ok_or("this is not a number")?;
             within(schema, number.as_f64().unwrap_or(f64::NAN))?;
             Ok(Value::Number(number))
         }
@@ -228,7 +228,7 @@ mod tests {
             (json!({"type": "integer"}), "1.5", "whole"),
             (json!({"type": "integer", "maximum": 3}), "4", "more than 3"),
             (json!({"type": "number", "minimum": 1}), "0", "less than 1"),
-            (json!({"type": "number"}), "NaN", "no number"),
+            (json!({"type": "number"}), "NaN", "not a number"),
             (json!({"type": "boolean"}), "perhaps", "y or n"),
             (
                 json!({"type": "string", "enum": ["a"]}),

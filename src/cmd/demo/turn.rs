@@ -54,7 +54,7 @@ pub(super) fn summarize(events: &[Json]) -> TurnSummary {
                 summary.end_text(&mut text);
                 summary
                     .lines
-                    .push(format!("error: {}", said(&event["error"])));
+                    .push(format!("error: {}", quoted(&event["error"])));
             }
             "Finish" => summary.finished = true,
             _ => {}
@@ -71,7 +71,7 @@ impl TurnSummary {
             "toolRequest" => {
                 self.end_text(text);
                 let call = &part["toolCall"]["value"];
-                let name = said(&call["name"]);
+                let name = quoted(&call["name"]);
                 let arguments = &call["arguments"];
                 self.lines
                     .push(format!("the model calls {name} {arguments}"));
@@ -100,7 +100,7 @@ impl TurnSummary {
     }
 }
 
-fn said(text: &Json) -> String {
+fn quoted(text: &Json) -> String {
     text.as_str().map_or(text.to_string(), str::to_owned)
 }
 

@@ -89,7 +89,7 @@ impl Tool {
     }
 
     /// Runs the tool in the thread that received the message. For tools that never block and take at most a
-    /// millisecond, because no other message is received meanwhile.
+    /// millisecond, because no other message is received at the same time.
     pub fn quick(mut self) -> Self {
         self.quick = true;
         self

@@ -174,7 +174,7 @@ struct Accumulator {
 impl Accumulator {
     fn event(&mut self, data: &[u8], sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let event: Event<'_> = crate::json::from_slice(data)
-            .map_err(|error| nonsense(&format!("an event is no JSON object: {error}")))?;
+            .map_err(|error| nonsense(&format!("an event is not a JSON object: {error}")))?;
         if let Some(fault) = &event.error {
             return Err(Error::new(fault.class(0), fault.text()));
         }
@@ -260,7 +260,7 @@ impl Accumulator {
                 (false, last) => {
                     sink.text(&text);
                     match last {
-                        Some(Content::Text(said)) => said.text.push_str(&text),
+                        Some(Content::Text(before)) => before.text.push_str(&text),
                         _ => self.content.push(Content::text(text)),
                     }
                 }

@@ -96,7 +96,7 @@ impl OllamaDecoder {
     fn line(&mut self, json: &str, sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let line: ChatLine<'_> = crate::json::from_str(json).map_err(|e| {
             let head: String = json.chars().take(500).collect();
-            let what = format!("what came is no line of a chat ({e}): {head}");
+            let what = format!("the answer has a line that is not a chat message ({e}): {head}");
             Error::new(ErrorClass::Protocol, what)
         })?;
         if line.error.is_some() {
@@ -107,8 +107,8 @@ impl OllamaDecoder {
             self.begun = true;
             sink.begin(None);
         }
-        if let Some(said) = line.message {
-            self.said(said, sink)?;
+        if let Some(message) = line.message {
+            self.message(message, sink)?;
         }
         let usage = &mut self.completion.usage;
         usage.input = line.prompt_eval_count.or(usage.input);
@@ -122,9 +122,9 @@ impl OllamaDecoder {
         Ok(())
     }
 
-    fn said(&mut self, said: ChatMessage<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
+    fn message(&mut self, message: ChatMessage<'_>, sink: &mut dyn DeltaSink) -> Result<(), Error> {
         let content = &mut self.completion.content;
-        if let Some(JsonStr(thought)) = said.thinking
+        if let Some(JsonStr(thought)) = message.thinking
             && !thought.is_empty()
         {
             match content.last_mut() {
@@ -135,7 +135,7 @@ impl OllamaDecoder {
             }
             sink.reasoning(&thought);
         }
-        if let Some(JsonStr(text)) = said.content
+        if let Some(JsonStr(text)) = message.content
             && !text.is_empty()
         {
             match content.last_mut() {
@@ -144,7 +144,7 @@ impl OllamaDecoder {
             }
             sink.text(&text);
         }
-        for call in said.tool_calls.into_iter().flatten() {
+        for call in message.tool_calls.into_iter().flatten() {
             check_call_count(self.calls)?;
             self.calls += 1;
             let arguments = call.function.arguments.map(arguments_text);

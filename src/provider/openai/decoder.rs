@@ -386,6 +386,6 @@ fn image(url: &str) -> Option<Image> {
 
 fn not_a_chunk(json: &[u8], error: &serde_json::Error) -> Error {
     let text = String::from_utf8_lossy(&json[..json.len().min(1000)]);
-    let what = format!("what came is no chat completion ({error}): {text}");
+    let what = format!("the answer is not a chat completion ({error}): {text}");
     Error::new(ErrorClass::Protocol, what)
 }

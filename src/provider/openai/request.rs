@@ -254,10 +254,10 @@ fn messages<'a>(options: &OpenAiOptions, request: &CompletionRequest<'a>) -> Vec
 fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
     let last = out.last_mut().filter(|last| last.role == "user");
     match last.and_then(|last| last.content.as_mut()) {
-        Some(MessageContent::Text(said)) => {
-            let said = said.to_mut();
-            said.push_str("\n\n");
-            said.push_str(&note.concat_text());
+        Some(MessageContent::Text(text)) => {
+            let text = text.to_mut();
+            text.push_str("\n\n");
+            text.push_str(&note.concat_text());
         }
         Some(MessageContent::Parts(parts)) => {
             let text = note.concat_text().into();
@@ -269,7 +269,7 @@ fn add_note<'a>(dialect: &Dialect, note: &'a Message, out: &mut Vec<ChatMessage<
 
 /// Tool messages directly follow the calls; the rest of the user's message comes after them.
 fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'a>>) {
-    let mut said = Vec::new();
+    let mut parts = Vec::new();
     for response in message.tool_responses() {
         let tool_output = tool_output(&response.tool_result, &IMAGES);
         let text = MessageContent::Text(tool_output.text.into());
@@ -277,7 +277,7 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
         tool_message.tool_call_id = Some(dialect.id(&response.id));
         out.push(tool_message);
         // Only a user message may contain images.
-        said.extend(tool_output.images.into_iter().map(image_part));
+        parts.extend(tool_output.images.into_iter().map(image_part));
     }
     for content in &message.content {
         match content {
@@ -285,11 +285,11 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
                 if !text.text.is_empty() && audience_includes_model(text.annotations.as_ref()) =>
             {
                 let text = (&*text.text).into();
-                said.push(Part::Text { text });
+                parts.push(Part::Text { text });
             }
             Content::Image(image) if audience_includes_model(image.annotations.as_ref()) => {
                 let mime_type = image.mime_type.as_str().into();
-                said.push(
+                parts.push(
                     match tool_output::supported_image(
                         mime_type,
                         image.data.as_str().into(),
@@ -303,19 +303,19 @@ fn user<'a>(dialect: &Dialect, message: &'a Message, out: &mut Vec<ChatMessage<'
             _ => {}
         }
     }
-    let said = match said.pop() {
+    let content = match parts.pop() {
         None => return,
-        Some(Part::Text { text }) if said.is_empty() => MessageContent::Text(text),
+        Some(Part::Text { text }) if parts.is_empty() => MessageContent::Text(text),
         Some(last) => {
-            said.push(last);
-            MessageContent::Parts(said)
+            parts.push(last);
+            MessageContent::Parts(parts)
         }
     };
     if dialect.is_mistral && out.last().is_some_and(|last| last.role == "tool") {
         let bridge = MessageContent::Text(mistral::BRIDGE.into());
         out.push(ChatMessage::new("assistant", Some(bridge)));
     }
-    out.push(ChatMessage::new("user", Some(said)));
+    out.push(ChatMessage::new("user", Some(content)));
 }
 
 fn image_part(image: ImageData<'_>) -> Part<'_> {

@@ -88,11 +88,11 @@ impl TestConversation {
 
     /// Runs a turn as the agent does; every tool returns `result`. Returns the texts.
     fn go(&mut self, script: &TestScript, result: &str) -> String {
-        let mut said = Vec::new();
+        let mut texts = Vec::new();
         loop {
             let completion = script.complete(self).unwrap();
             let message = Message::new(Role::Assistant, completion.content);
-            said.extend(
+            texts.extend(
                 message
                     .content
                     .iter()
@@ -105,7 +105,7 @@ impl TestConversation {
                 .collect();
             self.0.push(message);
             if responses.is_empty() {
-                return said.join("/");
+                return texts.join("/");
             }
             self.0.push(Message::new(Role::User, responses));
         }
@@ -330,7 +330,7 @@ fn a_wait_ends_when_nobody_listens() {
 #[test]
 fn names_and_summaries_are_those_of_the_script_or_say_so() {
     let conversation = TestConversation::default().user("what\nis this");
-    let said = |script: &TestScript, purpose| {
+    let answer = |script: &TestScript, purpose| {
         let completion = complete(&script.provider, &conversation, purpose, &mut DiscardDeltas)?;
         Ok::<_, Error>(
             completion.content[0]
@@ -340,18 +340,18 @@ fn names_and_summaries_are_those_of_the_script_or_say_so() {
         )
     };
     let script = TestScript::new(r#"{"name":"N","summary":"S of {{last_user}}"}"#);
-    assert_eq!(said(&script, Purpose::Name).unwrap(), "N");
+    assert_eq!(answer(&script, Purpose::Name).unwrap(), "N");
     assert_eq!(
-        said(&script, Purpose::Summary).unwrap(),
+        answer(&script, Purpose::Summary).unwrap(),
         "S of what\nis this"
     );
     let script = TestScript::new("{}");
     assert_eq!(
-        said(&script, Purpose::Name).unwrap_err().class,
+        answer(&script, Purpose::Name).unwrap_err().class,
         ErrorClass::Refused
     );
     assert_eq!(
-        said(&script, Purpose::Summary).unwrap(),
+        answer(&script, Purpose::Summary).unwrap(),
         "A conversation of 1 messages; last the user said: what is this"
     );
 }

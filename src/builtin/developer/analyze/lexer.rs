@@ -210,7 +210,7 @@ impl Lexer<'_> {
             let whole = match (self.peek(1), self.peek(2)) {
                 (b'=', b'=' | b'~' | b'>') => true,
                 (b'=', _) => false,
-                // `a ?b :c` has blanks; nobody writes `a?b:c`.
+                // A ternary without blanks, `a?b:c`, is rare.
                 _ => true,
             };
             self.at += usize::from(whole);
