@@ -3,8 +3,8 @@
 //! | feature | contains |
 //! |---|---|
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
-//! | `chat` | the command `gosling chat` |
-//! | `demo` | the command `gosling demo` |
+//! | `chat` | the commands `gosling chat` and `gosling call` |
+//! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
 //! | `google` | the provider `google` and its wire protocol |
 //! | `manual` | the pages that `gosling help TOPIC` prints |
@@ -12,8 +12,14 @@
 //! | `ollama` | the provider `ollama` and its wire protocol |
 //! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands |
 //! | `tls` | `https` to models and MCP servers |
+//! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
-//! All are on by default. A request for something that the build leaves out fails like a request for
+//! All are on by default. Those of the builtin servers enable the feature `builtin`, which contains what all of
+//! them need: the command `gosling mcp`, and connections inside the process. The library modules
+//! [`mcp::server`](crate::mcp::server), [`mcp_endpoint`](crate::api::mcp_endpoint), [`demo`](crate::builtin::demo)
+//! and [`todo`](crate::builtin::todo) are in every build; the linker drops what the program does not use.
+//!
+//! A request for something that the build leaves out fails like a request for
 //! something unknown, and the error ends with [`hint`].
 
 /// The features with whether this build has them, in alphabetical order.
@@ -28,6 +34,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("ollama", cfg!(feature = "ollama")),
     ("recipes", cfg!(feature = "recipes")),
     ("tls", cfg!(feature = "tls")),
+    ("todo", cfg!(feature = "todo")),
 ];
 
 /// Whether `name` is a feature that this build leaves out.

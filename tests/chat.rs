@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use support::process::{descendants, signal};
 use support::scripted::{Action, Script};
-use support::server::{Extension, GOSLING, gosling};
+use support::server::{Extension, demo_command, gosling};
 use support::{TempDir, temp_dir, until};
 
 /// The files of a user, and the script of the model.
@@ -205,7 +205,7 @@ fn a_tool_call_and_its_result_have_a_line_each() {
         {"call": {"name": "gosling__add", "arguments": {"a": 2, "b": 3}}},
         {"text": "{{last_result}}"},
     ]}]}));
-    let command = format!("X='a b' '{GOSLING}' mcp demo");
+    let command = format!("X='a b' '{}'", demo_command().join("' '"));
     let done = home.chat(&["--with-extension", &command, "-m", "add"], "");
     assert!(
         done.stdout().contains("\n{\"sum\":5}\n"),

@@ -1,13 +1,17 @@
 //! The commands at a terminal and in a shell script.
+// Some tests and their helpers need features that the build may leave out.
+#![cfg_attr(
+    not(all(feature = "chat", feature = "demo")),
+    allow(dead_code, unused_imports)
+)]
 
 mod support;
 
-use gosling::features::is_left_out;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Output, Stdio};
 use std::{fs, thread};
-use support::server::{GOSLING, gosling, scripted_mcp};
+use support::server::{demo_command, gosling, scripted_mcp};
 use support::{TempDir, temp_dir, until};
 
 /// The output of a command.
@@ -88,8 +92,14 @@ fn help_and_version() {
     let version = concat!("gosling ", env!("CARGO_PKG_VERSION"), "\n");
     run(&["--version"]).exits(0).prints_exactly(version);
     run(&["-V"]).exits(0).prints_exactly(version);
-    let commands = ["agent", "chat", "demo", "call", "mcp"];
-    for command in commands.into_iter().filter(|name| !is_left_out(name)) {
+    let commands = [
+        ("agent", true),
+        ("chat", cfg!(feature = "chat")),
+        ("demo", cfg!(feature = "demo")),
+        ("call", cfg!(feature = "chat")),
+        ("mcp", cfg!(feature = "builtin")),
+    ];
+    for (command, _) in commands.into_iter().filter(|(_, is_built)| *is_built) {
         let usage = format!("usage: gosling {command}");
         run(&[command, "--help"]).exits(0).prints(&usage);
         run(&[command, "-h"]).exits(0).prints(&usage);
@@ -108,16 +118,27 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["agent", "--port", "many"], "\"many\""),
         (&["agent", "--port", "65536"], "\"65536\""),
         (&["agent", "--offline=yes"], "--offline"),
+        #[cfg(feature = "builtin")]
         (&["mcp"], "no server name given"),
+        #[cfg(feature = "builtin")]
         (&["mcp", "nonsense"], "\"nonsense\""),
+        #[cfg(feature = "builtin")]
         (&["mcp", "demo", "more"], "more"),
+        #[cfg(feature = "chat")]
         (&["call", "echo"], "--server or --url"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "a", "--url", "http://b"], "not both"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "a", "--header", "k: v"], "--url only"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "'open"], "quote"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", " "], "no command"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "a", "--header", "x"], "--header"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "a", "--timeout", "soon"], "soon"),
+        #[cfg(feature = "chat")]
         (&["call", "--server", "a", "one", "{}", "three"], "three"),
         #[cfg(feature = "demo")]
         (&["demo", "--nonsense"], "--nonsense"),
@@ -297,6 +318,7 @@ fn a_port_in_use_is_said() {
         .complains("cannot listen on 127.0.0.1");
 }
 
+#[cfg(feature = "demo")]
 #[test]
 fn the_demo_server_is_spoken_to_by_hand() {
     let mut server = gosling()
@@ -344,11 +366,13 @@ fn the_demo_server_is_spoken_to_by_hand() {
 }
 
 /// Runs `gosling call` with the demo server.
+#[cfg(feature = "chat")]
 fn call(arguments: &[&str]) -> Done {
-    let server = format!("'{GOSLING}' mcp demo");
+    let server = format!("'{}'", demo_command().join("' '"));
     run(&[&["call", "--server", &server], arguments].concat())
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn call_prints_what_a_tool_says() {
     call(&["echo", r#"{"message":"hello there"}"#])
@@ -371,6 +395,7 @@ fn call_prints_what_a_tool_says() {
     }
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn call_without_a_tool_lists_them() {
     call(&[])
@@ -386,6 +411,7 @@ fn call_without_a_tool_lists_them() {
     assert_eq!(names, ["add", "echo", "fail", "slow"]);
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn call_says_why_a_server_does_not_come_up() {
     run(&["call", "--server", "definitely-not-a-command", "x"])

@@ -10,6 +10,7 @@
     feature = "ollama",
     feature = "recipes",
     feature = "tls",
+    feature = "todo",
 )))]
 
 mod support;
@@ -27,12 +28,14 @@ fn a_builtin_server_that_is_left_out_is_unknown() {
     let server = Server::new().start();
     let session = server.session([Extension::demo()]);
     let unknown = session.add(Extension::builtin("nosuch"));
-    for name in ["developer", "memory"] {
+    for name in ["demo", "developer", "memory", "todo"] {
         let answer = session.add(Extension::builtin(name)).says(&hint(name));
         assert_eq!(answer.status, unknown.status, "{name}");
     }
-    assert!(!unknown.text.contains("built without"), "{}", unknown.text);
-    session.add(Extension::builtin("todo")).is(200);
+    let platform = json!({"type": "platform", "name": "todo"});
+    session.add(Extension(platform)).says(&hint("todo"));
+    let text = unknown.says("no builtin extension of this name").text;
+    assert!(!text.contains("built without"), "{text}");
 }
 
 #[test]
@@ -164,24 +167,34 @@ fn a_command_or_topic_that_is_left_out_is_unknown() {
             String::from_utf8_lossy(&text).into_owned(),
         )
     };
-    let (code, text) = run(&["chat"]);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains(&hint("chat")), "{text}");
+    for command in ["chat", "call"] {
+        let (code, text) = run(&[command]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(&hint("chat")), "{text}");
+    }
     let (code, text) = run(&["help"]);
     assert_eq!(code, Some(0), "{text}");
-    assert!(
-        !text.lines().any(|line| line.starts_with("  chat   talk")),
-        "{text}"
-    );
+    for command in ["call", "chat", "demo", "mcp"] {
+        assert!(!text.contains(&format!("\n  {command} ")), "{text}");
+    }
+    assert!(text.contains("\nleft out of this build: "), "{text}");
     let (code, text) = run(&["demo"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains(&hint("demo")), "{text}");
     let (code, text) = run(&["help", "security"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains(&hint("manual")), "{text}");
-    let (code, text) = run(&["mcp", "developer"]);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains(&hint("developer")), "{text}");
+    for server in ["demo", "developer", "memory", "todo"] {
+        let (code, text) = run(&["mcp", server]);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains("there is no command \"mcp\""), "{text}");
+        assert!(text.contains(&hint(server)), "{text}");
+    }
+    for arguments in [&["mcp"][..], &["mcp", "nonsense"], &["nonsense", "demo"]] {
+        let (code, text) = run(arguments);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(!text.contains("built without"), "{text}");
+    }
 }
 
 #[test]

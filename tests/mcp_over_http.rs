@@ -1,6 +1,6 @@
 //! The builtin MCP servers over Streamable HTTP: `gosling mcp NAME --http`. What clients may rely on, what
 //! hostile clients get, and that nothing is left behind.
-#![cfg(feature = "developer")]
+#![cfg(all(feature = "developer", feature = "todo"))]
 
 mod support;
 

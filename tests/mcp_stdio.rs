@@ -1,5 +1,7 @@
 //! The client over stdio with a real server process: many callers, slow calls, ends of the process.
 
+mod support;
+
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};
 use gosling::mcp::transport::stdio::{MAX_LINE, StdioOptions, StdioTransport};
 use gosling::mcp::{Error, jsonrpc::RawJson};
@@ -10,6 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use support::server::demo_command;
 
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -27,8 +30,9 @@ fn demo() -> (Client, Receiver<(String, Option<i64>)>, i32) {
 }
 
 fn demo_with(options: &[&str]) -> (Client, Receiver<(String, Option<i64>)>, i32) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gosling"));
-    command.args(["mcp", "demo"]).args(options);
+    let line = demo_command();
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).args(options);
     let options = StdioOptions {
         name: "demo".into(),
         max_line: MAX_LINE,

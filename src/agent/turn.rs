@@ -702,7 +702,7 @@ impl Turn<'_> {
 
     /// A message with the session's current checklist, for the model.
     fn checklist(&self) -> Option<Message> {
-        if !self.agent.extensions.has(todo::NAME) {
+        if !cfg!(feature = "todo") || !self.agent.extensions.has(todo::NAME) {
             return None;
         }
         let session = self.registry.session(&self.session.id).ok()?;

@@ -23,11 +23,13 @@ use std::{
 
 /// The names that [`server`] accepts.
 pub const NAMES: &[&str] = &[
+    #[cfg(feature = "demo")]
     "demo",
     #[cfg(feature = "developer")]
     "developer",
     #[cfg(feature = "memory")]
     "memory",
+    #[cfg(feature = "todo")]
     "todo",
 ];
 
@@ -35,7 +37,7 @@ pub const NAMES: &[&str] = &[
 /// user's own files, `data` stores the data of the session. With `offline`, the programs that the server starts
 /// are asked not to connect to other machines.
 #[cfg_attr(
-    not(all(feature = "developer", feature = "memory")),
+    not(all(feature = "developer", feature = "memory", feature = "todo")),
     allow(unused_variables, reason = "servers that are left out take them")
 )]
 pub fn server(
@@ -45,11 +47,13 @@ pub fn server(
     offline: bool,
 ) -> Option<Server> {
     match name {
+        #[cfg(feature = "demo")]
         "demo" => Some(demo::server(false)),
         #[cfg(feature = "developer")]
         "developer" => Some(developer::server(paths, offline)),
         #[cfg(feature = "memory")]
         "memory" => Some(memory::server(paths)),
+        #[cfg(feature = "todo")]
         "todo" => Some(todo::server(data.clone())),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! `gosling help`: the commands, their options, and the pages of the manual.
 
-use super::{Failure, agent, call, mcp, print, rest};
+use super::{Failure, agent, print, rest};
 use crate::features::{FEATURES, hint};
 use crate::manual::TOPICS;
 use std::fmt::Write;
@@ -53,15 +53,17 @@ const COMMANDS: &[Command] = &[
         summary: "show a whole session with an MCP server, step by step",
         help: super::demo::HELP,
     },
+    #[cfg(feature = "chat")]
     Command {
         name: "call",
         summary: "call one tool of an MCP server, without starting `agent`",
-        help: call::HELP,
+        help: super::call::HELP,
     },
+    #[cfg(feature = "builtin")]
     Command {
         name: "mcp",
         summary: "run an MCP server that gosling ships, on stdio or over HTTP",
-        help: mcp::HELP,
+        help: super::mcp::HELP,
     },
     Command {
         name: "help",

@@ -54,6 +54,7 @@ pub(super) fn start_quietly(paths: &Paths) {
 }
 
 /// The same for a process that an MCP client has started: writes to stderr only, which the client keeps.
+#[cfg(feature = "builtin")]
 pub(super) fn start_on_stderr() {
     begin(None, LevelFilter::Trace);
 }

@@ -6,6 +6,7 @@
 mod agent;
 #[cfg(feature = "demo")]
 mod api_client;
+#[cfg(feature = "chat")]
 mod call;
 #[cfg(feature = "chat")]
 mod chat;
@@ -13,8 +14,10 @@ mod chat;
 mod demo;
 mod help;
 mod logging;
+#[cfg(feature = "builtin")]
 mod mcp;
 mod serve;
+#[cfg(feature = "chat")]
 mod split_command;
 
 use crate::features;
@@ -37,6 +40,10 @@ enum Failure {
     /// The command failed: exit code 1.
     Failed(String),
     /// The command failed and has printed the reason: exit code 1.
+    #[cfg_attr(
+        not(any(feature = "builtin", feature = "chat")),
+        expect(dead_code, reason = "only commands that are left out print it")
+    )]
     Reported,
     /// A signal ended the command: this exit code.
     #[cfg(feature = "chat")]
@@ -113,11 +120,22 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("chat") => chat::run(parser),
         #[cfg(feature = "demo")]
         Some("demo") => demo::run(parser),
+        #[cfg(feature = "chat")]
         Some("call") => call::run(parser),
+        #[cfg(feature = "builtin")]
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
-        _ => {
-            let hint = features::hint(&command.to_string_lossy());
+        name => {
+            let server = match name {
+                Some("mcp") => rest(&mut parser)?.into_iter().next(),
+                _ => None,
+            };
+            // The feature that would add the command.
+            let feature = match name {
+                Some("call") => "chat".into(),
+                _ => server.as_ref().unwrap_or(&command).to_string_lossy(),
+            };
+            let hint = features::hint(&feature);
             let reason = format!("there is no command {command:?}{hint}");
             return Err(Failure::Usage(reason + HINT));
         }

@@ -261,9 +261,13 @@ impl Context {
         cancel: &Cancel,
     ) -> Result<Started, Error> {
         let key = config.key();
+        let unknown = || Error::new(config.name(), Phase::Config, unsupported::builtin(&key));
+        if !cfg!(feature = "builtin") {
+            // The compiler drops the rest, and with it all of `mcp::server`.
+            return Err(unknown());
+        }
         let server = builtin::server(&key, &self.paths, &self.data, self.offline);
-        let server = server
-            .ok_or_else(|| Error::new(config.name(), Phase::Config, unsupported::builtin(&key)))?;
+        let server = server.ok_or_else(unknown)?;
         let environment = Environment::default();
         let Some(inside) = inside else {
             return Ok(Started {

@@ -5,6 +5,7 @@
 //! to the configuration.
 
 use super::ExtensionConfig;
+use crate::builtin;
 use serde_json::{Map, Value, json};
 
 /// Key, name and display name, in Goose's order.
@@ -16,7 +17,7 @@ const KNOWN: [(&str, &str, &str); 5] = [
     ("summon", "summon", "Summon"),
 ];
 
-/// The keys of those that gosling has.
+/// The keys of those that gosling has, in some builds.
 pub(super) const OURS: [&str; 2] = ["developer", "todo"];
 
 /// The descriptions of those that gosling has, and of the others.
@@ -43,7 +44,7 @@ pub(super) fn only_has_data(config: &ExtensionConfig) -> bool {
 pub fn absent(present: impl Fn(&str) -> bool) -> Vec<(String, Value)> {
     let missing = KNOWN.iter().filter(|(key, ..)| !present(key));
     let entry = |(key, name, display_name): &(&str, &str, &str)| {
-        let description = if is_ours(key) {
+        let description = if builtin::NAMES.contains(key) {
             AVAILABLE_DESCRIPTION
         } else {
             UNAVAILABLE_DESCRIPTION

@@ -51,9 +51,12 @@ pub(super) fn builtin(key: &str) -> String {
              configure it as type `stdio` with `cmd: goose` and `args: [mcp, {key}]`{alternative}"
         ),
         None => {
-            let known = builtin::NAMES.join(", ");
+            let known = match builtin::NAMES {
+                [] => String::new(),
+                names => format!(", only {}", names.join(", ")),
+            };
             let hint = features::hint(key);
-            format!("there is no builtin extension of this name, only {known}{hint}")
+            format!("there is no builtin extension of this name{known}{hint}")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tools and resources of a session: names, filters and JSON shapes.
 
 use crate::support::scripted::{Action, Script};
-use crate::support::server::{Extension, GOSLING, Record, Server, as_argument, scripted_mcp};
+use crate::support::server::{Extension, Record, Server, as_argument, scripted_mcp};
 use crate::support::until;
 use serde_json::{Value, json};
 use std::fs;
@@ -199,11 +199,7 @@ fn duplicates_are_reported() {
 #[test]
 fn all_pages_are_listed() {
     let server = Server::new().start();
-    let session = server.session([Extension::stdio(
-        "demo",
-        GOSLING,
-        &["mcp", "demo", "--pages"],
-    )]);
+    let session = server.session([Extension::demo_with(&["--pages"])]);
     assert_eq!(session.tools().len(), 25);
 }
 

@@ -4,6 +4,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(feature = "todo")]
 mod todo;
 
 use gosling::mcp::client::{CallOptions, Client, NotificationHandler, Options};

@@ -1,7 +1,7 @@
 //! Turns of a conversation: `/reply` on a real server, with a scripted model and scripted MCP servers.
 // Some tests and their helpers need features that the build may leave out.
 #![cfg_attr(
-    not(all(feature = "chat", feature = "recipes")),
+    not(all(feature = "chat", feature = "recipes", feature = "todo")),
     allow(dead_code, unused_imports)
 )]
 

@@ -323,6 +323,7 @@ fn a_model_that_says_nothing_is_not_waited_for_without_end() {
     session.say("go").finishes().says("Sorry.");
 }
 
+#[cfg(feature = "todo")]
 #[test]
 fn a_checklist_that_changes_leaves_what_is_cached_the_same() {
     let write = |list: &str| {

@@ -586,9 +586,19 @@ impl Extension {
         Extension(json!({"type": "builtin", "name": name, "bundled": true, "timeout": 300}))
     }
 
-    /// A builtin server as a child process.
+    /// The builtin server `demo` as a child process.
     pub fn demo() -> Self {
-        Self::stdio("demo", GOSLING, &["mcp", "demo"])
+        Self::demo_with(&[])
+    }
+
+    pub fn demo_with(options: &[&str]) -> Self {
+        let line = [
+            demo_command(),
+            options.iter().map(|o| o.to_string()).collect(),
+        ]
+        .concat();
+        let args: Vec<&str> = line[1..].iter().map(String::as_str).collect();
+        Self::stdio("demo", &line[0], &args)
     }
 
     pub fn shell(name: &str, command: &str) -> Self {
@@ -615,9 +625,23 @@ pub fn as_argument(script: &Script) -> String {
     serde_json::to_string(script).unwrap()
 }
 
+/// The command that serves the builtin server `demo` on stdio: gosling, or an example in a build that leaves
+/// this server out.
+pub fn demo_command() -> Vec<String> {
+    if cfg!(feature = "demo") {
+        [GOSLING, "mcp", "demo"].map(str::to_owned).to_vec()
+    } else {
+        vec![example("demo-mcp")]
+    }
+}
+
 /// The path of the scripted MCP server.
 pub fn scripted_mcp() -> String {
-    let name = format!("scripted-mcp{}", std::env::consts::EXE_SUFFIX);
+    example("scripted-mcp")
+}
+
+fn example(name: &str) -> String {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let folder = Path::new(GOSLING).parent().expect("a folder");
     let path = folder.join("examples").join(name);
     assert!(

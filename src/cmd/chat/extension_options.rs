@@ -3,6 +3,7 @@
 use super::super::{Failure, split_command};
 use crate::builtin;
 use crate::extension::{ExtensionConfig, config};
+use crate::features;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::Path;
@@ -48,11 +49,14 @@ pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
     let names = names.split(',').map(str::trim);
     let named = names.filter(|name| !name.is_empty()).map(|name| {
         if !builtin::NAMES.contains(&name) {
-            let reason = format!(
-                "--with-builtin: there is no {name:?}; there is {}",
-                builtin::NAMES.join(", ")
-            );
-            return Err(Failure::Usage(reason));
+            let known = match builtin::NAMES {
+                [] => "none".to_owned(),
+                names => names.join(", "),
+            };
+            let hint = features::hint(name);
+            return Err(Failure::Usage(format!(
+                "--with-builtin: there is no {name:?}; there is {known}{hint}"
+            )));
         }
         read(json!({"type": "builtin", "name": name, "bundled": true}))
     });
