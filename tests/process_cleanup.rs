@@ -511,6 +511,7 @@ fn what_starts_itself_again_and_again_is_caught() {
     }
 }
 
+#[cfg(feature = "chat")]
 #[test]
 fn a_server_inside_a_server_goes_with_all_it_has() {
     // Waits for a server that never responds and has started a daemon.
