@@ -19,8 +19,8 @@
 //! [`mcp::server`](crate::mcp::server), [`mcp_endpoint`](crate::api::mcp_endpoint), [`demo`](crate::builtin::demo)
 //! and [`todo`](crate::builtin::todo) are in every build; the linker drops what the program does not use.
 //!
-//! A request for something that the build leaves out fails like a request for
-//! something unknown, and the error ends with [`hint`].
+//! A request for something that the build leaves out fails like a request for something unknown, and the error
+//! ends with [`hint`].
 
 /// The features with whether this build has them, in alphabetical order.
 pub const FEATURES: &[(&str, bool)] = &[

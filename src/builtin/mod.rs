@@ -21,7 +21,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The names that [`server`] accepts.
+/// The names that [`server`] accepts in this build.
 pub const NAMES: &[&str] = &[
     #[cfg(feature = "demo")]
     "demo",

@@ -106,7 +106,7 @@ fn server(name: &str, pages: bool, paths: &Paths) -> Server {
     // The sessions of the client are not stored here.
     let data: Arc<dyn SessionData> = Arc::new(InMemoryData::default());
     match name {
-        "demo" => builtin::demo::server(pages),
+        "demo" if cfg!(feature = "demo") => builtin::demo::server(pages),
         name => builtin::server(name, paths, &data, false)
             .unwrap_or_else(|| Server::new(name, env!("CARGO_PKG_VERSION"))),
     }

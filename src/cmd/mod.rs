@@ -126,16 +126,13 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
         name => {
-            let server = match name {
-                Some("mcp") => rest(&mut parser)?.into_iter().next(),
-                _ => None,
-            };
-            // The feature that would add the command.
+            // The feature that would add the command; for `mcp` that of the server.
             let feature = match name {
                 Some("call") => "chat".into(),
-                _ => server.as_ref().unwrap_or(&command).to_string_lossy(),
+                Some("mcp") => rest(&mut parser)?.into_iter().next().unwrap_or_default(),
+                _ => command.clone(),
             };
-            let hint = features::hint(&feature);
+            let hint = features::hint(&feature.to_string_lossy());
             let reason = format!("there is no command {command:?}{hint}");
             return Err(Failure::Usage(reason + HINT));
         }
