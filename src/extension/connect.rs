@@ -6,7 +6,7 @@ use super::environment::Environment;
 use super::manager::Context;
 use super::platform_extensions;
 use super::program_lookup;
-use super::retry_policy::backoff;
+use super::restart_policy::backoff;
 use super::server_requests::RequestForwarder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;

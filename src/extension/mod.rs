@@ -13,7 +13,7 @@ mod manager;
 pub mod platform_extensions;
 pub mod program_lookup;
 pub mod resource_tools;
-mod retry_policy;
+mod restart_policy;
 pub mod server_requests;
 mod status;
 mod subscriptions;

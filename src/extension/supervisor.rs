@@ -3,7 +3,7 @@
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
 use super::manager::Context;
-use super::retry_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
+use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase};
