@@ -52,6 +52,21 @@ pub fn hint(name: &str) -> String {
     }
 }
 
+/// The features of the builtin servers, which have their names.
+pub const SERVERS: &[&str] = &["demo", "developer", "memory", "todo"];
+
+/// The features of the providers, which have their names.
+pub const PROVIDERS: &[&str] = &["anthropic", "google", "ollama"];
+
+/// As [`hint`], if `name` is one of `features`; empty for all other names.
+pub fn hint_among(features: &[&str], name: &str) -> String {
+    if features.contains(&name) {
+        hint(name)
+    } else {
+        String::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +87,10 @@ mod tests {
         assert_eq!(hint("nosuch"), "");
         for (name, is_built) in FEATURES {
             assert_eq!(hint(name).is_empty(), *is_built, "{name}");
+        }
+        assert_eq!(hint_among(SERVERS, "tls"), "");
+        for name in SERVERS.iter().chain(PROVIDERS) {
+            assert!(FEATURES.iter().any(|(feature, _)| feature == name));
         }
     }
 }

@@ -4,6 +4,7 @@ use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
 use crate::api::mcp_endpoint::{self, Sessions};
 use crate::builtin::{self, InMemoryData, SessionData};
+use crate::features;
 use crate::http::AccessControl;
 use crate::mcp::server::{Server, serve_stdio_process};
 use crate::store::Paths;
@@ -71,7 +72,7 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         )));
     };
     if !builtin::NAMES.contains(&name.as_str()) {
-        let hint = crate::features::hint(&name);
+        let hint = features::hint_among(features::SERVERS, &name);
         let text = format!("there is no server {name:?}; the servers are {known}{hint}");
         return Err(Failure::Usage(text));
     }

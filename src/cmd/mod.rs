@@ -126,13 +126,15 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
         name => {
-            // The feature that would add the command; for `mcp` that of the server.
-            let feature = match name {
-                Some("call") => "chat".into(),
-                Some("mcp") => rest(&mut parser)?.into_iter().next().unwrap_or_default(),
-                _ => command.clone(),
+            let hint = match name {
+                Some(name @ ("chat" | "demo")) => features::hint(name),
+                Some("call") => features::hint("chat"),
+                Some("mcp") => {
+                    let server = rest(&mut parser)?.into_iter().next().unwrap_or_default();
+                    features::hint_among(features::SERVERS, &server.to_string_lossy())
+                }
+                _ => String::new(),
             };
-            let hint = features::hint(&feature.to_string_lossy());
             let reason = format!("there is no command {command:?}{hint}");
             return Err(Failure::Usage(reason + HINT));
         }

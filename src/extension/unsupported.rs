@@ -55,7 +55,7 @@ pub(super) fn builtin(key: &str) -> String {
                 [] => String::new(),
                 names => format!(", only {}", names.join(", ")),
             };
-            let hint = features::hint(key);
+            let hint = features::hint_among(features::SERVERS, key);
             format!("there is no builtin extension of this name{known}{hint}")
         }
     }

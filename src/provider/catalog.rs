@@ -391,7 +391,7 @@ impl Catalog {
             format!(
                 "Unsupported provider '{name}'. Known are {}{}",
                 names.join(", "),
-                features::hint(name)
+                features::hint_among(features::PROVIDERS, name)
             ),
         ))
     }

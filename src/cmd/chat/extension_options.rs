@@ -53,7 +53,7 @@ pub(super) fn builtins(names: &str) -> Result<Vec<ExtensionConfig>, Failure> {
                 [] => "none".to_owned(),
                 names => names.join(", "),
             };
-            let hint = features::hint(name);
+            let hint = features::hint_among(features::SERVERS, name);
             return Err(Failure::Usage(format!(
                 "--with-builtin: there is no {name:?}; there is {known}{hint}"
             )));
