@@ -14,7 +14,9 @@ use crate::mcp::types::{
     Content as Part, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitMode,
     ElicitParams, ElicitResult, SamplingMessage,
 };
-use crate::provider::{CompletionRequest, DiscardDeltas, Purpose, StopReason};
+use crate::provider::{
+    Completion, CompletionRequest, DiscardDeltas, ModelConfig, Purpose, StopReason,
+};
 use crate::sys::cancel::Cancel;
 use crate::text::{for_model, json_for_model};
 use serde_json::value::{RawValue, to_raw_value};
@@ -127,16 +129,10 @@ impl ServerRequestHandler for SessionRequestHandler {
         if mode.asks_user() {
             self.approve_sampling(from, &params, cancel)?;
         }
-        let mut config = model.config.clone();
-        let most = config
-            .max_tokens
-            .unwrap_or(MAX_SAMPLING_TOKENS)
-            .min(MAX_SAMPLING_TOKENS);
-        config.max_tokens = Some(params.max_tokens.clamp(1, most));
-        config.temperature = params.temperature.or(config.temperature);
+        let config = sampling_config(&model.config, &params);
         let system = for_model(params.system_prompt.as_deref().unwrap_or_default());
         let size = system.len() + messages.iter().map(token_estimate::size_of).sum::<usize>();
-        let ask = CompletionRequest {
+        let request = CompletionRequest {
             model: &config,
             system: &system,
             messages: &messages.iter().collect::<Vec<_>>(),
@@ -145,24 +141,12 @@ impl ServerRequestHandler for SessionRequestHandler {
             purpose: Purpose::Sampling,
             input: Estimate::default().tokens(size),
         };
-        let answer = model.provider.complete(&ask, cancel, &mut DiscardDeltas);
+        let answer = model
+            .provider
+            .complete(&request, cancel, &mut DiscardDeltas);
         let answer = answer.map_err(|error| refused(error.message))?;
         self.channel.send(Notice::Usage(answer.usage));
-        let stop_reason = match answer.stop {
-            StopReason::Complete => "endTurn",
-            StopReason::Length => "maxTokens",
-            StopReason::Filtered => "contentFilter",
-        };
-        let mut content: Vec<Part> = answer.content.iter().filter_map(part).collect();
-        if content.is_empty() {
-            content.push(Part::text(""));
-        }
-        Ok(CreateMessageResult {
-            role: "assistant".to_owned(),
-            content,
-            model: config.model_name,
-            stop_reason: Some(stop_reason.to_owned()),
-        })
+        Ok(sampling_result(&answer, config.model_name))
     }
 
     fn elicit(
@@ -210,6 +194,35 @@ impl ServerRequestHandler for SessionRequestHandler {
             }
             Err(NoAnswer::Cancelled) => Ok(unanswered(ElicitAction::Cancel)),
         }
+    }
+}
+
+/// The model's settings with those that the server asks for.
+fn sampling_config(model: &ModelConfig, params: &CreateMessageParams) -> ModelConfig {
+    let most = model.max_tokens.unwrap_or(MAX_SAMPLING_TOKENS);
+    let most = most.clamp(1, MAX_SAMPLING_TOKENS);
+    ModelConfig {
+        max_tokens: Some(params.max_tokens.clamp(1, most)),
+        temperature: params.temperature.or(model.temperature),
+        ..model.clone()
+    }
+}
+
+fn sampling_result(answer: &Completion, model: String) -> CreateMessageResult {
+    let stop_reason = match answer.stop {
+        StopReason::Complete => "endTurn",
+        StopReason::Length => "maxTokens",
+        StopReason::Filtered => "contentFilter",
+    };
+    let mut content: Vec<Part> = answer.content.iter().filter_map(part).collect();
+    if content.is_empty() {
+        content.push(Part::text(""));
+    }
+    CreateMessageResult {
+        role: "assistant".to_owned(),
+        content,
+        model,
+        stop_reason: Some(stop_reason.to_owned()),
     }
 }
 
