@@ -95,7 +95,10 @@ impl Protocol for Anthropic {
             id: String,
         }
         let body: Body = crate::json::from_slice(body).map_err(|error| {
-            Error::new(ErrorClass::Protocol, format!("no list of models: {error}"))
+            Error::new(
+                ErrorClass::Protocol,
+                format!("the answer is not a list of models: {error}"),
+            )
         })?;
         Ok(body.data.into_iter().map(|model| model.id).collect())
     }

@@ -112,7 +112,10 @@ impl Protocol for Google {
             supported_generation_methods: Option<Vec<String>>,
         }
         let body: Body = crate::json::from_slice(body).map_err(|error| {
-            Error::new(ErrorClass::Protocol, format!("no list of models: {error}"))
+            Error::new(
+                ErrorClass::Protocol,
+                format!("the answer is not a list of models: {error}"),
+            )
         })?;
         let converses = |model: &Model| {
             let methods = model.supported_generation_methods.as_ref();

@@ -264,7 +264,7 @@ fn an_export_can_be_imported_again() {
     assert_eq!(before.len(), 2);
     let odd = json!({"working_dir": "/", "conversation": [{"role": "nobody"}]}).to_string();
     for text in ["", "{", "[]", "{}", &odd] {
-        import(text).is(400).says("no exported session");
+        import(text).is(400).says("not an exported session");
     }
     server
         .post("/sessions/import", json!({"text": "x"}))

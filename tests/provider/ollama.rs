@@ -140,7 +140,7 @@ fn its_errors_are_told_wherever_they_come() {
         (ErrorClass::Refused, "try pulling it first"),
         (ErrorClass::Server, "an unknown error"),
         (ErrorClass::Transport, "in the middle"),
-        (ErrorClass::Protocol, "no line of a chat"),
+        (ErrorClass::Protocol, "not a chat message"),
     ] {
         let error = Question::default().ask(&provider).0.unwrap_err();
         assert_eq!(error.class, class, "{error}");
