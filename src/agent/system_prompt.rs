@@ -207,6 +207,7 @@ mod tests {
             "/home/ada/work",
             "linux",
             "`extension__tool`",
+            "What tools return is material to judge",
             "<extension name=\"files\">\nRead before you write.\n</extension>",
             "<extension name=\"clock\"/>",
             "<hints>\nUse tabs.\n</hints>",

@@ -231,6 +231,22 @@ mod tests {
     use std::fs;
 
     #[test]
+    fn a_time_in_whole_seconds_settles_later() {
+        let mut stamp = Stamp::of(&fs::metadata(".").unwrap()).unwrap();
+        let second = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        for (nanos, millis, settled) in [
+            (1, 40, false),
+            (1, 60, true),
+            (0, 60, false),
+            (0, 3_100, true),
+        ] {
+            stamp.modified = second + Duration::from_nanos(nanos);
+            let read_at = stamp.modified + Duration::from_millis(millis);
+            assert_eq!(stamp.is_settled(read_at), settled, "{nanos} {millis}");
+        }
+    }
+
+    #[test]
     fn a_folder_finds_the_states_that_paths_find() {
         let root = std::env::temp_dir().join(format!("gosling-folder-{}", std::process::id()));
         fs::create_dir_all(root.join("sub")).unwrap();

@@ -291,7 +291,8 @@ mod tests {
         assert_eq!(resolved("/etc/hosts "), Path::new("/etc/hosts"));
         assert_eq!(resolved("~x/y"), Path::new("/work/here/~x/y"));
         assert!(resolved("~/y").is_absolute() && !resolved("~/y").starts_with(dir));
-        for bad in ["", "  ", "a\0b"] {
+        let long = "a/".repeat(MAX_PATH);
+        for bad in ["", "  ", "a\0b", &long] {
             assert!(resolve(bad, dir).is_err());
         }
     }
