@@ -146,7 +146,7 @@ impl Turn<'_> {
                 Role::User,
                 format!("Sum up this conversation:\n\n<conversation>\n{text}</conversation>"),
             );
-            let ask = CompletionRequest {
+            let request = CompletionRequest {
                 model: &self.model.config,
                 system: SYSTEM,
                 messages: &[&question],
@@ -158,7 +158,7 @@ impl Turn<'_> {
             let answer = self
                 .model
                 .provider
-                .complete(&ask, &self.cancel, &mut DiscardDeltas);
+                .complete(&request, &self.cancel, &mut DiscardDeltas);
             match answer {
                 Ok(answer) => {
                     usage = answer.usage;

@@ -97,7 +97,7 @@ impl SessionNamer {
         let text = digest(first, DIGEST_SIZE);
         let question = format!("Name this session:\n\n<conversation>\n{text}</conversation>");
         let question = Message::text(Role::User, question);
-        let ask = CompletionRequest {
+        let request = CompletionRequest {
             model: &self.model.config,
             system: SYSTEM,
             messages: &[&question],
@@ -108,7 +108,7 @@ impl SessionNamer {
         };
         let cancel = self.cancel.child();
         let mut limit = LengthLimit::new(cancel.clone());
-        match self.model.provider.complete(&ask, &cancel, &mut limit) {
+        match self.model.provider.complete(&request, &cancel, &mut limit) {
             Ok(answer) => name_from(&Message::new(Role::Assistant, answer.content).concat_text()),
             Err(error) => {
                 let id = &self.id;

@@ -9,7 +9,7 @@ use super::address_cache::AddressCache;
 use super::target::MAX_RESPONSE_HEAD;
 use crate::sys::lock;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, DefaultConnector, NextTimeout, Transport,
@@ -96,18 +96,10 @@ impl ExchangeProgress {
 
     /// Waits until the request is written or finished, at most until `deadline`.
     pub(crate) fn wait_until_written(&self, deadline: Instant) {
-        let mut state = lock(&self.state);
-        while !(state.is_written || state.is_finished) {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            state = self
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        let unwritten = |state: &mut State| !(state.is_written || state.is_finished);
+        let state = lock(&self.state);
+        let _ = self.changed.wait_timeout_while(state, left, unwritten);
     }
 
     fn on_connect(&self) {

@@ -118,19 +118,11 @@ impl Shared {
     /// Waits a while for an answer that will not come on its own stream any more, if it may come on the
     /// standalone stream. The exchange is aborted when it comes.
     pub(super) fn wait_standalone_answer(&self, exchange: &Exchange) {
-        let until = Instant::now() + STANDALONE_ANSWER_TIMEOUT;
-        let mut state = lock(&self.state);
-        while state.standalone_answers && !exchange.is_aborted() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            state = self
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
+        let _ = self.changed.wait_timeout_while(
+            lock(&self.state),
+            STANDALONE_ANSWER_TIMEOUT,
+            |state| state.standalone_answers && !exchange.is_aborted(),
+        );
     }
 
     /// Delivers the messages of a request's stream, including the answer, over as many connections as needed.
