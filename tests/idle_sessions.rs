@@ -41,6 +41,20 @@ fn status(session: &Session<'_>) -> Vec<Value> {
     answer.body["extensions"].as_array().unwrap().clone()
 }
 
+/// The difference between the most memory that the server had and what it has now, in bytes.
+fn returned(server: &RunningServer) -> usize {
+    server.memory("VmHWM") - server.memory("VmRSS")
+}
+
+#[test]
+fn the_server_returns_the_memory_of_code_that_only_the_start_used() {
+    let server = Server::new().start();
+    until("less memory", || {
+        (returned(&server) > 1 << 20).then_some(())
+    });
+    server.get("/status").is(200);
+}
+
 #[test]
 fn its_servers_end_and_come_back_when_they_are_needed() {
     let (one, two) = (Record::new(), Record::new());

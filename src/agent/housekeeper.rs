@@ -1,5 +1,5 @@
 //! The housekeeper thread: it suspends the MCP servers of idle sessions (the next request resumes them), and
-//! returns freed memory to the system when no session is in use.
+//! returns memory to the system when no session is in use.
 
 use super::Agent;
 use super::agent_table::AgentTable;
@@ -65,7 +65,7 @@ fn run(live: &AgentTable<Agent>, idle_limit: &dyn Fn() -> Option<Duration>, clos
         if all_unused && (used || agents.len() != trimmed.1) {
             trimmed = (Instant::now(), agents.len());
             drop(agents);
-            sys::trim_allocator();
+            sys::trim_memory();
         }
     }
 }

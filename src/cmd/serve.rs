@@ -9,6 +9,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs, io, process};
 
+/// The time after which the start, with the first requests of a client, is over: much of its code does not run
+/// again.
+const START: Duration = Duration::from_millis(200);
 /// How long active requests may go on after a signal.
 const REQUEST_GRACE: Duration = Duration::from_secs(1);
 /// When the process ends at the latest; the guardian ends what is left.
@@ -61,7 +64,10 @@ pub(super) fn bind(
 /// Serves until a signal arrives; the caller has blocked signals. Then cancels `work`, stops the server and calls
 /// `close`, within the time that supervisors usually grant. A second signal ends the process at once.
 pub(super) fn until_signal(server: Server, work: &Cancel, close: impl FnOnce() + Send + 'static) {
-    let signal = signal::wait();
+    let signal = signal::wait_timeout(START).unwrap_or_else(|| {
+        sys::trim_memory();
+        signal::wait()
+    });
     log::info!("stopping signal={signal}");
     // If the thread cannot be started, a second signal has no effect, and the guardian ends what is left.
     let _ = sys::spawn("second signal".into(), None, || {

@@ -83,9 +83,11 @@ pub fn take_variable(name: &str) -> Option<String> {
     value.into_string().ok()
 }
 
-/// Returns freed memory that the allocator keeps to the system. For times when the server is idle.
-pub fn trim_allocator() {
+/// Returns memory to the system: what the allocator keeps of freed memory, and the pages of the executable's
+/// code and constants, which the system maps again where they are used. For times when the server is idle.
+pub fn trim_memory() {
     unix::trim_arenas();
+    unix::unmap_code();
 }
 
 /// Whether the path is a file with an execute permission.

@@ -3,6 +3,7 @@
 //! not inherit.
 
 use super::unix;
+use std::time::Duration;
 
 /// Resets dispositions that the parent process may have changed. With SIGCHLD ignored, the system reaps
 /// children before this process learns how they ended. With SIGXFSZ at its default, a file that reaches the
@@ -21,4 +22,9 @@ pub fn block() {
 /// Waits for the next ending signal and returns its number.
 pub fn wait() -> i32 {
     unix::wait_signal()
+}
+
+/// Waits for the next ending signal, for at most `limit`. On systems other than Linux, `None` at once.
+pub fn wait_timeout(limit: Duration) -> Option<i32> {
+    unix::wait_signal_timeout(limit)
 }

@@ -1,14 +1,17 @@
 //! The system calls behind [`process`](super::process), [`guardian`](super::guardian) and
 //! [`signal`](super::signal) on Unix. Most `unsafe` here is a system call with plain integers, or with data
-//! that the caller owns and for which zero is valid. Two parts need more care: `start` forks and execs, where
-//! the child makes only system calls with data that was prepared before the fork; and `erase_variable`
-//! overwrites a secret in the environment, while there is one thread.
+//! that the caller owns and for which zero is valid. Three parts need more care: `start` forks and execs,
+//! where the child makes only system calls with data that was prepared before the fork; `erase_variable`
+//! overwrites a secret in the environment, while there is one thread; and `executable` unmaps code and
+//! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
+mod executable;
 mod start;
 
 use super::fs::Stamp;
 
+pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
@@ -426,6 +429,26 @@ pub(super) fn wait_signal() -> i32 {
     // SAFETY: a valid set and a place for the answer, both outlive the call.
     while unsafe { libc::sigwait(&ending(), &raw mut signal) } != 0 {}
     signal
+}
+
+/// See [`signal::wait_timeout`](super::signal::wait_timeout).
+pub(super) fn wait_signal_timeout(limit: Duration) -> Option<i32> {
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = limit;
+        None
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let limit = libc::timespec {
+            tv_sec: limit.as_secs() as libc::time_t,
+            tv_nsec: limit.subsec_nanos().into(),
+        };
+        // SAFETY: a valid set and a valid time; no place for more information is given.
+        let signal =
+            unsafe { libc::sigtimedwait(&ending(), std::ptr::null_mut(), &raw const limit) };
+        (signal > 0).then_some(signal)
+    }
 }
 
 /// Keeps the allocator from using an arena for each thread: many threads that each allocate little would hold
