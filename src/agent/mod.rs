@@ -12,6 +12,8 @@ mod model_selection;
 mod parallel;
 mod pending_questions;
 mod permission_mode;
+#[cfg(feature = "recipes")]
+mod recipe_run;
 mod refused_images;
 mod registry;
 mod server_requests;
@@ -33,6 +35,8 @@ pub use error::Error;
 pub use event::{Event, EventSink};
 pub use model_selection::ModelChoice;
 pub use permission_mode::{Confirmation, Mode};
+#[cfg(feature = "recipes")]
+pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
 pub use session_operations::Fork;

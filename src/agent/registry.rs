@@ -7,14 +7,14 @@ use super::housekeeper::Housekeeper;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
-use crate::conversation::{ImportReport, Session};
+use crate::conversation::{ImportReport, Session, SessionType};
 use crate::extension::{self, Context, ExtensionConfig, Status, config, platform_extensions};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::{self, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::{env, thread};
@@ -63,6 +63,14 @@ pub struct Start {
     pub recipe_source: RecipeSource,
     /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
     pub extension_overrides: Option<Vec<Value>>,
+    /// What starts the session.
+    pub session_type: SessionType,
+    /// The schedule that starts it.
+    pub schedule_id: Option<String>,
+    /// Its name; a model makes one if absent.
+    pub name: Option<String>,
+    /// The values of the recipe's parameters.
+    pub recipe_values: Option<Map<String, Value>>,
 }
 
 /// Where a recipe comes from. This decides whether its extensions run.
@@ -180,7 +188,10 @@ impl Registry {
             extensions,
             imported,
             recipe: start.recipe.map(Recipe::into_value),
-            ..NewSession::default()
+            user_recipe_values: start.recipe_values,
+            name: start.name,
+            session_type: start.session_type,
+            schedule_id: start.schedule_id,
         })?;
         if let Err(error) = self.keep_or_start(&session, IfRunning::Keep) {
             let _ = self.stores.sessions.delete(&session.id);

@@ -34,6 +34,7 @@ const MAX_SAMPLING_TOKENS: u64 = 4_096;
 const MAX_PARALLEL_SAMPLING: usize = 4;
 /// The error code that MCP's example has for a user who rejects a sampling request.
 const REJECTED: i64 = -1;
+const NO_USER: &str = "there is no user to ask whether the model may answer";
 
 /// Handles the requests for one session.
 pub(super) struct SessionRequestHandler {
@@ -62,6 +63,9 @@ impl SessionRequestHandler {
     ) -> Result<(), ErrorObject> {
         let id = random_id("sampling_");
         let rejected = |why: &str| ErrorObject::new(REJECTED, why);
+        if !self.channel.is_attended() {
+            return Err(rejected(NO_USER));
+        }
         let question = self.channel.confirmations.open(&id);
         let question = question.ok_or_else(|| rejected("the user could not be asked"))?;
         // The user sees what the model will see.
@@ -80,9 +84,7 @@ impl SessionRequestHandler {
             },
         )));
         if !shown {
-            return Err(rejected(
-                "there is no user to ask whether the model may answer",
-            ));
+            return Err(rejected(NO_USER));
         }
         match question.wait(self.answer_timeout, cancel) {
             Ok(answer) if answer.is_allowed() => Ok(()),
@@ -164,6 +166,9 @@ impl ServerRequestHandler for SessionRequestHandler {
             // Reading the request has checked that the scheme is http or https.
             let url = params.url.as_deref().unwrap_or_default();
             message = format!("{message}\n\nOpen this address, if you trust it: {url}");
+        }
+        if !self.channel.is_attended() {
+            return Ok(unanswered(ElicitAction::Decline));
         }
         let id = random_id("elicitation_");
         let Some(question) = self.channel.elicitations.open(&id) else {

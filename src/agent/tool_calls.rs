@@ -47,6 +47,12 @@ const FORBIDDEN: &str = "The user has forbidden this tool for good. Do not call 
                          what cannot be done without it and stop.";
 const UNDECIDED: &str = "The user was asked whether this tool may be called and did not answer in time, so \
                          it was not called.";
+const UNATTENDED: &str = "This tool may be called only if the user allows it, and there is no user in this \
+                          run, so it was not called. Do not call it again; go another way, or say what \
+                          cannot be done without it. The user can allow it beforehand: `always_allow` for \
+                          this tool, or GOOSE_MODE=auto.";
+const NO_CLIENT: &str =
+    "This tool runs in the client, and there is none in this run, so it was not called.";
 const PERMISSIONS_UNREADABLE: &str =
     "What the user has allowed could not be read, so nothing was called. Tell the user:";
 const CHAT_MODE: &str = "Tools are switched off in this session (chat mode), so nothing was called. Tell \
@@ -295,11 +301,15 @@ impl Turn<'_> {
         let is_frontend = tool.as_ref().is_some_and(|tool| tool.frontend);
         let approval = match self.mode.authorize(level, annotations) {
             Decision::Deny => return refuse(FORBIDDEN),
+            Decision::Run | Decision::Ask if is_frontend && !self.attended => {
+                return refuse(NO_CLIENT);
+            }
             // The client that runs the tool can ask the user itself.
             Decision::Run | Decision::Ask if is_frontend => {
                 return Plan::Frontend(agent.channel.frontend_results.open(&request.id));
             }
             Decision::Run => None,
+            Decision::Ask if !self.attended => return refuse(UNATTENDED),
             Decision::Ask => match agent.channel.confirmations.open(&request.id) {
                 Some(approval) => Some(approval),
                 None => return refuse("Another call with this id is being asked about."),

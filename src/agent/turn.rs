@@ -84,6 +84,10 @@ pub(super) struct Turn<'t> {
     own_model: Model,
     /// The token counts when the turn began.
     tokens_before: TokenState,
+    /// Whether a user can answer questions.
+    pub(super) attended: bool,
+    /// Why the model could not do its task, if it could not.
+    pub(super) failure: Option<String>,
     /// The images that the model refused.
     refused: RefusedImages,
     /// Whether this turn told the user what an import left out.
@@ -96,6 +100,29 @@ pub(super) struct Turn<'t> {
     answered: bool,
     /// How many messages there were when this turn compacted the conversation; 0 if it did not.
     pub(super) compacted: usize,
+}
+
+/// The input of a turn.
+pub(super) struct TurnInput {
+    /// The user's message.
+    pub(super) user: Message,
+    /// Replaces the stored messages.
+    pub(super) so_far: Option<Vec<Message>>,
+    /// Whether a user can answer questions. If not, what needs an answer is refused at once.
+    pub(super) attended: bool,
+}
+
+/// The outcome of a turn.
+#[derive(Default)]
+pub(super) struct TurnReport {
+    /// The text of the model's last message.
+    pub(super) last_text: String,
+    /// Why the model could not do its task, if it could not.
+    pub(super) failure: Option<String>,
+    /// How many tool calls the turn made.
+    pub(super) calls: usize,
+    /// The token counts of the session.
+    pub(super) tokens: TokenState,
 }
 
 /// Why a turn ends.
@@ -121,7 +148,24 @@ impl Registry {
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) {
-        if let Err(error) = self.run_turn(id, user, so_far, events, cancel) {
+        let input = TurnInput {
+            user,
+            so_far,
+            attended: true,
+        };
+        let _ = self.reply_and_report(id, input, events, cancel);
+    }
+
+    /// As [`reply`](Self::reply). Also returns the outcome; the events tell an error, too.
+    pub(super) fn reply_and_report(
+        &self,
+        id: &str,
+        input: TurnInput,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        let outcome = self.run_turn(id, input, events, cancel);
+        if let Err(error) = &outcome {
             let error = match error {
                 Error::NoSession => format!("Failed to read session: {error}"),
                 error => error.to_string(),
@@ -129,16 +173,17 @@ impl Registry {
             events.event(Event::Error { error: &error });
         }
         events.flush();
+        outcome
     }
 
     fn run_turn(
         &self,
         id: &str,
-        user: Message,
-        so_far: Option<Vec<Message>>,
+        input: TurnInput,
         events: &mut dyn EventSink,
         cancel: &Cancel,
-    ) -> Result<(), Error> {
+    ) -> Result<TurnReport, Error> {
+        let user = input.user;
         let (session, agent) = self.activate(id)?;
         let mut output = TurnOutput {
             tokens: TokenState::of(&session),
@@ -146,7 +191,7 @@ impl Registry {
         };
         if answer_pending_questions(&agent.channel, &user) || is_elicitation_response(&user) {
             output.finish();
-            return Ok(());
+            return Ok(TurnReport::default());
         }
         let mut guard = agent.begin_turn(cancel)?;
         let lock = self.stores().sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
@@ -161,22 +206,27 @@ impl Registry {
         });
         agent.wait(&turn_cancel)?;
         let state = self.load_turn_state(&session, &mut guard)?;
-        self.apply_client_history(&session, so_far, state)?;
+        self.apply_client_history(&session, input.so_far, state)?;
         if model_history::is_stray(&user, state.journal.messages()) {
             output.finish();
-            return Ok(());
+            return Ok(TurnReport::default());
         }
         let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
+        turn.attended = input.attended;
+        agent
+            .channel
+            .begin_turn(&turn.model, turn.mode, turn.attended);
         let end = turn.run(user);
         turn.finish(end)?;
+        let report = turn.report();
         let messages = turn.state.journal.messages();
         let has_topic = messages.iter().any(|m| session_naming::has_topic(m));
         drop(lock);
         drop(guard);
-        if has_topic {
+        if has_topic && input.attended {
             self.name_in_background(&agent, id);
         }
-        Ok(())
+        Ok(report)
     }
 
     /// The state of the previous turn with what other processes have appended since, or a new one.
@@ -239,7 +289,6 @@ impl Registry {
         }
         state.last_role = role;
         let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
-        agent.channel.begin_turn(&model, mode);
         let refused = RefusedImages::of(&session.extension_data);
         Ok(Turn {
             tokens_before: output.tokens,
@@ -252,6 +301,8 @@ impl Registry {
             mode,
             model,
             own_model,
+            attended: true,
+            failure: None,
             refused,
             told_import: false,
             calls: 0,
@@ -317,6 +368,17 @@ struct Reply {
 }
 
 impl Turn<'_> {
+    fn report(&self) -> TurnReport {
+        let mut messages = self.state.journal.messages().iter().rev();
+        let by_model = messages.find(|m| m.role == Role::Assistant && m.metadata.agent_visible);
+        TurnReport {
+            last_text: by_model.map(|m| m.concat_text()).unwrap_or_default(),
+            failure: self.failure.clone(),
+            calls: self.calls,
+            tokens: self.output.tokens,
+        }
+    }
+
     fn run(&mut self, user: Message) -> Result<End, Error> {
         let Some(user) = self.run_slash_command(user)? else {
             return Ok(End::Finished);
@@ -366,7 +428,7 @@ impl Turn<'_> {
                 return Ok(End::Cancelled);
             }
             if malformed == MAX_MALFORMED {
-                self.reply_without_model(
+                self.fail(
                     "I could not spell a tool call correctly several times in a row, so I stop \
                      here. A model with a larger limit on its output, or another model, may help.",
                 )?;
@@ -380,7 +442,7 @@ impl Turn<'_> {
             1 => "once".to_owned(),
             limit => format!("{limit} times"),
         };
-        self.reply_without_model(format!(
+        self.fail(format!(
             "I have asked for tools {often} in this turn and stop here, as {limit_name} says. \
              Shall I go on?"
         ))?;
@@ -506,6 +568,7 @@ impl Turn<'_> {
                 self.store(message)?;
             }
             let text = empty_answer(answer.stop);
+            self.failure = Some(text.to_owned());
             self.output.notify(NotificationType::InlineMessage, text);
             return Ok(None);
         }
@@ -575,9 +638,17 @@ impl Turn<'_> {
             self.output
                 .notify(NotificationType::CreditsExhausted, &error.message);
         }
+        self.failure = Some(format!("the model gave no answer: {error}"));
         self.reply_without_model(format!(
             "The model gave no answer: {error}\n\nSend your message again to try once more."
         ))
+    }
+
+    /// Tells the user why the model could not do its task, in a message that the model does not see.
+    pub(super) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
+        let why = why.into();
+        self.failure = Some(why.clone());
+        self.reply_without_model(why)
     }
 
     /// Sends and stores a message in place of an answer of the model, which does not see it.

@@ -60,6 +60,8 @@ struct State {
     notices: Option<Sender<Notice>>,
     model: Option<Model>,
     mode: Mode,
+    /// Whether no user can answer questions.
+    unattended: bool,
     /// Sampling requests since the last turn began.
     sampling_requests: usize,
 }
@@ -71,11 +73,12 @@ pub(super) struct TurnReceiver<'c> {
 }
 
 impl TurnChannel {
-    /// Sets the model and the mode of the turn that begins.
-    pub(super) fn begin_turn(&self, model: &Model, mode: Mode) {
+    /// Sets the model and the mode of the turn that begins, and whether a user can answer questions in it.
+    pub(super) fn begin_turn(&self, model: &Model, mode: Mode, attended: bool) {
         let mut state = lock(&self.state);
         state.model = Some(model.clone());
         state.mode = mode;
+        state.unattended = !attended;
         state.sampling_requests = 0;
     }
 
@@ -90,6 +93,11 @@ impl TurnChannel {
     pub(super) fn model(&self) -> (Option<Model>, Mode) {
         let state = lock(&self.state);
         (state.model.clone(), state.mode)
+    }
+
+    /// Whether a user can answer questions in the last turn.
+    pub(super) fn is_attended(&self) -> bool {
+        !lock(&self.state).unattended
     }
 
     /// Opens the channel until the receiver is dropped.

@@ -180,6 +180,7 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         recipe_source,
         extension_overrides: overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
+        ..Start::default()
     })?;
     Ok(with_warnings(&session))
 }

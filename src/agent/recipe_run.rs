@@ -1,0 +1,191 @@
+//! Running a recipe without a client: a session of its own, one turn, and its outcome.
+//!
+//! The mode is that of the configuration, as in every turn. Nobody answers questions in an unattended run: what
+//! would ask the user is refused at once, with a reason that the model sees. (Goose runs schedules in the mode
+//! `auto`, also for users who chose to approve each call.)
+
+use super::turn::TurnInput;
+use super::{Error, EventSink, RecipeSource, Registry, Start};
+use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
+use crate::recipe::{self, Recipe, Rendered, library};
+use crate::sys::cancel::Cancel;
+use serde_json::{Map, Value};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A recipe to run, and the session for it.
+pub struct RecipeRun {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// Where it comes from.
+    pub source: RecipeSource,
+    /// The values of its parameters.
+    pub values: Map<String, Value>,
+    /// The working directory; empty for the home directory.
+    pub working_dir: PathBuf,
+    /// What starts the run.
+    pub session_type: SessionType,
+    /// The schedule that starts it.
+    pub schedule_id: Option<String>,
+    /// The session's name; the recipe's title if absent.
+    pub name: Option<String>,
+}
+
+/// How a recipe runs.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The first message, in place of the recipe's prompt.
+    pub message: Option<String>,
+    /// Whether the event sink's owner answers questions, as a client does. If not, they are refused.
+    pub attended: bool,
+}
+
+/// The outcome of a run.
+#[derive(Debug)]
+pub struct RecipeOutcome {
+    /// The session.
+    pub session_id: String,
+    /// The text of the last message, or why there is none.
+    pub result: Result<String, RunError>,
+    /// How many tools were called.
+    pub tool_calls: usize,
+    /// The token counts of the session.
+    pub tokens: TokenState,
+}
+
+/// Why a run failed.
+#[derive(Debug)]
+pub enum RunError {
+    /// The run was cancelled.
+    Cancelled,
+    /// The model could not do its task; the reason.
+    Unfinished(String),
+    /// The run could not begin, or a file could not be read or written.
+    Failed(Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Cancelled => f.write_str("the run was cancelled"),
+            RunError::Unfinished(reason) => f.write_str(reason),
+            RunError::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<Error> for RunError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Cancelled => RunError::Cancelled,
+            error => RunError::Failed(error),
+        }
+    }
+}
+
+impl RecipeRun {
+    /// A run of the recipe of a user, in this working directory.
+    pub fn new(recipe: Recipe, working_dir: PathBuf) -> Self {
+        RecipeRun {
+            recipe,
+            source: RecipeSource::User,
+            values: Map::new(),
+            working_dir,
+            session_type: SessionType::User,
+            schedule_id: None,
+            name: None,
+        }
+    }
+
+    /// As [`new`](Self::new), with the recipe in the file `path`.
+    ///
+    /// # Errors
+    /// When the file does not contain a recipe.
+    pub fn from_file(path: &Path, working_dir: PathBuf) -> Result<Self, Error> {
+        Ok(RecipeRun::new(library::read(path)?, working_dir))
+    }
+}
+
+impl Registry {
+    /// Creates the session of a run and starts to activate its extensions; does not wait for them.
+    /// [`run_recipe`](Self::run_recipe) follows.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and when values are missing or do not fit. No session exists then.
+    pub fn start_recipe(&self, run: RecipeRun) -> Result<Session, Error> {
+        run.recipe.check()?;
+        let rendered = run.recipe.render(&run.values, &run.working_dir)?;
+        let title = &rendered.recipe.fields().title;
+        let name = run.name.unwrap_or_else(|| title.clone());
+        let name = name.trim().chars().take(MAX_NAME).collect();
+        self.start(Start {
+            working_dir: run.working_dir,
+            recipe: Some(run.recipe),
+            recipe_source: run.source,
+            recipe_values: Some(run.values),
+            session_type: run.session_type,
+            schedule_id: run.schedule_id,
+            name: Some(name),
+            ..Start::default()
+        })
+    }
+
+    /// Runs the recipe of a session that [`start_recipe`](Self::start_recipe) created: one turn, which begins
+    /// with the recipe's prompt, or else with its instructions. Returns when the turn is over and the session's
+    /// extensions have ended. The events are those of [`reply`](Self::reply).
+    pub fn run_recipe(
+        &self,
+        id: &str,
+        options: RunOptions,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> RecipeOutcome {
+        let mut outcome = RecipeOutcome {
+            session_id: id.to_owned(),
+            result: Err(RunError::Cancelled),
+            tool_calls: 0,
+            tokens: TokenState::default(),
+        };
+        let report = self.first_message(id, &options).and_then(|user| {
+            let input = TurnInput {
+                user,
+                so_far: None,
+                attended: options.attended,
+            };
+            self.reply_and_report(id, input, events, cancel)
+        });
+        self.stop(id);
+        outcome.result = match report {
+            Ok(report) => {
+                outcome.tool_calls = report.calls;
+                outcome.tokens = report.tokens;
+                match report.failure {
+                    Some(failure) => Err(RunError::Unfinished(failure)),
+                    None => Ok(report.last_text),
+                }
+            }
+            Err(error) => Err(error.into()),
+        };
+        if let Err(RunError::Unfinished(reason)) = &outcome.result {
+            log::warn!("recipe failed session={id} reason={reason:?}");
+        }
+        outcome
+    }
+
+    /// The first message of a run.
+    fn first_message(&self, id: &str, options: &RunOptions) -> Result<Message, Error> {
+        let text = match &options.message {
+            Some(message) => message.clone(),
+            None => {
+                let rendered: Option<Rendered> = recipe::of_session(&self.session(id)?)?;
+                let texts = rendered.map(|it| [it.prompt, it.instructions]);
+                let mut texts = texts.into_iter().flatten().flatten();
+                let text = texts.find(|text| !text.trim().is_empty());
+                text.ok_or(recipe::Error::Empty)?
+            }
+        };
+        Ok(Message::text(Role::User, text))
+    }
+}
