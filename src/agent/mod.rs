@@ -23,6 +23,7 @@ mod session_operations;
 mod settings;
 mod slash_commands;
 mod stored_session_data;
+mod system_info;
 pub mod system_prompt;
 mod token_estimate;
 mod tool_calls;

@@ -202,7 +202,7 @@ impl Registry {
 
     /// The extensions that the configuration enables. An invalid entry is left out and logged, so that it does
     /// not prevent sessions from starting.
-    fn enabled(&self) -> Result<Vec<Value>, Error> {
+    pub(super) fn enabled(&self) -> Result<Vec<Value>, Error> {
         let mut enabled = Vec::new();
         for (key, mut entry) in self.stores.config.extensions()?.entries {
             let enabled_field = entry

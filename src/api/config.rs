@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+/// How many permissions one request sets at most.
+const MAX_PERMISSIONS: usize = 1_000;
+
 pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
     router
         .get("/config", Keyed, with(registry, all))
@@ -144,6 +147,17 @@ fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
 
 fn set_permissions(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: PermissionsRequest = request.json()?;
+    if body.tool_permissions.len() > MAX_PERMISSIONS {
+        return Err(Error::bad_request(format!(
+            "`tool_permissions` has more than {MAX_PERMISSIONS} entries; send fewer at once"
+        )));
+    }
+    let has_no_name = |it: &ToolPermission| it.tool_name.trim().is_empty();
+    if let Some(at) = body.tool_permissions.iter().position(has_no_name) {
+        return Err(Error::bad_request(format!(
+            "`tool_permissions[{at}].tool_name` is empty"
+        )));
+    }
     let decisions: Vec<(&str, PermissionLevel)> = body
         .tool_permissions
         .iter()

@@ -4,6 +4,7 @@
 
 mod agents;
 mod config;
+mod config_file;
 mod extensions;
 pub mod mcp_endpoint;
 mod providers;
@@ -12,6 +13,7 @@ mod recipes;
 mod reply;
 mod resources_and_prompts;
 mod sessions;
+mod system_info;
 
 use crate::agent::{self, Registry};
 use crate::http::{Access, Error, Request, Response, Router};
@@ -23,7 +25,9 @@ use std::sync::Arc;
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = config::routes(router, &registry);
+    let router = config_file::routes(router, &registry);
     let router = providers::routes(router, &registry);
+    let router = system_info::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);
     let router = reply::routes(router, &registry);

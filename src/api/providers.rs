@@ -19,6 +19,11 @@ pub(super) fn routes(router: Router, registry: &Arc<Registry>) -> Router {
             Keyed,
             with(registry, models),
         )
+        .post(
+            "/config/providers/{name}/oauth",
+            Keyed,
+            with(registry, oauth),
+        )
         .post("/config/check_provider", Keyed, with(registry, check))
         .post("/config/set_provider", Keyed, with(registry, set))
         .post("/config/canonical-model-info", Keyed, with(registry, info))
@@ -49,6 +54,15 @@ fn models(registry: &Registry, request: &Request) -> Result<Response, Error> {
     };
     models.truncate(MAX_MODELS);
     Ok(Response::json(&models))
+}
+
+/// gosling signs in nowhere: providers take keys.
+fn oauth(registry: &Registry, request: &Request) -> Result<Response, Error> {
+    let name = request.param("name");
+    registry.catalog().lists_models(name)?;
+    Err(Error::bad_request(format!(
+        "gosling cannot sign in to {name} with a browser; store a key for it instead"
+    )))
 }
 
 fn check(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -31,7 +31,7 @@ pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
-pub use yaml_file::{parse_yaml_object, read_object};
+pub use yaml_file::{Recovered, parse_yaml_object, read_object};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

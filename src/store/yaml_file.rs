@@ -45,6 +45,25 @@ struct Snapshot {
     mapping: Mapping,
 }
 
+/// The outcome of [`YamlFile::recover`].
+#[derive(Debug, Default)]
+pub struct Recovered {
+    /// The keys of the file.
+    pub keys: Vec<String>,
+    /// The backup that took the place of the file.
+    pub backup: Option<PathBuf>,
+}
+
+impl Recovered {
+    fn new(mapping: &Mapping, backup: Option<PathBuf>) -> Self {
+        let keys = yaml::to_json_object(mapping).into_iter();
+        Self {
+            keys: keys.map(|(key, _)| key).collect(),
+            backup,
+        }
+    }
+}
+
 impl YamlFile {
     /// The file `path`. It is backed up before this process rewrites content that it did not write.
     pub fn new(path: PathBuf) -> Self {
@@ -137,6 +156,65 @@ impl YamlFile {
             Some(snapshot) => self.keep(&snapshot.content).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// If the file does not parse, or does not exist, replaces it by the newest backup that does, after copying
+    /// it to `.broken`. A file that parses stays as it is. The file is the mapping in effect afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] when the file does not parse and no backup does, [`Error::Locked`],
+    /// [`Error::Changing`], [`Error::Io`]. The file is unchanged then.
+    pub fn recover(&self) -> Result<Recovered> {
+        files::ensure_dir(files::parent(&self.path))?;
+        let target = files::follow_links(&self.path)?;
+        let lock_file = files::beside(&target, ".", ".lock");
+        let _lock = file_lock::FileLock::acquire(&lock_file, file_lock::LOCK_TIMEOUT)?;
+        let stamp = files::stamp(&self.path)?;
+        let broken = match self.read() {
+            Ok(Some(snapshot)) => return Ok(Recovered::new(&snapshot.mapping, None)),
+            Ok(None) => None,
+            Err(error @ Error::Broken { .. }) => Some(error),
+            Err(error) => return Err(error),
+        };
+        let Some((backup, content, mapping)) = self.newest_good_backup() else {
+            return broken.map_or_else(|| Ok(Recovered::default()), Err);
+        };
+        if broken.is_some() {
+            self.copy_to_broken()?;
+        }
+        files::replace(&target, &content, || {
+            if files::stamp(&self.path)? == stamp {
+                Ok(())
+            } else {
+                Err(Error::Changing {
+                    path: self.path.clone(),
+                })
+            }
+        })?;
+        files::sync_names(files::parent(&target))?;
+        Ok(Recovered::new(&mapping, Some(backup)))
+    }
+
+    fn newest_good_backup(&self) -> Option<(PathBuf, Vec<u8>, Mapping)> {
+        let older = (1..=OLDER_BACKUPS).map(|n| format!(".bak.{n}"));
+        let ends = std::iter::once(".bak".to_owned()).chain(older);
+        let mut paths = ends.map(|end| files::beside(&self.path, "", &end));
+        paths.find_map(|path| {
+            let mut file = files::open(&path).ok()??;
+            let (content, _) = files::read(&mut file, &path, MAX_SIZE).ok()?;
+            let mapping = yaml::parse(&content).ok()?;
+            Some((path, content, mapping))
+        })
+    }
+
+    fn copy_to_broken(&self) -> Result<()> {
+        let is_file = std::fs::metadata(&self.path).is_ok_and(|it| it.is_file());
+        if !is_file {
+            return Err(Error::broken(&self.path, "it is not a regular file"));
+        }
+        let copy = files::beside(&self.path, "", ".broken");
+        let copied = std::fs::copy(&self.path, &copy);
+        copied.map(drop).map_err(Error::io("keep a copy as", &copy))
     }
 
     fn replace(&self, target: &Path, before: Option<&Snapshot>, mapping: &Mapping) -> Result<()> {

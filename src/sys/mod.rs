@@ -90,6 +90,11 @@ pub fn trim_memory() {
     unix::unmap_code();
 }
 
+/// The version of the operating system: on Unix, of its kernel.
+pub fn os_version() -> String {
+    unix::kernel_release().unwrap_or_else(|| "unknown".to_owned())
+}
+
 /// Whether the path is a file with an execute permission.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))

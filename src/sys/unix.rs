@@ -531,3 +531,18 @@ fn wait_for(fd: i32, events: libc::c_short, limit: Duration) -> bool {
     // SAFETY: one valid pollfd that outlives the call.
     unsafe { libc::poll(&raw mut poll, 1, millis) == 1 }
 }
+
+/// The release of the system's kernel, such as `6.1.0`.
+pub fn kernel_release() -> Option<String> {
+    // SAFETY: an all-zero `utsname` is valid; `uname` fills it with texts that end with a zero.
+    let name = unsafe {
+        let mut name: libc::utsname = std::mem::zeroed();
+        if libc::uname(&raw mut name) != 0 {
+            return None;
+        }
+        name
+    };
+    let bytes = name.release.iter().map(|byte| byte.cast_unsigned());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

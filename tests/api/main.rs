@@ -15,6 +15,7 @@ mod call_tool;
 mod child_environment;
 mod concurrent_calls;
 mod config;
+mod config_file;
 mod extension_activation;
 mod extension_status;
 mod frontend_extensions;

@@ -1,0 +1,55 @@
+//! What this server is and runs on, for reports of faults.
+
+use super::Registry;
+use crate::extension::ExtensionConfig;
+use crate::sys;
+use serde::Serialize;
+use serde_json::Value;
+use std::env::consts;
+
+/// The program, the operating system and the settings in use (`SystemInfo` of Goose's OpenAPI document).
+#[derive(Clone, Debug, Serialize)]
+pub struct SystemInfo {
+    /// The version of gosling.
+    pub app_version: &'static str,
+    /// The operating system.
+    pub os: &'static str,
+    /// Its version.
+    pub os_version: String,
+    /// The processor.
+    pub architecture: &'static str,
+    /// The provider for new sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model for new sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The names of the extensions that the configuration enables.
+    pub enabled_extensions: Vec<String>,
+}
+
+impl Registry {
+    /// The version, the system, and the settings in use. A configuration that cannot be read counts as empty,
+    /// because reports of faults need the rest most then.
+    pub fn system_info(&self) -> SystemInfo {
+        let text = |key: &str| match self.setting(key) {
+            Some(Value::String(text)) if !text.is_empty() => Some(text),
+            _ => None,
+        };
+        SystemInfo {
+            app_version: env!("CARGO_PKG_VERSION"),
+            os: consts::OS,
+            os_version: sys::os_version(),
+            architecture: consts::ARCH,
+            provider: text("GOOSE_PROVIDER"),
+            model: text("GOOSE_MODEL"),
+            enabled_extensions: self.enabled_names(),
+        }
+    }
+
+    fn enabled_names(&self) -> Vec<String> {
+        let enabled = self.enabled().unwrap_or_default().into_iter();
+        let configs = enabled.filter_map(|entry| ExtensionConfig::from_value(entry).ok());
+        configs.map(|config| config.name().to_owned()).collect()
+    }
+}
