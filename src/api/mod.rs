@@ -14,6 +14,7 @@ mod reply;
 mod resources_and_prompts;
 mod sessions;
 mod system_info;
+mod ui_proxy;
 
 use crate::agent::{self, Registry};
 use crate::http::{Access, Error, Request, Response, Router};
@@ -36,6 +37,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     #[cfg(not(feature = "recipes"))]
     let router = without_recipes(router);
     let router = resources_and_prompts::routes(router, &registry);
+    let router = ui_proxy::routes(router);
     sessions::routes(router, &registry)
 }
 

@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Error;
+use super::request::parse_query;
 
 /// The server's secret key and the host names that it accepts.
 #[derive(Default)]
@@ -41,15 +42,26 @@ impl AccessControl {
 
     /// Fails with 401 unless `key`, the request's `X-Secret-Key`, is the secret.
     pub(super) fn check_key(&self, key: Option<&str>) -> Result<(), Error> {
+        self.check(key, "Send the server's secret in the header `X-Secret-Key`")
+    }
+
+    /// Fails with 401 unless the first `secret` in the query is the secret.
+    pub(super) fn check_query_key(&self, query: Option<&str>) -> Result<(), Error> {
+        let pairs = query.map(parse_query).unwrap_or_default();
+        let key = pairs.iter().find(|(name, _)| name == "secret");
+        self.check(
+            key.map(|(_, key)| key.as_str()),
+            "Send the server's secret as `secret` in the query",
+        )
+    }
+
+    fn check(&self, key: Option<&str>, hint: &str) -> Result<(), Error> {
         let Some(secret) = &self.secret else {
             return Ok(());
         };
         match key {
             Some(key) if !secret.is_empty() && same(key.as_bytes(), secret) => Ok(()),
-            _ => Err(Error::new(
-                401,
-                "Send the server's secret in the header `X-Secret-Key`",
-            )),
+            _ => Err(Error::new(401, hint)),
         }
     }
 

@@ -186,6 +186,9 @@ impl<'a> Connection<'a> {
             access_control.check_key(find_header(&head.headers, "X-Secret-Key"))?;
             self.connection.set_authenticated();
         }
+        if access == Access::QueryKeyed {
+            access_control.check_query_key(head.query.as_deref())?;
+        }
         if is_options && head.path == "*" {
             return Err(Response::empty(200));
         }

@@ -15,6 +15,8 @@ pub enum Access {
     Public,
     /// A known `Host`, but no key: for pages that a browser opens.
     Keyless,
+    /// A known `Host`, and the key as `secret` in the query: for pages that a client shows in a frame.
+    QueryKeyed,
     /// A known `Host` and the key.
     Keyed,
 }

@@ -54,6 +54,10 @@ pub const TOPICS: &[Topic] = &[
         "api",
         "all routes, and gosling's own additions with examples"
     ),
+    topic!(
+        "interfaces",
+        "pages of MCP servers, and what isolates them in a client"
+    ),
     topic!("limits", "sizes, counts and timeouts"),
     topic!(
         "security",
@@ -88,6 +92,8 @@ pub mod builtins {}
 pub mod containers {}
 #[doc = include_str!("api.md")]
 pub mod api {}
+#[doc = include_str!("interfaces.md")]
+pub mod interfaces {}
 #[doc = include_str!("limits.md")]
 pub mod limits {}
 #[doc = include_str!("security.md")]

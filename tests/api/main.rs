@@ -23,4 +23,5 @@ mod resources_and_prompts;
 mod session_history;
 mod session_lifecycle;
 mod tools_and_resources;
+mod ui_proxy;
 mod untrusted_imports;

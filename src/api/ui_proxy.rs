@@ -1,0 +1,281 @@
+//! `/mcp-ui-proxy` and `/mcp-app-proxy`: the page between a client's page and a UI of an MCP server. CORE §7.5,
+//! SEP-1865.
+//!
+//! The page itself, `ui_proxy.html`, says how it isolates the UI. This module builds its Content Security
+//! Policy, which the UI inherits.
+
+use crate::http::{Access::QueryKeyed, Error, Request, Response, Router};
+use crate::json;
+use serde::Deserialize;
+
+const PAGE: &str = include_str!("ui_proxy.html");
+
+/// The policy for MCP-UI, whose resources do not declare what they load: everything but plugins and `<base>`.
+const MCP_UI_POLICY: &str = "default-src http: https: ws: wss: data: blob: 'unsafe-inline' 'unsafe-eval'; \
+     frame-src http: https:; object-src 'none'; base-uri 'none'";
+
+/// The most sources of one list.
+const MAX_SOURCES: usize = 64;
+
+/// The longest source: a scheme, a name of 253 bytes, a port and a path.
+const MAX_SOURCE_LENGTH: usize = 512;
+
+pub(super) fn routes(router: Router) -> Router {
+    router
+        .get("/mcp-ui-proxy", QueryKeyed, |_| Ok(page(MCP_UI_POLICY)))
+        .get("/mcp-app-proxy", QueryKeyed, app_page)
+}
+
+fn page(policy: &str) -> Response {
+    Response::bytes("text/html; charset=utf-8", PAGE)
+        .header("Content-Security-Policy", policy)
+        .header("Referrer-Policy", "no-referrer")
+        .header("Cache-Control", "no-store")
+        .header("X-Content-Type-Options", "nosniff")
+}
+
+fn app_page(request: &Request) -> Result<Response, Error> {
+    Ok(page(&Domains::of(request)?.policy()))
+}
+
+/// The origins that an app may use (SEP-1865, `McpUiResourceCsp`). Nothing but these and its own text.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Domains {
+    /// For requests and WebSockets.
+    connect_domains: Vec<String>,
+    /// For scripts, styles, images, fonts and media.
+    resource_domains: Vec<String>,
+    /// For scripts in addition; Goose Desktop from 1.26 on.
+    script_domains: Vec<String>,
+    /// For frames inside the app.
+    frame_domains: Vec<String>,
+    /// For `<base>`.
+    base_uri_domains: Vec<String>,
+}
+
+impl Domains {
+    /// The domains of the query: comma-separated lists, as Goose Desktop sends them, or all as JSON in `csp`,
+    /// as `@mcp-ui/client` sends them. Fails with 400 if `csp` is not such an object.
+    fn of(request: &Request) -> Result<Domains, Error> {
+        let mut domains: Domains = match request.query("csp") {
+            None => Domains::default(),
+            Some(text) => json::from_str(text).map_err(|error| {
+                Error::bad_request(format!("`csp` in the query is not a `ui.csp`: {error}"))
+            })?,
+        };
+        for (name, list) in [
+            ("connect_domains", &mut domains.connect_domains),
+            ("resource_domains", &mut domains.resource_domains),
+            ("script_domains", &mut domains.script_domains),
+            ("frame_domains", &mut domains.frame_domains),
+            ("base_uri_domains", &mut domains.base_uri_domains),
+        ] {
+            let sent = request.query(name).unwrap_or_default().split(',');
+            list.extend(
+                sent.map(str::trim)
+                    .filter(|s| !s.is_empty())
+                    .map(str::to_owned),
+            );
+            keep_sources(name, list);
+        }
+        Ok(domains)
+    }
+
+    /// The Content Security Policy of the page and so the most that its app may do. There is no `'self'`: for
+    /// the inherited policy, that would be this server.
+    fn policy(&self) -> String {
+        let connect = self.connect_domains.join(" ");
+        let resources = self.resource_domains.join(" ");
+        let scripts = self.script_domains.join(" ");
+        let or_none = |list: &[String]| match list {
+            [] => "'none'".to_owned(),
+            list => list.join(" "),
+        };
+        format!(
+            "default-src 'none'; \
+             script-src 'unsafe-inline' 'wasm-unsafe-eval' blob: data: {resources} {scripts}; \
+             style-src 'unsafe-inline' blob: data: {resources}; \
+             img-src blob: data: {resources}; \
+             font-src blob: data: {resources}; \
+             media-src blob: data: {resources}; \
+             connect-src blob: data: {connect}; \
+             worker-src blob:; \
+             frame-src {}; \
+             base-uri {}; \
+             form-action 'none'",
+            or_none(&self.frame_domains),
+            or_none(&self.base_uri_domains),
+        )
+    }
+}
+
+/// Drops what is not a source, so that a resource can ask for less than it declares, never for more.
+fn keep_sources(name: &str, list: &mut Vec<String>) {
+    let before = list.len();
+    list.retain(|source| is_source(source));
+    list.truncate(MAX_SOURCES);
+    if list.len() < before {
+        let dropped = before - list.len();
+        log::warn!("domains of an MCP app not allowed list={name} dropped={dropped}");
+    }
+}
+
+/// Whether `text` is a host source of a policy: a host with an optional scheme, port and path (CSP3 §2.3.1).
+/// Keywords, schemes without a host and `*` are not; neither is anything that could begin another source or
+/// directive. As `SOURCE` in ui_proxy.html.
+fn is_source(text: &str) -> bool {
+    let (authority, path) = match text.split_once("://") {
+        Some((scheme, rest)) => {
+            if !["http", "https", "ws", "wss"].contains(&scheme.to_ascii_lowercase().as_str()) {
+                return false;
+            }
+            rest.split_once('/').unwrap_or((rest, ""))
+        }
+        None => text.split_once('/').unwrap_or((text, "")),
+    };
+    let (host, port) = match authority.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    };
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let is_port = |port: &str| {
+        port == "*" || matches!(port.len(), 1..=5) && port.bytes().all(|b| b.is_ascii_digit())
+    };
+    text.len() <= MAX_SOURCE_LENGTH
+        && host
+            .strip_prefix("*.")
+            .unwrap_or(host)
+            .split('.')
+            .all(is_label)
+        && port.is_none_or(is_port)
+        && path
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_.~%/@+-".contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_is_a_host_and_nothing_else() {
+        for fine in [
+            "https://api.example.org",
+            "https://*.example.org",
+            "wss://example.org:8443",
+            "http://localhost:*",
+            "HTTPS://Example.org",
+            "example.org",
+            "127.0.0.1:3000",
+            "https://cdn.example.org/npm/three@0.1/",
+            "https://cdn.example.org/a/b.js",
+            "https://example.org/",
+        ] {
+            assert!(is_source(fine), "{fine}");
+        }
+        let long = format!("https://{}", "a".repeat(MAX_SOURCE_LENGTH));
+        for hostile in [
+            "",
+            "*",
+            "*.",
+            "https://",
+            "https://*",
+            "https:",
+            "data:",
+            "'self'",
+            "'unsafe-eval'",
+            "'none'",
+            "https://a.b;script-src",
+            "https://a.b; script-src *",
+            "https://a.b https://c.d",
+            "https://a.b\thttps://c.d",
+            "https://a.b\r\nSet-Cookie: a=b",
+            "https://a.b\u{a0}",
+            "https://a.b/;script-src *",
+            "https://a.b/?x",
+            "https://a.b/#x",
+            "https://a.b,https://c.d",
+            "https://user@a.b",
+            "https://a.b:",
+            "https://a.b:123456",
+            "https://a.b:x",
+            "https://a..b",
+            "https://.b",
+            "https://a*.b",
+            "https://[::1]",
+            "https://é.org",
+            "javascript://a.b",
+            "https://a.b\"><script>",
+            "https://a.b&quot;",
+            &long,
+        ] {
+            assert!(!is_source(hostile), "{hostile}");
+        }
+    }
+
+    #[test]
+    fn the_policy_allows_nothing_that_was_not_asked_for() {
+        let policy = Domains::default().policy();
+        for network in ["http:", "https:", "'self'", "*", "'unsafe-eval' "] {
+            assert!(!policy.contains(network), "{network} in {policy}");
+        }
+        for directive in [
+            "default-src 'none'",
+            "frame-src 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "connect-src blob: data: ;",
+        ] {
+            assert!(policy.contains(directive), "{directive} not in {policy}");
+        }
+    }
+
+    #[test]
+    fn each_list_goes_to_its_directives() {
+        let policy = Domains {
+            connect_domains: vec!["https://connect".into()],
+            resource_domains: vec!["https://resource".into()],
+            script_domains: vec!["https://script".into()],
+            frame_domains: vec!["https://frame".into(), "https://frame2".into()],
+            base_uri_domains: vec!["https://base".into()],
+        }
+        .policy();
+        let directives_with = |source: &str| -> Vec<&str> {
+            let all = policy
+                .split(';')
+                .filter(|d| d.split(' ').any(|s| s == source));
+            all.filter_map(|d| d.split_whitespace().next()).collect()
+        };
+        assert_eq!(directives_with("https://connect"), ["connect-src"]);
+        assert_eq!(
+            directives_with("https://resource"),
+            [
+                "script-src",
+                "style-src",
+                "img-src",
+                "font-src",
+                "media-src"
+            ]
+        );
+        assert_eq!(directives_with("https://script"), ["script-src"]);
+        assert_eq!(directives_with("https://frame"), ["frame-src"]);
+        assert_eq!(directives_with("https://frame2"), ["frame-src"]);
+        assert_eq!(directives_with("https://base"), ["base-uri"]);
+    }
+
+    #[test]
+    fn a_list_keeps_its_sources_up_to_a_number() {
+        let mut list = vec!["https://a.b".to_owned(), "'unsafe-eval'".to_owned()];
+        keep_sources("connect_domains", &mut list);
+        assert_eq!(list, ["https://a.b"]);
+        let mut long: Vec<String> = (0..100).map(|n| format!("https://a{n}")).collect();
+        keep_sources("connect_domains", &mut long);
+        assert_eq!(long.len(), MAX_SOURCES);
+    }
+}

@@ -1,0 +1,160 @@
+//! The page for UIs of MCP servers: who gets it, and the policy in its head. `tests/interop/browser` tries the
+//! page itself.
+
+use crate::support::client::KEY;
+use crate::support::server::{RunningServer, Server};
+
+const PAGES: [&str; 2] = ["/mcp-ui-proxy", "/mcp-app-proxy"];
+
+/// The key as it is in a query.
+const QUERY_KEY: &str = "open+sesame";
+
+fn policy(server: &RunningServer, query: &str) -> String {
+    let path = format!("/mcp-app-proxy?secret={QUERY_KEY}{query}");
+    let answer = server.ask("GET", &path, None, None).is(200);
+    let policy = answer
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Security-Policy: "));
+    policy.expect("a policy").to_owned()
+}
+
+#[test]
+fn only_the_secret_in_the_query_gets_the_page() {
+    let server = Server::new().start();
+    for page in PAGES {
+        for query in [
+            "",
+            "?secret=",
+            "?secret=no",
+            "?secret=open+sesam",
+            "?secret=open+sesame+",
+            "?secret=no&secret=open+sesame",
+            "?Secret=open+sesame",
+            "?url=http://a.b",
+        ] {
+            for key in [None, Some(KEY)] {
+                server
+                    .ask("GET", &format!("{page}{query}"), key, None)
+                    .is(401)
+                    .says("`secret` in the query")
+                    .never_says("<html");
+            }
+        }
+        for secret in [QUERY_KEY, "open%20sesame"] {
+            let path = format!("{page}?secret={secret}&contentType=rawhtml");
+            server
+                .ask("GET", &path, None, None)
+                .is(200)
+                .says("<!doctype html>");
+            let head = server.ask("HEAD", &path, None, None).is(200);
+            assert_eq!(head.text, "");
+        }
+        server
+            .ask("POST", &format!("{page}?secret={QUERY_KEY}"), None, None)
+            .is(405);
+        server
+            .ask(
+                "GET",
+                &format!("{page}?secret={QUERY_KEY}"),
+                None,
+                Some("{}"),
+            )
+            .is(413);
+    }
+    server.get(&format!("/config?secret={QUERY_KEY}")).is(200);
+    server
+        .ask("GET", &format!("/config?secret={QUERY_KEY}"), None, None)
+        .is(401);
+    server.never_logs("sesame");
+}
+
+#[test]
+fn the_head_keeps_the_secret_from_caches_and_other_sites() {
+    let server = Server::new().start();
+    for page in PAGES {
+        let path = format!("{page}?secret={QUERY_KEY}");
+        let answer = server.ask("GET", &path, None, None).is(200);
+        for field in [
+            "Content-Type: text/html; charset=utf-8",
+            "Referrer-Policy: no-referrer",
+            "Cache-Control: no-store",
+            "X-Content-Type-Options: nosniff",
+            "Access-Control-Allow-Origin: *",
+        ] {
+            assert!(
+                answer.head.lines().any(|line| line == field),
+                "{field}: {}",
+                answer.head
+            );
+        }
+        assert!(
+            answer
+                .head
+                .contains("Content-Security-Policy: default-src ")
+        );
+        answer.never_says("sesame");
+    }
+}
+
+#[test]
+fn a_domain_of_the_query_adds_no_directive() {
+    let server = Server::new().start();
+    let closed = policy(&server, "");
+    assert!(closed.contains("frame-src 'none'"), "{closed}");
+    for hostile in [
+        "https://a.b;script-src%20*",
+        "https://a.b%0d%0aSet-Cookie:%20a=b",
+        "'unsafe-eval'",
+        "*",
+        "http:",
+        "https://a.b%20https://c.d",
+        "%00",
+        "%c3%a9.org",
+        ",,,%20,",
+    ] {
+        for list in [
+            "connect_domains",
+            "resource_domains",
+            "script_domains",
+            "frame_domains",
+            "base_uri_domains",
+        ] {
+            assert_eq!(
+                policy(&server, &format!("&{list}={hostile}")),
+                closed,
+                "{list}={hostile}"
+            );
+        }
+    }
+    let mixed = policy(
+        &server,
+        "&connect_domains=https://a.b,%20wss://c.d:1%20,'none'&frame_domains=https://e.f",
+    );
+    assert!(
+        mixed.contains("connect-src blob: data: https://a.b wss://c.d:1;"),
+        "{mixed}"
+    );
+    assert!(mixed.contains("frame-src https://e.f;"), "{mixed}");
+    assert_eq!(mixed.matches("'none'").count(), 3, "{mixed}");
+}
+
+#[test]
+fn the_domains_may_be_one_json_object() {
+    let server = Server::new().start();
+    let lists = policy(
+        &server,
+        "&connect_domains=https://a.b&resource_domains=https://c.d",
+    );
+    let json = r#"{%22connectDomains%22:[%22https://a.b%22,%22'self'%22],%22resourceDomains%22:[%22https://c.d%22]}"#;
+    assert_eq!(policy(&server, &format!("&csp={json}")), lists);
+    for bad in [
+        "x",
+        "[]",
+        "{%22connectDomains%22:%22https://a.b%22}",
+        "{%22connectDomains%22:[1]}",
+    ] {
+        let path = format!("/mcp-app-proxy?secret={QUERY_KEY}&csp={bad}");
+        server.ask("GET", &path, None, None).is(400).says("`csp`");
+    }
+}
