@@ -215,3 +215,328 @@ fn a_provider_of_the_user_is_listed_next_to_the_others_and_asked_for_its_models(
     let models = server.get("/config/providers/mine/models").is(200);
     assert_eq!(models.body, json!(["mine-1"]));
 }
+
+/// The body that Goose Desktop sends.
+fn custom(url: &str, key: &str) -> Value {
+    json!({"engine": "openai_compatible", "display_name": "My LLM", "api_url": url, "api_key": key,
+        "models": ["m1", "m2"], "supports_streaming": true, "headers": {"X-Team": "tools"},
+        "requires_auth": true})
+}
+
+fn create(server: &RunningServer, body: &Value) -> String {
+    let made = server
+        .post("/config/custom-providers", body.clone())
+        .is(200);
+    let text = made.body.as_str().expect("a text");
+    let id = text.strip_prefix("Custom provider added - ID: ");
+    id.expect("an id").to_owned()
+}
+
+fn file_of(server: &RunningServer, id: &str) -> Value {
+    let path = server
+        .root()
+        .join(format!("config/custom_providers/{id}.json"));
+    serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default()
+}
+
+fn secrets_of(server: &RunningServer) -> String {
+    std::fs::read_to_string(server.root().join("config/secrets.yaml")).unwrap_or_default()
+}
+
+#[test]
+fn a_custom_provider_is_created_used_changed_and_deleted() {
+    const KEY: &str = "sk-custom-0123456789";
+    let list = r#"{"data":[{"id":"m1"},{"id":"m3"}]}"#;
+    let model = ModelServer::with(move |_| Reply::json("200 OK", list));
+    let server = Server::new().start();
+    let id = create(&server, &custom(&format!("{}/v1", model.url), KEY));
+    assert_eq!(id, "custom_my_llm");
+    // The file has the shape of Goose's, and no key.
+    let file = file_of(&server, &id);
+    assert_eq!(
+        file,
+        json!({"name": id, "engine": "openai", "display_name": "My LLM",
+            "description": "Custom My LLM provider", "api_key_env": "CUSTOM_MY_LLM_API_KEY",
+            "base_url": format!("{}/v1", model.url), "models": [
+                {"name": "m1", "context_limit": 128000, "input_token_cost": null,
+                    "output_token_cost": null, "currency": null, "supports_cache_control": null},
+                {"name": "m2", "context_limit": 128000, "input_token_cost": null,
+                    "output_token_cost": null, "currency": null, "supports_cache_control": null}],
+            "headers": {"X-Team": "tools"}, "timeout_seconds": null, "supports_streaming": true,
+            "requires_auth": true})
+    );
+    assert!(secrets_of(&server).contains(KEY));
+    let path = format!("/config/custom-providers/{id}");
+    let shown = server.get(&path).is(200).never_says(KEY);
+    assert_eq!(shown.body, json!({"config": file, "is_editable": true}));
+    let all = server.get("/config/providers").is(200).never_says(KEY).body;
+    let mine = entry(&all, &id);
+    assert_eq!(
+        (&mine["is_configured"], &mine["provider_type"]),
+        (&json!(true), &json!("Custom"))
+    );
+    let models = server
+        .get(&format!("/config/providers/{id}/models"))
+        .is(200);
+    assert_eq!(models.body, json!(["m1", "m3"]));
+    let seen = &model.seen()[0];
+    assert_eq!(
+        seen.header("authorization"),
+        Some("Bearer sk-custom-0123456789")
+    );
+    assert_eq!(seen.header("x-team"), Some("tools"));
+    server
+        .post(
+            "/config/set_provider",
+            json!({"provider": id, "model": "m1"}),
+        )
+        .is(200);
+
+    // What the request does not name stays, and so does the key when none is sent.
+    let file_path = server
+        .root()
+        .join(format!("config/custom_providers/{id}.json"));
+    let mut by_hand = file.clone();
+    by_hand["of_tomorrow"] = json!([1]);
+    by_hand["models"][0]["context_limit"] = json!(5000);
+    std::fs::write(file_path, by_hand.to_string()).unwrap();
+    let mut change = custom("http://127.0.0.1:1", "");
+    change["display_name"] = json!("Renamed");
+    change["models"] = json!(["m1"]);
+    change["headers"] = Value::Null;
+    let changed = server.ask(
+        "PUT",
+        &path,
+        Some(support::client::KEY),
+        Some(&change.to_string()),
+    );
+    changed
+        .is(200)
+        .gives(json!(format!("Updated custom provider: {id}")));
+    let file = file_of(&server, &id);
+    assert_eq!(file["display_name"], "Renamed");
+    assert_eq!(file["of_tomorrow"], json!([1]));
+    assert_eq!(file["headers"], json!({"X-Team": "tools"}));
+    assert_eq!(file["models"].as_array().unwrap().len(), 1);
+    assert_eq!(file["models"][0]["context_limit"], 5000);
+    assert!(secrets_of(&server).contains(KEY));
+
+    let deleted = server.delete(&path).is(200);
+    deleted.gives(json!(format!("Removed custom provider: {id}")));
+    assert!(!secrets_of(&server).contains(KEY) && file_of(&server, &id) == Value::Null);
+    let all = server.get("/config/providers").is(200).body;
+    assert!(
+        all.as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| entry["name"] != id)
+    );
+    for method in ["GET", "DELETE"] {
+        server
+            .ask(method, &path, Some(support::client::KEY), None)
+            .is(404)
+            .says(&id);
+    }
+    let gone = server.ask(
+        "PUT",
+        &path,
+        Some(support::client::KEY),
+        Some(&change.to_string()),
+    );
+    gone.is(404);
+    server.never_logs(KEY);
+}
+
+#[cfg(all(feature = "anthropic", feature = "ollama"))]
+#[test]
+fn each_engine_of_goose_speaks_its_protocol() {
+    let model = ModelServer::with(|seen| match seen.path.starts_with("/v1/models") {
+        true => Reply::json("200 OK", r#"{"data":[{"id":"a"}]}"#),
+        false => Reply::json("200 OK", r#"{"models":[{"name":"b"}]}"#),
+    });
+    let server = Server::new().start();
+    for (engine, stored, path) in [
+        ("openai_compatible", "openai", "/v1/models"),
+        ("anthropic_compatible", "anthropic", "/v1/models"),
+        ("ollama_compatible", "ollama", "/api/tags"),
+    ] {
+        let mut body = custom(&model.url, "k-123");
+        body["engine"] = json!(engine);
+        let id = create(&server, &body);
+        assert_eq!(file_of(&server, &id)["engine"], stored);
+        server
+            .get(&format!("/config/providers/{id}/models"))
+            .is(200);
+        let seen = model.seen();
+        let last = seen.last().unwrap();
+        assert!(last.path.starts_with(path), "{}", last.path);
+    }
+}
+
+#[test]
+fn an_invalid_custom_provider_is_refused_with_its_field_and_nothing_is_stored() {
+    let server = Server::new().start();
+    let with = |field: &str, value: Value| {
+        let mut body = custom("http://127.0.0.1:1", "secret-key-1");
+        body[field] = value;
+        body
+    };
+    for (body, field) in [
+        (with("engine", json!("generic_http")), "engine"),
+        (with("display_name", json!("  ")), "display_name"),
+        (with("api_url", json!("ftp://h")), "api_url"),
+        (with("api_url", json!("http://user:pass@h")), "api_url"),
+        (with("api_key", json!("")), "api_key"),
+        (with("api_key", json!("a\r\nb")), "api_key"),
+        (with("models", json!(["m", ""])), "models"),
+        (with("models", json!(vec!["m"; 1_001])), "models"),
+        (with("headers", json!({"a b": "c"})), "headers"),
+        (with("headers", json!({"a": "c\r\nd: e"})), "headers"),
+    ] {
+        let refused = server.post("/config/custom-providers", body).is(400);
+        refused
+            .says(&format!("`{field}`"))
+            .never_says("secret-key-1");
+    }
+    let shapeless = json!({"engine": "openai_compatible"});
+    server
+        .post("/config/custom-providers", shapeless)
+        .is(422)
+        .says("missing field");
+    let folder = server.root().join("config/custom_providers");
+    assert!(!folder.exists() && secrets_of(&server).is_empty());
+    // An id from a client is only compared with names.
+    for id in ["..%2F..%2Fsecrets", "%2e%2e", "openai", "nope"] {
+        server
+            .get(&format!("/config/custom-providers/{id}"))
+            .is(404);
+        server
+            .delete(&format!("/config/custom-providers/{id}"))
+            .is(404);
+    }
+    let mut hostile = with("display_name", json!("../../../x"));
+    hostile["requires_auth"] = json!(false);
+    assert_eq!(create(&server, &hostile), "custom_x");
+    assert_eq!(file_of(&server, "custom_x")["api_key_env"], "");
+    assert!(secrets_of(&server).is_empty());
+}
+
+#[test]
+fn a_change_that_is_refused_leaves_provider_and_key() {
+    let server = Server::new().start();
+    let id = create(&server, &custom("http://127.0.0.1:1", "first-key"));
+    let before = file_of(&server, &id);
+    let mut body = custom("nonsense", "second-key");
+    let path = format!("/config/custom-providers/{id}");
+    let put = |body: &Value| {
+        server.ask(
+            "PUT",
+            &path,
+            Some(support::client::KEY),
+            Some(&body.to_string()),
+        )
+    };
+    put(&body).is(400).says("api_url");
+    assert_eq!(file_of(&server, &id), before);
+    // The secrets cannot be written, so the file goes back.
+    std::fs::write(server.root().join("config/secrets.yaml"), "[").unwrap();
+    body["api_url"] = json!("http://127.0.0.1:2");
+    put(&body).is(422).never_says("second-key");
+    assert_eq!(file_of(&server, &id), before);
+    let refused = server.post(
+        "/config/custom-providers",
+        custom("http://127.0.0.1:1", "third-key"),
+    );
+    refused.is(422);
+    assert_eq!(file_of(&server, "custom_my_llm_1"), Value::Null);
+}
+
+#[test]
+fn a_key_that_another_provider_uses_survives_the_deletion() {
+    let server = Server::new()
+        .secrets("OPENAI_API_KEY: shared-with-openai\nTWO: shared-by-two\n")
+        .start();
+    let folder = server.root().join("config/custom_providers");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (name, key) in [("a", "OPENAI_API_KEY"), ("b", "TWO"), ("c", "two")] {
+        let file = json!({"name": name, "engine": "openai", "display_name": name, "api_key_env": key,
+            "base_url": "http://127.0.0.1:1", "models": []});
+        // The file may have another name than the provider.
+        std::fs::write(folder.join(format!("file-{name}.json")), file.to_string()).unwrap();
+    }
+    server.delete("/config/custom-providers/a").is(200);
+    server.delete("/config/custom-providers/b").is(200);
+    let secrets = secrets_of(&server);
+    assert!(secrets.contains("shared-with-openai") && secrets.contains("shared-by-two"));
+    assert!(folder.join("file-c.json").exists() && !folder.join("file-b.json").exists());
+}
+
+#[test]
+fn clients_that_create_at_once_get_a_provider_each() {
+    let server = Server::new().start();
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|n| {
+                let body = custom("http://127.0.0.1:1", &format!("key-of-{n}"));
+                let server = &server;
+                scope.spawn(move || (create(server, &body), format!("key-of-{n}")))
+            })
+            .collect();
+        let made = threads.into_iter().map(|thread| thread.join().unwrap());
+        let secrets_and_ids: Vec<_> = made.collect();
+        let secrets = secrets_of(&server);
+        for (id, key) in &secrets_and_ids {
+            let line = format!("{}_API_KEY: {key}", id.to_uppercase());
+            assert!(secrets.contains(&line), "{line} in {secrets}");
+        }
+        secrets_and_ids.into_iter().map(|(id, _)| id).collect()
+    });
+    let different: std::collections::HashSet<&String> = ids.iter().collect();
+    assert_eq!(different.len(), 6, "{ids:?}");
+}
+
+#[test]
+fn a_key_is_recognized_and_checked_with_its_own_vendor_only() {
+    const KEY: &str = "sk-proj-0123456789";
+    let list = r#"{"data":[{"id":"m1"}]}"#;
+    let openai = ModelServer::with(move |seen| match seen.header("authorization") {
+        Some("Bearer sk-proj-0123456789") => Reply::json("200 OK", list),
+        _ => Reply::json(
+            "401 Unauthorized",
+            r#"{"error":{"message":"bad sk-proj-bad"}}"#,
+        ),
+    });
+    let other = ModelServer::with(|_| Reply::json("200 OK", "{}"));
+    let server = Server::new()
+        .env("OPENAI_HOST", &openai.url)
+        .env("OPENAI_API_KEY", "sk-proj-stored")
+        .env("GROQ_HOST", &other.url)
+        .env("ANTHROPIC_HOST", &other.url)
+        .start();
+    let detect = |key: &str| server.post("/config/detect-provider", json!({"api_key": key}));
+    let found = detect(&format!(" {KEY}\n")).is(200);
+    found.gives(json!({"provider_name": "openai", "models": ["m1"]}));
+    // Whoever the key belongs to, it is not sent on trial.
+    detect("sk-0123456789abcdef0123456789abcdef").is(404);
+    detect("hello").is(404).says("no provider alone");
+    let refused = detect("sk-proj-bad").is(404);
+    refused.never_says("sk-proj-bad");
+    detect(" ").is(400).says("`api_key`");
+    detect(&"x".repeat(5_000)).is(400);
+    server
+        .post("/config/detect-provider", json!({}))
+        .is(422)
+        .says("api_key");
+    assert_eq!(openai.seen().len(), 2);
+    assert!(other.seen().is_empty());
+    server.never_logs(KEY);
+}
+
+#[test]
+fn offline_a_key_is_recognized_by_its_form_alone() {
+    let server = Server::new().start_as(&["agent", "--port", "0", "--offline"]);
+    let body = json!({"api_key": "gsk_0123456789"});
+    let found = server.post("/config/detect-provider", body).is(200).body;
+    assert_eq!(found["provider_name"], "groq");
+    assert!(!found["models"].as_array().unwrap().is_empty());
+}

@@ -5,6 +5,7 @@
 mod agents;
 mod config;
 mod config_file;
+mod custom_providers;
 mod extensions;
 pub mod mcp_endpoint;
 mod providers;
@@ -28,6 +29,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = config::routes(router, &registry);
     let router = config_file::routes(router, &registry);
     let router = providers::routes(router, &registry);
+    let router = custom_providers::routes(router, &registry);
     let router = system_info::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);

@@ -4,7 +4,9 @@
 //! once. It keeps a provider, with its connections, while the settings stay the same.
 
 mod builtin_providers;
+mod custom_provider_edit;
 mod custom_providers;
+mod detect_provider;
 mod known_models;
 mod settings;
 #[cfg(test)]
@@ -16,7 +18,9 @@ use crate::outbound::is_loopback_url;
 use crate::store::{Config, Secrets};
 use crate::sys::lock;
 use builtin_providers::{Engine, PROVIDERS, ProviderSpec, builtin_providers};
+pub use custom_provider_edit::{CustomProviderError, CustomProviderRequest};
 use custom_providers::{CustomProvider, CustomProviders};
+pub use detect_provider::DetectedProvider;
 use known_models::ModelSpec;
 use serde::Serialize;
 use settings::{Settings, SettingsReader};
@@ -400,6 +404,8 @@ impl Catalog {
         SettingsReader {
             config: &self.config,
             secrets: &self.secrets,
+            given: None,
+            defaults_only: false,
         }
     }
 

@@ -34,7 +34,10 @@ mod tool_names;
 mod tool_output;
 mod tool_schema;
 
-pub use catalog::{Catalog, InProcessProvider, ModelInfo, ProviderDetails};
+pub use catalog::{
+    Catalog, CustomProviderError, CustomProviderRequest, DetectedProvider, InProcessProvider,
+    ModelInfo, ProviderDetails,
+};
 pub use error::{Error, ErrorClass};
 pub use http_provider::{HttpProvider, HttpProviderOptions};
 pub use lead_worker::{Choice, LeadWorker, Progress};

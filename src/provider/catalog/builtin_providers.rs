@@ -17,6 +17,16 @@ pub(super) enum Engine {
 
 impl Engine {
     /// The Cargo feature that contains the protocol; empty for OpenAI's, which is in every build.
+    /// Its name in files of custom providers.
+    pub(super) fn in_files(self) -> &'static str {
+        match self {
+            Engine::OpenAi => "openai",
+            Engine::Anthropic => "anthropic",
+            Engine::Ollama => "ollama",
+            Engine::Google => "google",
+        }
+    }
+
     pub(super) fn feature(self) -> &'static str {
         match self {
             Engine::OpenAi => "",

@@ -16,11 +16,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-const MAX_FILES: usize = 128;
-const MAX_FILE: u64 = 1 << 20;
-const MAX_MODELS: usize = 1000;
-const MAX_HEADERS: usize = 64;
-const MAX_NAME: usize = 128;
+pub(super) const MAX_FILES: usize = 128;
+pub(super) const MAX_FILE: u64 = 1 << 20;
+pub(super) const MAX_MODELS: usize = 1000;
+pub(super) const MAX_HEADERS: usize = 64;
+pub(super) const MAX_NAME: usize = 128;
 const MAX_TEXT: usize = 4096;
 
 /// A provider as its file describes it. It does not implement `Debug`, because headers may contain the key.
@@ -44,6 +44,9 @@ pub(super) struct CustomProvider {
     supports_streaming: Option<bool>,
     #[serde(default = "yes")]
     requires_auth: bool,
+    /// Its file.
+    #[serde(skip)]
+    pub(super) path: PathBuf,
 }
 
 /// A model of such a provider.
@@ -108,7 +111,7 @@ impl CustomProvider {
         Ok(custom)
     }
 
-    fn engine(&self) -> Result<Engine, String> {
+    pub(super) fn engine(&self) -> Result<Engine, String> {
         match self.engine.as_str() {
             "openai" | "openai_compatible" => Ok(Engine::OpenAi),
             "anthropic" | "anthropic_compatible" => Ok(Engine::Anthropic),
@@ -210,14 +213,7 @@ impl CustomProviders {
     /// The providers, in the order of the names of their files. An invalid file is logged and skipped; of two
     /// providers with one name the first counts.
     pub(super) fn read(&self) -> Vec<CustomProvider> {
-        let Ok(entries) = fs::read_dir(&self.path) else {
-            return Vec::new();
-        };
-        let paths = entries.flatten().map(|entry| entry.path());
-        let mut paths: Vec<PathBuf> = paths
-            .filter(|path| path.extension().is_some_and(|end| end == "json"))
-            .take(MAX_FILES + 1)
-            .collect();
+        let mut paths = self.paths();
         paths.sort();
         if paths.len() > MAX_FILES {
             self.warn_once(&paths[MAX_FILES], "there are too many files next to it");
@@ -232,11 +228,32 @@ impl CustomProviders {
                 Ok(custom) if found.iter().any(|other| other.name == custom.name) => {
                     self.warn_once(&path, "another file has a provider of this name");
                 }
-                Ok(custom) => found.push(custom),
+                Ok(custom) => found.push(CustomProvider { path, ..custom }),
                 Err(reason) => self.warn_once(&path, &reason),
             }
         }
         found
+    }
+
+    /// The folder, which may not exist.
+    pub(super) fn folder(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many files describe a provider, or are meant to.
+    pub(super) fn file_count(&self) -> usize {
+        self.paths().len()
+    }
+
+    fn paths(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.path) else {
+            return Vec::new();
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        paths
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .take(MAX_FILES + 1)
+            .collect()
     }
 
     fn warn_once(&self, path: &Path, reason: &str) {

@@ -97,17 +97,27 @@ impl Settings {
 pub(super) struct SettingsReader<'a> {
     pub(super) config: &'a Config,
     pub(super) secrets: &'a Secrets,
+    /// The name and value of a secret to use instead of all stored ones.
+    pub(super) given: Option<(&'a str, &'a str)>,
+    /// Whether settings that are not secrets have their defaults, whatever is stored.
+    pub(super) defaults_only: bool,
 }
 
 impl SettingsReader<'_> {
     /// A setting that is not a secret; none if it is blank.
     pub(super) fn text(&self, name: &str) -> Result<Option<String>, Error> {
+        if self.defaults_only {
+            return Ok(None);
+        }
         let value = self.config.get(name).map_err(unreadable)?;
         Ok(value.and_then(as_text))
     }
 
     /// A secret; none if it is blank.
     pub(super) fn secret(&self, name: &str) -> Result<Option<String>, Error> {
+        if let Some((given, value)) = self.given {
+            return Ok((given == name).then(|| value.to_owned()));
+        }
         let secret = self.secrets.get(name).map_err(unreadable)?;
         Ok(secret.and_then(|secret| match secret.expose() {
             Value::Object(_) => Some(secret.expose_text().into_owned()),
@@ -299,7 +309,7 @@ pub(super) fn read_headers(text: &str) -> Vec<(String, String)> {
 }
 
 /// Whether a name is a token: RFC 9110 §5.6.2.
-fn is_token(name: &str) -> bool {
+pub(super) fn is_token(name: &str) -> bool {
     !name.is_empty()
         && (name.bytes()).all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
