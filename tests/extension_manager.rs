@@ -69,6 +69,7 @@ fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
         offline: true,
         limits: Limits::default(),
         roots: false,
+        user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
         request_handler,

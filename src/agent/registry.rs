@@ -106,6 +106,7 @@ pub struct Registry {
     stores: Stores,
     catalog: Catalog,
     offline: bool,
+    pub(super) has_user_interfaces: bool,
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
@@ -121,11 +122,18 @@ impl Registry {
             catalog: Catalog::new(config, secrets, offline).with(provider::scripted()),
             stores,
             offline,
+            has_user_interfaces: false,
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
             housekeeper: Mutex::default(),
         }
+    }
+
+    /// Declares to MCP servers that the clients show user interfaces (MCP Apps), unless `GOOSE_MCP_UI` is 0.
+    pub fn with_user_interfaces(mut self) -> Self {
+        self.has_user_interfaces = true;
+        self
     }
 
     /// The files behind the sessions.
@@ -504,6 +512,7 @@ impl Registry {
             offline: self.offline,
             limits: self.bounds(),
             roots: self.roots(),
+            user_interfaces: self.shows_user_interfaces(),
             log_level: self.log_level(),
             containers: self.containers(session),
             request_handler: None,

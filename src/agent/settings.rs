@@ -72,8 +72,18 @@ impl Registry {
 
     /// Whether MCP servers get the working directory as a root: the setting `GOOSE_MCP_ROOTS`.
     pub(super) fn roots(&self) -> bool {
-        let setting = self.setting("GOOSE_MCP_ROOTS");
-        setting.is_some_and(|setting| match setting {
+        self.switch("GOOSE_MCP_ROOTS").unwrap_or(false)
+    }
+
+    /// Whether MCP servers learn that the client shows user interfaces: if it does, and the setting
+    /// `GOOSE_MCP_UI` does not say otherwise.
+    pub(super) fn shows_user_interfaces(&self) -> bool {
+        self.has_user_interfaces && self.switch("GOOSE_MCP_UI").unwrap_or(true)
+    }
+
+    /// A setting that is on or off.
+    fn switch(&self, key: &str) -> Option<bool> {
+        self.setting(key).map(|setting| match setting {
             Value::Bool(on) => on,
             Value::Number(number) => number.as_u64() == Some(1),
             Value::String(text) => matches!(text.trim(), "1" | "true"),

@@ -273,7 +273,8 @@ impl Turn<'_> {
         if self.mode == Mode::Chat {
             return refuse(CHAT_MODE);
         }
-        let tool = agent.extensions.find(&call.name);
+        let is_visible = |listed: &ListedTool| listed.tool.is_for_models();
+        let tool = agent.extensions.find(&call.name).filter(is_visible);
         if tool.is_none() && !resource_tools::owns(&call.name) {
             let error = self.unknown_tool(&call.name);
             return Plan::Answered(Outcome::Error { error });
@@ -373,7 +374,8 @@ impl Turn<'_> {
             .next()
             .unwrap_or_default();
         let known = self.agent.extensions.tools(None, &self.cancel);
-        let alike: Vec<&str> = (known.iter().map(|tool| tool.name.as_str()))
+        let visible = known.iter().filter(|listed| listed.tool.is_for_models());
+        let alike: Vec<&str> = (visible.map(|listed| listed.name.as_str()))
             .filter(|known| known.rsplit(tool_names::SEPARATOR).next() == Some(bare))
             .take(5)
             .collect();

@@ -601,7 +601,8 @@ impl Turn<'_> {
         Ok(Some(message))
     }
 
-    /// Gives every request a unique id and adds the extension that owns its tool.
+    /// Gives every request a unique id and adds what clients need to show the call: the extension that owns
+    /// the tool, and the tool's user interface.
     fn complete_requests(&self, message: &mut Message) {
         let mut seen = HashSet::new();
         for part in &mut message.content {
@@ -613,15 +614,15 @@ impl Turn<'_> {
                 seen.insert(request.id.clone());
             }
             let owner = match &request.tool_call {
-                Outcome::Success { value } => self
-                    .agent
-                    .extensions
-                    .find(&value.name)
-                    .map(|tool| tool.extension),
+                Outcome::Success { value } => self.agent.extensions.find(&value.name),
                 Outcome::Error { .. } => None,
             };
             if let Some(owner) = owner {
-                request.meta = Some(json!({ "goose_extension": owner }));
+                let mut meta = json!({ "goose_extension": owner.extension });
+                if let Some(ui) = owner.tool.ui() {
+                    meta["ui"] = Value::Object(ui);
+                }
+                request.meta = Some(meta);
             }
         }
     }
@@ -732,6 +733,7 @@ impl Turn<'_> {
         };
         let listed = listed
             .into_iter()
+            .filter(|listed| listed.tool.is_for_models())
             .map(|listed| spec(listed.name, listed.tool));
         let mut specs: Vec<ToolSpec> = listed.collect();
         if self.agent.extensions.has_resources() {

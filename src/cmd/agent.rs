@@ -77,7 +77,7 @@ fn start(options: Options) -> Result<(), Failure> {
     stores.sessions.check_writable().map_err(failed(
         "sessions cannot be stored (GOOSE_PATH_ROOT sets another folder)",
     ))?;
-    let registry = Arc::new(Registry::new(stores, options.offline));
+    let registry = Arc::new(Registry::new(stores, options.offline).with_user_interfaces());
     let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
     let router = api::router(registry.clone());
     let address = (options.host.as_str(), options.port);

@@ -106,6 +106,7 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         offline,
         limits: Limits::default(),
         roots: false,
+        user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
         request_handler: None,

@@ -24,6 +24,7 @@ use crate::outbound::offline_variables;
 use crate::sys::cancel::Cancel;
 use crate::sys::process::Command;
 use crate::text::{printable, redact};
+use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::io::ErrorKind;
@@ -31,6 +32,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+/// The type of the resources that are user interfaces (SEP-1865).
+pub const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 
 /// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {
@@ -317,6 +321,10 @@ impl Context {
         options.secrets = secrets.to_vec();
         let roots = || working_dir.iter().filter_map(|dir| Root::of(dir));
         options.roots = self.roots.then(|| roots().collect());
+        if self.user_interfaces {
+            let ui = json!({ "io.modelcontextprotocol/ui": { "mimeTypes": [UI_MIME_TYPE] } });
+            options.capabilities.insert("extensions".to_owned(), ui);
+        }
         options.request_handler = self.request_handler.clone().map(|handler| {
             let forwarder = RequestForwarder {
                 extension: config.key(),

@@ -145,7 +145,31 @@ impl Tool {
         names.sort();
         names
     }
+
+    /// `_meta.ui`: the tool's part in user interfaces (SEP-1865, `McpUiToolMeta`).
+    pub fn ui(&self) -> Option<serde_json::Map<String, serde_json::Value>> {
+        let meta = self.meta.as_ref()?.get();
+        if meta.len() > MAX_UI_META || !meta.contains("\"ui\"") {
+            return None;
+        }
+        let mut meta: serde_json::Value = crate::json::from_str(meta).ok()?;
+        match meta.get_mut("ui")?.take() {
+            serde_json::Value::Object(ui) => Some(ui),
+            _ => None,
+        }
+    }
+
+    /// Whether models may see and call the tool. Tools without `model` in `_meta.ui.visibility` are only for
+    /// the server's user interfaces (SEP-1865, visibility).
+    pub fn is_for_models(&self) -> bool {
+        let ui = self.ui().unwrap_or_default();
+        let visibility = ui.get("visibility").and_then(|list| list.as_array());
+        visibility.is_none_or(|list| list.iter().any(|of| of == "model"))
+    }
 }
+
+/// The longest `_meta` of a tool that is parsed.
+const MAX_UI_META: usize = 16 << 10;
 
 fn any_object() -> RawJson {
     RawValue::from_string(r#"{"type":"object"}"#.into()).unwrap_or_default()

@@ -2,7 +2,11 @@
 //! page itself.
 
 use crate::support::client::KEY;
-use crate::support::server::{RunningServer, Server};
+use crate::support::scripted::{Action, Script};
+use crate::support::server::{
+    Extension, Record, RunningServer, Server, as_argument, gosling, scripted_mcp,
+};
+use serde_json::{Value, json};
 
 const PAGES: [&str; 2] = ["/mcp-ui-proxy", "/mcp-app-proxy"];
 
@@ -157,4 +161,66 @@ fn the_domains_may_be_one_json_object() {
         let path = format!("/mcp-app-proxy?secret={QUERY_KEY}&csp={bad}");
         server.ask("GET", &path, None, None).is(400).says("`csp`");
     }
+}
+
+/// What servers learn of the client: the extensions among its capabilities.
+fn declared(server: Server) -> Value {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let server = server.start();
+    let _session = server.session([Extension::scripted("one", &script)]);
+    record.wait_for_message("initialize")["params"]["capabilities"]["extensions"].clone()
+}
+
+#[test]
+fn servers_learn_that_the_client_shows_their_interfaces() {
+    let expected =
+        json!({"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}});
+    assert_eq!(declared(Server::new()), expected);
+    assert_eq!(declared(Server::new().env("GOOSE_MCP_UI", "1")), expected);
+    assert_eq!(
+        declared(Server::new().setting("GOOSE_MCP_UI", true)),
+        expected
+    );
+    assert_eq!(
+        declared(Server::new().env("GOOSE_MCP_UI", "0")),
+        Value::Null
+    );
+    assert_eq!(
+        declared(Server::new().setting("GOOSE_MCP_UI", false)),
+        Value::Null
+    );
+}
+
+#[cfg(feature = "chat")]
+#[test]
+fn clients_in_a_terminal_declare_no_interfaces() {
+    let record = Record::new();
+    let script = Script::new().recorded(&record.path());
+    let root = Server::new();
+    let command = format!("'{}' '{}'", scripted_mcp(), as_argument(&script));
+    let output = gosling()
+        .env("GOOSE_PATH_ROOT", root.root())
+        .args(["call", "--server", &command])
+        .output();
+    assert!(output.unwrap().status.success());
+    let capabilities = &record.wait_for_message("initialize")["params"]["capabilities"];
+    assert!(capabilities.get("extensions").is_none(), "{capabilities}");
+}
+
+#[test]
+fn a_tool_for_interfaces_only_is_called_by_the_client() {
+    let tools = json!({"tools": [
+        {"name": "refresh", "inputSchema": {"type": "object"}, "_meta": {"ui": {"visibility": ["app"]}}},
+    ]});
+    let script = Script::new()
+        .on("tools/list", [Action::Result(tools)])
+        .tool("refresh", [Action::text("fresh")]);
+    let server = Server::new().start();
+    let session = server.session([Extension::scripted("one", &script)]);
+    assert_eq!(session.tools(), ["one__refresh"]);
+    session
+        .call("one__refresh", json!({}))
+        .is(200)
+        .says("fresh");
 }

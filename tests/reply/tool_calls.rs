@@ -404,3 +404,44 @@ fn a_tool_of_the_client_is_run_by_the_client() {
     turn.rest().finishes().says("You picked 2.");
     session.post("/tool_result", body).is(404);
 }
+
+#[test]
+fn a_tool_for_interfaces_only_does_not_exist_for_the_model() {
+    let tool = |name: &str, ui: Value| json!({"name": name, "inputSchema": {"type": "object"}, "_meta": {"ui": ui}});
+    let tools = json!({"tools": [
+        tool("both", json!({"resourceUri": "ui://one/view", "visibility": ["model", "app"]})),
+        tool("plain", json!({"resourceUri": "ui://one/view"})),
+        tool("hidden", json!({"resourceUri": "ui://one/view", "visibility": ["app"]})),
+        tool("nobody", json!({"visibility": []})),
+        tool("odd", json!({"visibility": "app"})),
+    ]});
+    let record = Record::new();
+    let script = Script::new()
+        .recorded(&record.path())
+        .on("tools/list", [Action::Result(tools)])
+        .tool("both", [Action::text("called")])
+        .tool("hidden", [Action::text("called")]);
+    let server = Server::scripted(json!({"repeat": true, "turns": [
+        {"when": {"user": "tools"}, "steps": [{"text": "{{tools}}"}]},
+        {"steps": [{"calls": [{"name": "one__both"}, {"name": "one__hidden"}, {"name": "two__hidden"}]},
+            {"text": "done"}]},
+    ]}))
+    .start();
+    let session = server.session([one(&script)]);
+    let turn = session.say("tools").finishes();
+    assert_eq!(turn.text(), "one__both, one__odd, one__plain");
+    let turn = session.say("go").finishes();
+    assert_eq!(
+        turn.calls()[0]["_meta"],
+        json!({"goose_extension": "one", "ui": {"resourceUri": "ui://one/view", "visibility": ["model", "app"]}})
+    );
+    let unknown = |name: &str| json!({"status": "error", "error": format!("-32002: Tool '{name}' not found")});
+    let responses = turn.parts_of("toolResponse");
+    assert_eq!(
+        responses[0]["toolResult"]["value"]["content"][0]["text"],
+        "called"
+    );
+    assert_eq!(responses[1]["toolResult"], unknown("one__hidden"));
+    assert_eq!(responses[2]["toolResult"], unknown("two__hidden"));
+    assert_eq!(record.all("tools/call").len(), 1);
+}
