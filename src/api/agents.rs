@@ -361,20 +361,28 @@ fn read_resource(registry: &Registry, request: &Request) -> Result<Response, Err
 
 /// Text stays as it is. Bytes become text if they are UTF-8, else base64, marked by `encoding`.
 fn normalized(contents: ResourceContents) -> ReadResourceResponse {
-    let (text, encoding) = match (contents.text, contents.blob) {
-        (Some(text), _) => (text, None),
-        (None, Some(blob)) => match STANDARD.decode(&blob).map(String::from_utf8) {
-            Ok(Ok(text)) => (text, None),
-            _ => (blob, Some("base64")),
-        },
-        (None, None) => (String::new(), None),
-    };
+    let (text, encoding) = text_of(contents.text, contents.blob);
     ReadResourceResponse {
         uri: contents.uri,
         mime_type: contents.mime_type,
         text,
         encoding,
         meta: contents.meta,
+    }
+}
+
+/// The content of a resource as text, and how it is encoded.
+pub(super) fn text_of(
+    text: Option<String>,
+    blob: Option<String>,
+) -> (String, Option<&'static str>) {
+    match (text, blob) {
+        (Some(text), _) => (text, None),
+        (None, Some(blob)) => match STANDARD.decode(&blob).map(String::from_utf8) {
+            Ok(Ok(text)) => (text, None),
+            _ => (blob, Some("base64")),
+        },
+        (None, None) => (String::new(), None),
     }
 }
 

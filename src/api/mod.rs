@@ -3,11 +3,13 @@
 //! CORE §4, §7. [`mcp_endpoint`] serves the builtin MCP servers over HTTP.
 
 mod agents;
+mod apps;
 mod config;
 mod config_file;
 mod custom_providers;
 mod extensions;
 pub mod mcp_endpoint;
+mod not_offered;
 mod providers;
 #[cfg(feature = "recipes")]
 mod recipes;
@@ -39,7 +41,9 @@ pub fn router(registry: Arc<Registry>) -> Router {
     #[cfg(not(feature = "recipes"))]
     let router = without_recipes(router);
     let router = resources_and_prompts::routes(router, &registry);
+    let router = apps::routes(router, &registry);
     let router = ui_proxy::routes(router);
+    let router = not_offered::routes(router);
     sessions::routes(router, &registry)
 }
 

@@ -2,6 +2,7 @@
 //! extension is an MCP client, whatever its type. CORE §5, §6, §8, §10.
 
 mod active_extension;
+mod apps;
 pub mod config;
 mod connect;
 mod container;
@@ -21,6 +22,7 @@ mod supervisor;
 pub(crate) mod tool_names;
 pub(crate) mod unsupported;
 
+pub use apps::App;
 pub use config::ExtensionConfig;
 pub use container::{Container, Containers};
 pub use error::{Error, Phase};

@@ -11,6 +11,7 @@ mod http_peer;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod apps;
 mod call_tool;
 mod child_environment;
 mod concurrent_calls;
@@ -19,6 +20,7 @@ mod config_file;
 mod extension_activation;
 mod extension_status;
 mod frontend_extensions;
+mod not_offered;
 mod resources_and_prompts;
 mod session_history;
 mod session_lifecycle;
