@@ -147,6 +147,10 @@ fn recipes_are_unknown_and_everything_beside_them_works() {
         .post("/agent/start", start)
         .is(400)
         .says(&hint("recipes"));
+    let key = Some(support::client::KEY);
+    let body = json!({"content": "Be brief."}).to_string();
+    let saved = server.ask("PUT", "/config/prompts/system.md", key, Some(&body));
+    saved.is(400).says(&hint("recipes"));
     let commands = server.get("/config/slash_commands").is(200);
     assert!(commands.text.contains("compact"), "{}", commands.text);
     server.session([Extension::demo()]).tools();

@@ -131,7 +131,7 @@ fn a_recipe_that_makes_no_sense_starts_no_session() {
         ),
         (
             with(json!({"prompt": "{% include '/etc/passwd' %}"})),
-            "recipes have no {% include %}",
+            "templates have no {% include %}",
         ),
         (
             with(json!({"prompt": "{{ 'a' * 100000000 }}"})),

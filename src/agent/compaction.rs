@@ -20,7 +20,7 @@ const DIGEST_SHARE: f64 = 0.6;
 /// the model.
 const MAX_ATTEMPTS: usize = 4;
 
-const SYSTEM: &str = "You write summaries of conversations between a user and an assistant that calls \
+pub(super) const SYSTEM: &str = "You write summaries of conversations between a user and an assistant that calls \
 tools. The assistant will go on from your summary alone, so keep what it needs: what the user wants, in \
 their own words where they matter; what was decided and why; what was done, with names of files, commands, \
 addresses and values; what failed; and what is left to do. Leave out courtesies and whatever is superseded. \
@@ -135,6 +135,7 @@ impl Turn<'_> {
         if messages.is_empty() {
             return Ok(("Nothing was said before.".to_owned(), usage));
         }
+        let system = self.registry.stores().prompts.compaction();
         let limit = self.context_limit();
         let mut budget = self
             .state
@@ -148,12 +149,12 @@ impl Turn<'_> {
             );
             let request = CompletionRequest {
                 model: &self.model.config,
-                system: SYSTEM,
+                system: &system,
                 messages: &[&question],
                 note: None,
                 tools: &[],
                 purpose: Purpose::Summary,
-                input: self.state.estimate.tokens(SYSTEM.len() + text.len()),
+                input: self.state.estimate.tokens(system.len() + text.len()),
             };
             let answer = self
                 .model

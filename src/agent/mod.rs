@@ -12,6 +12,7 @@ mod model_selection;
 mod parallel;
 mod pending_questions;
 mod permission_mode;
+pub mod prompt_templates;
 #[cfg(feature = "recipes")]
 mod recipe_run;
 mod refused_images;

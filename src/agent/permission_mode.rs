@@ -46,6 +46,16 @@ pub(super) enum Decision {
 }
 
 impl Mode {
+    /// Its name in `GOOSE_MODE`.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Mode::Auto => "auto",
+            Mode::Approve => "approve",
+            Mode::SmartApprove => "smart_approve",
+            Mode::Chat => "chat",
+        }
+    }
+
     /// The mode that `GOOSE_MODE` names. An unknown value means [`Mode::Approve`], since the user wanted
     /// some restriction.
     pub(super) fn of(setting: Option<&Value>) -> Self {

@@ -4,6 +4,7 @@
 use super::agent_table::{AgentTable, IfRunning};
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
+use super::prompt_templates::Prompts;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
@@ -36,6 +37,8 @@ pub struct Stores {
     pub permissions: Permissions,
     /// Hint files of projects and of the user.
     pub hints: Hints,
+    /// The prompts that the user has changed.
+    pub prompts: Prompts,
 }
 
 impl Stores {
@@ -48,6 +51,7 @@ impl Stores {
             sessions: Arc::new(Sessions::new(paths)),
             permissions: Permissions::new(paths),
             hints: Hints::new(&paths.config),
+            prompts: Prompts::new(&paths.config),
         }
     }
 }

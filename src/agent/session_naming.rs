@@ -30,7 +30,7 @@ const REASONING_TAGS: [(&str, &str); 4] = [
     ("[THINK]", "[/THINK]"),
 ];
 
-const SYSTEM: &str = "You name chats. Answer with a name for the session that you are shown, four words at \
+pub(super) const SYSTEM: &str = "You name chats. Answer with a name for the session that you are shown, four words at \
 most, in the language of the user, and with nothing else: no quotes, no explanation.";
 
 impl Registry {
@@ -45,6 +45,7 @@ impl Registry {
         let namer = SessionNamer {
             sessions: self.stores().sessions.clone(),
             id: id.to_owned(),
+            system: self.stores().prompts.session_name(),
             model,
             cancel: agent.cancel().clone(),
         };
@@ -56,6 +57,7 @@ impl Registry {
 struct SessionNamer {
     sessions: Arc<Sessions>,
     id: String,
+    system: String,
     model: Model,
     cancel: Cancel,
 }
@@ -99,7 +101,7 @@ impl SessionNamer {
         let question = Message::text(Role::User, question);
         let request = CompletionRequest {
             model: &self.model.config,
-            system: SYSTEM,
+            system: &self.system,
             messages: &[&question],
             note: None,
             tools: &[],

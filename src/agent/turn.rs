@@ -761,16 +761,18 @@ impl Turn<'_> {
             .stores()
             .hints
             .text(&self.session.working_dir, &names);
-        system_prompt::system(&system_prompt::Parts {
-            date: clock::now_rfc3339().get(..10).unwrap_or_default(),
-            working_dir: &self.session.working_dir.to_string_lossy(),
-            os: std::env::consts::OS,
-            extensions: &extensions,
-            hints: &hints,
-            recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
-            mode: self.mode,
-            own: None,
-        })
+        self.registry
+            .stores()
+            .prompts
+            .system(&system_prompt::Parts {
+                date: clock::now_rfc3339().get(..10).unwrap_or_default(),
+                working_dir: &self.session.working_dir.to_string_lossy(),
+                os: std::env::consts::OS,
+                extensions: &extensions,
+                hints: &hints,
+                recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
+                mode: self.mode,
+            })
     }
 
     /// A message with the session's current checklist, for the model.

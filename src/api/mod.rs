@@ -10,6 +10,7 @@ mod custom_providers;
 mod extensions;
 pub mod mcp_endpoint;
 mod not_offered;
+mod prompts;
 mod providers;
 #[cfg(feature = "recipes")]
 mod recipes;
@@ -30,6 +31,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = config::routes(router, &registry);
     let router = config_file::routes(router, &registry);
+    let router = prompts::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = custom_providers::routes(router, &registry);
     let router = system_info::routes(router, &registry);

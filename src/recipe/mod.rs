@@ -7,6 +7,7 @@ mod fields;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 pub mod library;
+pub(crate) mod prompt_template;
 mod rendering;
 pub mod slash_commands;
 mod template;

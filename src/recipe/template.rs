@@ -60,7 +60,7 @@ pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>,
             return Ok(());
         }
         let text = mark_foreign_braces(&environment, text);
-        size_of_largest(&text, 0)?;
+        size_of_largest(&text, 0, Tags::OfRecipes)?;
         let template = environment.template_from_str(&text).map_err(refused)?;
         names.extend(template.undeclared_variables(false));
         Ok(())
@@ -133,7 +133,7 @@ impl Filler<'_> {
 
     fn text(&mut self, text: &str) -> Result<String, Error> {
         let text = mark_foreign_braces(&self.environment, text);
-        let size = size_of_largest(&text, self.size)?;
+        let size = size_of_largest(&text, self.size, Tags::OfRecipes)?;
         self.environment.set_fuel(Some((self.work / size) as u64));
         let template = self.environment.template_from_str(&text).map_err(refused)?;
         let mut made = Bounded {
@@ -153,9 +153,9 @@ impl Filler<'_> {
 }
 
 /// A writer with a size limit. After a refused write, `left` is 0.
-struct Bounded {
-    content: Vec<u8>,
-    left: usize,
+pub(super) struct Bounded {
+    pub(super) content: Vec<u8>,
+    pub(super) left: usize,
 }
 
 impl Write for Bounded {
@@ -176,7 +176,7 @@ impl Write for Bounded {
     }
 }
 
-fn refused(error: minijinja::Error) -> Error {
+pub(super) fn refused(error: minijinja::Error) -> Error {
     Error::Template {
         reason: match error.kind() {
             ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
@@ -257,10 +257,10 @@ fn tokens_of(braces: &str) -> usize {
 
 /// Refuses a template that could exceed a limit. Returns the size of the largest value that it can build from
 /// values of `size` bytes together.
-fn size_of_largest(text: &str, size: usize) -> Result<usize, Error> {
+pub(super) fn size_of_largest(text: &str, size: usize, tags: Tags) -> Result<usize, Error> {
     let mut repeats = 1usize;
     let mut most = 1usize;
-    let mut blocks = Blocks::default();
+    let mut blocks = Blocks(Vec::new(), tags);
     let mut tag: Vec<Token<'_>> = Vec::new();
     for token in tokenize(text, false, SyntaxConfig::default()) {
         let (token, _) = token.map_err(refused)?;
@@ -275,7 +275,7 @@ fn size_of_largest(text: &str, size: usize) -> Result<usize, Error> {
                     Names::Nothing => most = most.max(combined),
                 }
             }
-            Token::Mul => return forbidden("recipes may not multiply"),
+            Token::Mul => return forbidden("templates may not multiply"),
             _ if tag.len() == MAX_TOKENS => {
                 return forbidden("there is too much between one pair of braces");
             }
@@ -298,9 +298,17 @@ fn forbidden<T>(reason: &str) -> Result<T, Error> {
     })
 }
 
+/// Which tags a template may use.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Tags {
+    /// `if`, `for` and `set`.
+    OfRecipes,
+    /// These and `with`, which prompts of Goose use.
+    OfPrompts,
+}
+
 /// The open blocks, each with the number of levels that it adds.
-#[derive(Default)]
-struct Blocks(Vec<usize>);
+struct Blocks(Vec<usize>, Tags);
 
 /// Whether a block names a value, which can then be used repeatedly.
 enum Names {
@@ -324,16 +332,18 @@ impl Blocks {
             "endif" | "endfor" => drop(self.0.pop()),
             "else" => {}
             "set" if tag.iter().any(|token| matches!(token, Token::Assign)) => {}
-            other => return forbidden(&format!("recipes have no {{% {other} %}}")),
+            "with" if self.1 == Tags::OfPrompts => self.0.push(1),
+            "endwith" if self.1 == Tags::OfPrompts => drop(self.0.pop()),
+            other => return forbidden(&format!("templates have no {{% {other} %}}")),
         }
         if self.0.iter().sum::<usize>() > MAX_DEPTH {
             return forbidden("too many blocks are open at once");
         }
         if tag.iter().any(|it| matches!(it, Token::Ident("recursive"))) {
-            return forbidden("recipes have no recursive loops");
+            return forbidden("templates have no recursive loops");
         }
         Ok(match keyword {
-            "for" | "set" => Names::Something,
+            "for" | "set" | "with" => Names::Something,
             _ => Names::Nothing,
         })
     }
@@ -343,7 +353,7 @@ impl Blocks {
 fn expression_of<'a, 'b>(tag: &'a [Token<'b>]) -> &'a [Token<'b>] {
     let begin = match tag.first() {
         Some(Token::Ident("for")) => tag.iter().position(|it| matches!(it, Token::Ident("in"))),
-        Some(Token::Ident("set")) => tag.iter().position(|it| matches!(it, Token::Assign)),
+        Some(Token::Ident("set" | "with")) => tag.iter().position(|it| matches!(it, Token::Assign)),
         _ => None,
     };
     &tag[begin.unwrap_or(0)..]
@@ -379,7 +389,7 @@ const KEYWORDS: [&str; 13] = [
 
 /// The functions, filters and tests of templates. None does I/O, none makes a text larger than `largest`, and
 /// none converts a list to text implicitly.
-fn environment(largest: usize) -> Environment<'static> {
+pub(super) fn environment(largest: usize) -> Environment<'static> {
     let mut it = Environment::empty();
     it.set_undefined_behavior(UndefinedBehavior::Strict);
     it.add_function("range", range);

@@ -135,7 +135,7 @@ mod tests {
             "{error}"
         );
         let error = error_of(json!({"prompt": "{% include 'x' %}"})).unwrap();
-        assert!(error.contains("recipes have no {% include %}"), "{error}");
+        assert!(error.contains("templates have no {% include %}"), "{error}");
     }
 
     #[test]
