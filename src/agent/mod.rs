@@ -5,6 +5,8 @@ mod compaction;
 mod conversation_digest;
 mod error;
 mod event;
+#[cfg(feature = "recipes")]
+mod final_output;
 pub mod hints;
 mod housekeeper;
 mod model_history;
@@ -15,6 +17,11 @@ mod permission_mode;
 pub mod prompt_templates;
 #[cfg(feature = "recipes")]
 mod recipe_run;
+#[cfg(feature = "recipes")]
+mod recipe_tools;
+#[cfg(not(feature = "recipes"))]
+#[path = "recipe_tools_disabled.rs"]
+mod recipe_tools;
 mod refused_images;
 mod registry;
 mod server_requests;
@@ -24,6 +31,10 @@ mod session_operations;
 mod settings;
 mod slash_commands;
 mod stored_session_data;
+#[cfg(feature = "recipes")]
+mod sub_recipes;
+#[cfg(feature = "recipes")]
+mod success_checks;
 mod system_info;
 pub mod system_prompt;
 mod token_estimate;

@@ -12,6 +12,8 @@ use crate::sys::cancel::Cancel;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 /// A recipe to run, and the session for it.
 pub struct RecipeRun {
@@ -19,6 +21,8 @@ pub struct RecipeRun {
     pub recipe: Recipe,
     /// Where it comes from.
     pub source: RecipeSource,
+    /// The folder of its file, where paths in it start.
+    pub folder: Option<PathBuf>,
     /// The values of its parameters.
     pub values: Map<String, Value>,
     /// The working directory; empty for the home directory.
@@ -29,6 +33,8 @@ pub struct RecipeRun {
     pub schedule_id: Option<String>,
     /// The session's name; the recipe's title if absent.
     pub name: Option<String>,
+    /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
+    pub extensions: Option<Vec<Value>>,
 }
 
 /// How a recipe runs.
@@ -36,8 +42,19 @@ pub struct RecipeRun {
 pub struct RunOptions {
     /// The first message, in place of the recipe's prompt.
     pub message: Option<String>,
+    /// Text that is added to the first message.
+    pub addition: Option<String>,
     /// Whether the event sink's owner answers questions, as a client does. If not, they are refused.
     pub attended: bool,
+}
+
+/// Runs within runs.
+#[derive(Clone, Default)]
+pub(super) struct Nesting {
+    /// How deep this run is within others.
+    pub(super) depth: usize,
+    /// How many runs there were within the outermost one.
+    pub(super) runs: Arc<AtomicUsize>,
 }
 
 /// The outcome of a run.
@@ -91,11 +108,13 @@ impl RecipeRun {
         RecipeRun {
             recipe,
             source: RecipeSource::User,
+            folder: None,
             values: Map::new(),
             working_dir,
             session_type: SessionType::User,
             schedule_id: None,
             name: None,
+            extensions: None,
         }
     }
 
@@ -104,7 +123,12 @@ impl RecipeRun {
     /// # Errors
     /// When the file does not contain a recipe.
     pub fn from_file(path: &Path, working_dir: PathBuf) -> Result<Self, Error> {
-        Ok(RecipeRun::new(library::read(path)?, working_dir))
+        let recipe = library::read(path)?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(RecipeRun {
+            folder: path.parent().map(Path::to_owned),
+            ..RecipeRun::new(recipe, working_dir)
+        })
     }
 }
 
@@ -124,11 +148,12 @@ impl Registry {
             working_dir: run.working_dir,
             recipe: Some(run.recipe),
             recipe_source: run.source,
+            recipe_folder: run.folder,
             recipe_values: Some(run.values),
             session_type: run.session_type,
             schedule_id: run.schedule_id,
             name: Some(name),
-            ..Start::default()
+            extension_overrides: run.extensions,
         })
     }
 
@@ -139,6 +164,18 @@ impl Registry {
         &self,
         id: &str,
         options: RunOptions,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> RecipeOutcome {
+        self.run_nested(id, options, Nesting::default(), events, cancel)
+    }
+
+    /// As [`run_recipe`](Self::run_recipe), within other runs.
+    pub(super) fn run_nested(
+        &self,
+        id: &str,
+        options: RunOptions,
+        nesting: Nesting,
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) -> RecipeOutcome {
@@ -153,6 +190,8 @@ impl Registry {
                 user,
                 so_far: None,
                 attended: options.attended,
+                with_checks: true,
+                nesting,
             };
             self.reply_and_report(id, input, events, cancel)
         });
@@ -176,7 +215,7 @@ impl Registry {
 
     /// The first message of a run.
     fn first_message(&self, id: &str, options: &RunOptions) -> Result<Message, Error> {
-        let text = match &options.message {
+        let mut text = match &options.message {
             Some(message) => message.clone(),
             None => {
                 let rendered: Option<Rendered> = recipe::of_session(&self.session(id)?)?;
@@ -186,6 +225,9 @@ impl Registry {
                 text.ok_or(recipe::Error::Empty)?
             }
         };
+        if let Some(addition) = &options.addition {
+            text = format!("{text}\n\n{addition}");
+        }
         Ok(Message::text(Role::User, text))
     }
 }

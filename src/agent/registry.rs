@@ -8,7 +8,7 @@ use super::prompt_templates::Prompts;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
-use crate::conversation::{ImportReport, Session, SessionType};
+use crate::conversation::{ImportReport, RecipeOrigin, Session, SessionType};
 use crate::extension::{self, Context, ExtensionConfig, Status, config, platform_extensions};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
@@ -65,6 +65,8 @@ pub struct Start {
     pub recipe: Option<Recipe>,
     /// Where the recipe comes from.
     pub recipe_source: RecipeSource,
+    /// The folder of the recipe's file.
+    pub recipe_folder: Option<PathBuf>,
     /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
     pub extension_overrides: Option<Vec<Value>>,
     /// What starts the session.
@@ -150,6 +152,15 @@ impl Registry {
         &self.catalog
     }
 
+    /// Whether extensions and providers on other machines are forbidden.
+    #[cfg_attr(
+        not(all(feature = "recipes", feature = "developer")),
+        expect(dead_code, reason = "only checks of recipes ask")
+    )]
+    pub(super) fn is_offline(&self) -> bool {
+        self.offline
+    }
+
     /// Cancelled when the server stops.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
@@ -195,6 +206,12 @@ impl Registry {
             .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|reason| Error::Config { reason })?;
+        let recipe = start.recipe.as_ref();
+        let origin = recipe.filter(|recipe| recipe.uses_origin() || start.recipe_folder.is_some());
+        let recipe_origin = origin.map(|_| RecipeOrigin {
+            folder: start.recipe_folder,
+            trusted: start.recipe_source.untrusted().is_none(),
+        });
         let session = self.stores.sessions.create(NewSession {
             working_dir,
             extensions,
@@ -204,6 +221,7 @@ impl Registry {
             name: start.name,
             session_type: start.session_type,
             schedule_id: start.schedule_id,
+            recipe_origin,
         })?;
         if let Err(error) = self.keep_or_start(&session, IfRunning::Keep) {
             let _ = self.stores.sessions.delete(&session.id);

@@ -3,11 +3,12 @@
 
 use super::pending_questions::{NoAnswer, PendingQuestion};
 use super::permission_mode::Decision;
+use super::recipe_tools::RecipeTools;
 use super::session_agent::Agent;
 use super::turn::Turn;
 use super::turn_channel::{Notice, TurnReceiver};
 use super::turn_output::{TurnOutput, random_id};
-use super::{Confirmation, Error, Event, Mode};
+use super::{Confirmation, Error, Event, Mode, Registry};
 use crate::conversation::{
     Action, ActionRequired, Content, FrontendToolRequest, Message, Metadata, Outcome, Role,
     ToolCall, ToolRequest, ToolResponse,
@@ -75,7 +76,7 @@ enum Plan<'c> {
 /// A call that runs as soon as the user approves it, where approval is required.
 struct PermittedCall<'c> {
     call: ToolCall,
-    /// The listed tool; `None` for a resource tool of gosling itself.
+    /// The listed tool; `None` for a tool of gosling itself.
     tool: Option<ListedTool>,
     approval: Option<PendingQuestion<'c, Confirmation>>,
 }
@@ -201,7 +202,10 @@ impl Turn<'_> {
         let mut results = CallResults::new(calls.len());
         let cancel = self.cancel.clone();
         let stores = self.registry.stores();
+        let recipe = self.recipe.clone();
         let runner = ToolCallRunner {
+            registry: self.registry,
+            recipe: &recipe,
             agent: self.agent,
             permissions: &stores.permissions,
             sessions: &stores.sessions,
@@ -270,12 +274,20 @@ impl Turn<'_> {
             Outcome::Success { value } => value,
             Outcome::Error { error } => return refuse(error),
         };
+        if self.recipe.is_output(&call.name) {
+            return Plan::Run(Box::new(PermittedCall {
+                call: call.clone(),
+                tool: None,
+                approval: None,
+            }));
+        }
         if self.mode == Mode::Chat {
             return refuse(CHAT_MODE);
         }
-        let is_visible = |listed: &ListedTool| listed.tool.is_for_models();
-        let tool = agent.extensions.find(&call.name).filter(is_visible);
-        if tool.is_none() && !resource_tools::owns(&call.name) {
+        let is_of_recipe = self.recipe.owns(&call.name);
+        let is_usable = |listed: &ListedTool| listed.tool.is_for_models() && !is_of_recipe;
+        let tool = agent.extensions.find(&call.name).filter(is_usable);
+        if tool.is_none() && !resource_tools::owns(&call.name) && !is_of_recipe {
             let error = self.unknown_tool(&call.name);
             return Plan::Answered(Outcome::Error { error });
         }
@@ -292,6 +304,7 @@ impl Turn<'_> {
         let resource_tools;
         let annotations = match &tool {
             Some(listed) => listed.tool.annotations.as_ref(),
+            None if is_of_recipe => None,
             None => {
                 resource_tools = resource_tools::tools();
                 resource_tools
@@ -390,6 +403,8 @@ impl Turn<'_> {
 
 /// What a thread needs to run a call.
 struct ToolCallRunner<'t> {
+    registry: &'t Registry,
+    recipe: &'t RecipeTools,
     agent: &'t Agent,
     permissions: &'t Permissions,
     sessions: &'t Sessions,
@@ -442,6 +457,10 @@ impl ToolCallRunner<'_> {
         }
         match &permitted.tool {
             Some(listed) => self.call_server(id, &permitted.call, listed),
+            None if self.recipe.owns(name) => {
+                let arguments = &permitted.call.arguments;
+                (self.recipe).call(name, arguments, self.registry, self.cancel)
+            }
             None => {
                 let arguments = &permitted.call.arguments;
                 resource_tools::run(&self.agent.extensions, name, arguments, self.cancel)

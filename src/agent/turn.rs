@@ -5,8 +5,15 @@
 //! in the session's journal before the next request to the model.
 
 use super::permission_mode::Mode;
+#[cfg(feature = "recipes")]
+use super::recipe_run::Nesting;
+#[cfg(not(feature = "recipes"))]
+use super::recipe_tools::Nesting;
+use super::recipe_tools::{AfterAnswer, RecipeTools};
 use super::refused_images::RefusedImages;
 use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
+#[cfg(feature = "recipes")]
+use super::success_checks::Verdict;
 use super::token_estimate::{self, Estimate, RequestSize};
 use super::turn_channel::{Model, TurnChannel};
 use super::turn_output::{AnswerAccumulator, TurnOutput, random_id};
@@ -25,7 +32,6 @@ use crate::provider::{
     self, Completion, CompletionRequest, ErrorClass, LeadWorker, Progress, Purpose, StopReason,
     ToolSpec,
 };
-use crate::recipe;
 use crate::store::Journal;
 use crate::sys::cancel::Cancel;
 use crate::sys::clock;
@@ -43,6 +49,11 @@ const MAX_REQUESTS: u64 = 1_000;
 const IMAGE_RETRIES: usize = 2;
 /// The turn ends after so many answers in a row whose tool calls are all malformed.
 const MAX_MALFORMED: usize = 3;
+
+/// What the user is told in place of success checks.
+#[cfg(feature = "recipes")]
+const UNTRUSTED_CHECKS: &str = "The success checks of this recipe are shell commands. They are not run, because \
+                                the recipe does not come from you: save it in your own folder to trust it.";
 
 /// What an agent keeps from turn to turn. A running turn owns it.
 pub(super) struct TurnState {
@@ -86,6 +97,10 @@ pub(super) struct Turn<'t> {
     tokens_before: TokenState,
     /// Whether a user can answer questions.
     pub(super) attended: bool,
+    /// What the session's recipe adds.
+    pub(super) recipe: Arc<RecipeTools>,
+    /// Whether the recipe's success checks are run.
+    with_checks: bool,
     /// Why the model could not do its task, if it could not.
     pub(super) failure: Option<String>,
     /// The images that the model refused.
@@ -110,9 +125,17 @@ pub(super) struct TurnInput {
     pub(super) so_far: Option<Vec<Message>>,
     /// Whether a user can answer questions. If not, what needs an answer is refused at once.
     pub(super) attended: bool,
+    /// Whether the success checks of the session's recipe are run.
+    pub(super) with_checks: bool,
+    /// The runs that this turn is in.
+    pub(super) nesting: Nesting,
 }
 
 /// The outcome of a turn.
+#[cfg_attr(
+    not(feature = "recipes"),
+    expect(dead_code, reason = "only runs of recipes read it")
+)]
 #[derive(Default)]
 pub(super) struct TurnReport {
     /// The text of the model's last message.
@@ -152,6 +175,8 @@ impl Registry {
             user,
             so_far,
             attended: true,
+            with_checks: false,
+            nesting: Nesting::default(),
         };
         let _ = self.reply_and_report(id, input, events, cancel);
     }
@@ -212,7 +237,9 @@ impl Registry {
             return Ok(TurnReport::default());
         }
         let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
+        turn.recipe = Arc::new(RecipeTools::of(&turn.session, &input.nesting)?);
         turn.attended = input.attended;
+        turn.with_checks = input.with_checks;
         agent
             .channel
             .begin_turn(&turn.model, turn.mode, turn.attended);
@@ -302,6 +329,8 @@ impl Registry {
             model,
             own_model,
             attended: true,
+            recipe: Arc::default(),
+            with_checks: false,
             failure: None,
             refused,
             told_import: false,
@@ -390,6 +419,58 @@ impl Turn<'_> {
         if is_first {
             self.report_import()?;
         }
+        if self.with_checks {
+            self.run_with_checks()
+        } else {
+            self.ask_and_call()
+        }
+    }
+
+    /// Lets the model work until the recipe's success checks pass, or there are no more retries. Each retry
+    /// begins with the messages of now.
+    #[cfg(feature = "recipes")]
+    fn run_with_checks(&mut self) -> Result<End, Error> {
+        let Some(retry) = self.recipe.retry().cloned() else {
+            return self.ask_and_call();
+        };
+        if !self.session.extension_data.recipe_origin().trusted {
+            self.reply_without_model(UNTRUSTED_CHECKS)?;
+            return self.ask_and_call();
+        }
+        let start = self.state.journal.messages().iter();
+        let start: Vec<Message> = start.map(|message| message.as_ref().clone()).collect();
+        for attempt in 0.. {
+            let end = self.ask_and_call()?;
+            if self.failure.is_some() || matches!(end, End::Cancelled) {
+                return Ok(end);
+            }
+            let verdict = self.check_success(&retry, attempt);
+            if self.cancel.is_cancelled() {
+                return Ok(End::Cancelled);
+            }
+            match verdict {
+                Verdict::Passed => break,
+                Verdict::Failed(reason) => {
+                    self.fail(reason)?;
+                    break;
+                }
+                Verdict::Retry(reason) => {
+                    self.state.journal.replace(start.clone())?;
+                    self.state.estimate.forget();
+                    self.recipe.reset();
+                    self.send_conversation();
+                    let kind = NotificationType::InlineMessage;
+                    let text =
+                        format!("A success check failed, so the recipe starts again: {reason}");
+                    self.output.notify(kind, text);
+                }
+            }
+        }
+        Ok(End::Finished)
+    }
+
+    #[cfg(not(feature = "recipes"))]
+    fn run_with_checks(&mut self) -> Result<End, Error> {
         self.ask_and_call()
     }
 
@@ -416,7 +497,18 @@ impl Turn<'_> {
                 return Ok(self.end());
             };
             if message.tool_requests().next().is_none() {
-                return Ok(End::Finished);
+                match self.recipe.after_answer() {
+                    AfterAnswer::Finished => return Ok(End::Finished),
+                    AfterAnswer::Fail(reason) => {
+                        self.fail(reason)?;
+                        return Ok(End::Finished);
+                    }
+                    AfterAnswer::Remind(text) => {
+                        let reminder = Message::text(Role::User, text);
+                        self.store(reminder.seen_by(Metadata::AGENT_ONLY))?;
+                        continue;
+                    }
+                }
             }
             let is_malformed = |call: &ToolRequest| call.tool_call.value().is_none();
             malformed = if message.tool_requests().all(is_malformed) {
@@ -426,6 +518,11 @@ impl Turn<'_> {
             };
             if !self.call_tools(&message)? {
                 return Ok(End::Cancelled);
+            }
+            if let Some(output) = self.recipe.output() {
+                let message = Message::text(Role::Assistant, output);
+                self.send_and_store(message.with_id(random_id("msg_")))?;
+                return Ok(End::Finished);
             }
             if malformed == MAX_MALFORMED {
                 self.fail(
@@ -718,10 +815,6 @@ impl Turn<'_> {
         // Some providers refuse a history with calls if the request offers no tools.
         let has_calls =
             |m: &Arc<Message>| m.metadata.agent_visible && m.tool_requests().next().is_some();
-        if self.mode == Mode::Chat && !self.state.journal.messages().iter().any(has_calls) {
-            return Ok(Vec::new());
-        }
-        let listed = self.agent.tools(None, &self.cancel)?;
         let spec = |name: String, tool: Tool| ToolSpec {
             name,
             description: for_model(&tool.description.unwrap_or_default()).into_owned(),
@@ -731,11 +824,15 @@ impl Turn<'_> {
                 Cow::Owned(schema) => RawValue::from_string(schema).unwrap_or_default(),
             },
         };
-        let listed = listed
-            .into_iter()
-            .filter(|listed| listed.tool.is_for_models())
-            .map(|listed| spec(listed.name, listed.tool));
-        let mut specs: Vec<ToolSpec> = listed.collect();
+        let is_chat = self.mode == Mode::Chat;
+        let own = self.recipe.tools(is_chat).into_iter();
+        let mut specs: Vec<ToolSpec> = own.map(|tool| spec(tool.name.clone(), tool)).collect();
+        if is_chat && !self.state.journal.messages().iter().any(has_calls) {
+            return Ok(specs);
+        }
+        let listed = self.agent.tools(None, &self.cancel)?.into_iter();
+        let listed = listed.filter(|listed| listed.tool.is_for_models());
+        specs.extend(listed.map(|listed| spec(listed.name, listed.tool)));
         if self.agent.extensions.has_resources() {
             let resource_tools = resource_tools::tools().into_iter();
             specs.extend(resource_tools.map(|tool| spec(tool.name.clone(), tool)));
@@ -748,13 +845,7 @@ impl Turn<'_> {
         let extensions: Vec<(&str, &str)> = (instructions.iter())
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
-        let rendered = recipe::of_session(&self.session).unwrap_or_else(|error| {
-            log::warn!(
-                "recipe not applied session={} reason={error}",
-                self.session.id
-            );
-            None
-        });
+        let recipe_instructions = self.recipe.instructions();
         let names = super::hints::names(self.registry.setting("CONTEXT_FILE_NAMES").as_ref());
         let hints = self
             .registry
@@ -770,7 +861,7 @@ impl Turn<'_> {
                 os: std::env::consts::OS,
                 extensions: &extensions,
                 hints: &hints,
-                recipe_instructions: rendered.as_ref().and_then(|r| r.instructions.as_deref()),
+                recipe_instructions: recipe_instructions.as_deref(),
                 mode: self.mode,
             })
     }
@@ -787,8 +878,7 @@ impl Turn<'_> {
 
     /// How many requests to the model this turn may make, and the name of the setting.
     fn max_requests(&self) -> (u64, &'static str) {
-        let recipe = self.session.recipe.as_ref();
-        if let Some(limit) = recipe.and_then(|recipe| recipe["settings"]["max_turns"].as_u64()) {
+        if let Some(limit) = self.recipe.max_turns() {
             return (limit.max(1), "the recipe");
         }
         let setting = self.registry.setting("GOOSE_MAX_TURNS");

@@ -14,6 +14,6 @@ pub use message::{
     NotificationType, Outcome, Reasoning, RedactedThinking, Role, SystemNotification, Text,
     Thinking, ToolCall, ToolRequest, ToolResponse,
 };
-pub use session::{ExtensionData, Session, SessionType};
+pub use session::{ExtensionData, RecipeOrigin, Session, SessionType};
 pub use session_import::{Export, ImportError, MAX_NAME};
 pub use token_state::TokenState;

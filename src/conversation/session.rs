@@ -89,8 +89,19 @@ impl ExtensionData {
     const CONTAINER: &'static str = "container.v0";
     /// The images that models of the session refused, by model.
     pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
+    const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
     const ID: &'static str = "container_id";
     const IMPORTED: &'static str = "imported.v0";
+}
+
+/// Where a session's recipe comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RecipeOrigin {
+    /// The folder of its file.
+    pub folder: Option<PathBuf>,
+    /// Whether the user trusts it to run commands and to name files anywhere.
+    pub trusted: bool,
 }
 
 /// An explicit empty list of enabled extensions, as Goose stores it.
@@ -153,9 +164,28 @@ impl ExtensionData {
 
     /// The keys under which extensions store data.
     pub fn kept(&self) -> impl Iterator<Item = &str> {
-        let known = [Self::ENABLED, Self::CONTAINER, Self::REFUSED_IMAGES];
+        let known = [
+            Self::ENABLED,
+            Self::CONTAINER,
+            Self::REFUSED_IMAGES,
+            Self::RECIPE_ORIGIN,
+        ];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))
+    }
+
+    /// Where the session's recipe comes from; untrusted if that is not stored.
+    pub fn recipe_origin(&self) -> RecipeOrigin {
+        let stored = self.0.get(Self::RECIPE_ORIGIN);
+        let origin = stored.and_then(|origin| crate::json::from_value(origin).ok());
+        origin.unwrap_or_default()
+    }
+
+    /// Stores where the session's recipe comes from.
+    pub fn set_recipe_origin(&mut self, origin: &RecipeOrigin) {
+        if let Ok(origin) = crate::json::to_value(origin) {
+            self.0.insert(Self::RECIPE_ORIGIN.to_owned(), origin);
+        }
     }
 
     /// The report of the import that created the session.

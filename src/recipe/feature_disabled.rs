@@ -93,6 +93,11 @@ impl Recipe {
         match self.never {}
     }
 
+    /// Whether it matters where the recipe comes from.
+    pub fn uses_origin(&self) -> bool {
+        match self.never {}
+    }
+
     /// # Errors
     /// Never; no recipe exists.
     pub fn check(&self) -> Result<(), Error> {

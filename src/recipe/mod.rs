@@ -73,6 +73,11 @@ impl Recipe {
         self.fields.settings.as_ref()
     }
 
+    /// Whether it matters where the recipe comes from, because it runs commands or names files.
+    pub fn uses_origin(&self) -> bool {
+        self.fields.retry.is_some() || !self.fields.sub_recipes.is_empty()
+    }
+
     /// Validates the recipe.
     ///
     /// # Errors

@@ -18,7 +18,9 @@ use super::journal::{self, Count, Journal};
 use super::session_cache::{Entry, SessionCache, StoredSession};
 use super::turn_lock::{self, TurnLock};
 use super::{Error, Paths, Result, file_lock, files};
-use crate::conversation::{ExtensionData, ImportReport, Message, Session, SessionType};
+use crate::conversation::{
+    ExtensionData, ImportReport, Message, RecipeOrigin, Session, SessionType,
+};
 use crate::sorting::sort_by;
 use crate::sys::fs::{Folder, Stamp, private, private_dir};
 use crate::sys::{clock, lock};
@@ -82,6 +84,8 @@ pub struct NewSession {
     pub user_recipe_values: Option<Map<String, Value>>,
     /// The schedule that starts the session.
     pub schedule_id: Option<String>,
+    /// Where the recipe comes from, if that is to be stored.
+    pub recipe_origin: Option<RecipeOrigin>,
 }
 
 /// All readable sessions, and the errors of the others.
@@ -142,6 +146,9 @@ impl Sessions {
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
         extension_data.set_imported(&new.imported);
+        if let Some(origin) = &new.recipe_origin {
+            extension_data.set_recipe_origin(origin);
+        }
         let session = Session {
             working_dir: new.working_dir,
             name: new.name.unwrap_or_else(|| "New Chat".to_owned()),

@@ -36,6 +36,7 @@ use crate::store::Paths;
 use crate::sys::lock;
 use crate::sys::process::Family;
 use run_command::OutputReader;
+pub(crate) use shell::{Check, run_check};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 

@@ -7,8 +7,10 @@ use crate::builtin::{session_id, working_dir};
 use crate::mcp::server::{Context, Level, Tool, ToolError};
 use crate::mcp::types::{CallToolResult, Content, ToolAnnotations};
 use crate::outbound::offline_variables;
-use crate::sys::process::Command;
+use crate::sys::cancel::Cancel;
+use crate::sys::process::{Command, Family};
 use crate::sys::{self, TimeLimit};
+use crate::text::printable;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -21,6 +23,8 @@ use std::time::Duration;
 
 /// How many lines of the output the user is shown.
 const SHOWN_LINES: usize = 100;
+/// How much of the output of a failed check is quoted, in bytes.
+const CHECK_OUTPUT: usize = 500;
 
 /// Replaces editors: a command that waits for input in an editor would never end.
 const FAILING_EDITOR: &str =
@@ -130,7 +134,13 @@ impl Developer {
             };
             ToolError::Failed(format!("The shell could not be started: {error}{more}."))
         };
-        let command = self.command(&args.command, &dir, context);
+        let command = shell_command(
+            &args.command,
+            &dir,
+            session_id(context).as_deref(),
+            &self.config,
+            self.offline,
+        );
         let family = self.family().map_err(failed)?;
         let mut tell = |source: Source, line: &str| {
             let data = json!({"type": "shell_output", "stream": source.name(), "output": line});
@@ -152,37 +162,94 @@ impl Developer {
         self.track_reader(ran.reader);
         Ok(answer)
     }
+}
 
-    fn command(&self, text: &str, dir: &Path, context: &Context) -> Command {
-        let (shell, before) = interpreter();
-        let mut command = Command::new(&shell);
-        command
-            .args(before)
-            .arg(text)
-            .current_dir(dir)
-            .env("PATH", login_shell_path::path(&shell))
-            .env("GOOSE_TERMINAL", "1")
-            .env("AGENT", "goose")
-            .env("TERM", "dumb")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("DEBIAN_FRONTEND", "noninteractive");
-        for editor in ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"] {
-            command.env(editor, FAILING_EDITOR);
-        }
-        for pager in ["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"] {
-            command.env(pager, "cat");
-        }
-        if let Some(id) = session_id(context) {
-            command.env("AGENT_SESSION_ID", id);
-        }
-        if self.offline {
-            command.envs(offline_variables::for_children());
-        }
-        let bash_env = self.config.join(".bash_env");
-        if bash_env.is_file() {
-            command.env("BASH_ENV", bash_env);
-        }
-        command
+/// A shell that runs this command in `dir`.
+fn shell_command(
+    text: &str,
+    dir: &Path,
+    session_id: Option<&str>,
+    config: &Path,
+    offline: bool,
+) -> Command {
+    let (shell, before) = interpreter();
+    let mut command = Command::new(&shell);
+    command
+        .args(before)
+        .arg(text)
+        .current_dir(dir)
+        .env("PATH", login_shell_path::path(&shell))
+        .env("GOOSE_TERMINAL", "1")
+        .env("AGENT", "goose")
+        .env("TERM", "dumb")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    for editor in ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"] {
+        command.env(editor, FAILING_EDITOR);
+    }
+    for pager in ["PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER"] {
+        command.env(pager, "cat");
+    }
+    if let Some(id) = session_id {
+        command.env("AGENT_SESSION_ID", id);
+    }
+    if offline {
+        command.envs(offline_variables::for_children());
+    }
+    let bash_env = config.join(".bash_env");
+    if bash_env.is_file() {
+        command.env("BASH_ENV", bash_env);
+    }
+    command
+}
+
+/// A command that checks something outside of a tool call.
+pub(crate) struct Check<'a> {
+    /// The command.
+    pub(crate) command: &'a str,
+    /// Where it runs.
+    pub(crate) dir: &'a Path,
+    /// The session that it belongs to.
+    pub(crate) session_id: &'a str,
+    /// The user's configuration folder.
+    pub(crate) config: &'a Path,
+    /// Whether it is asked not to connect to other machines.
+    pub(crate) offline: bool,
+    /// How long it may take.
+    pub(crate) limit: Duration,
+}
+
+/// Runs a command in a shell like that of the tool, and ends all processes that it has started.
+///
+/// # Errors
+/// Why it failed, with the end of its output.
+pub(crate) fn run_check(check: &Check<'_>, cancel: &Cancel) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("the shell could not be started: {error}");
+    let command = shell_command(
+        check.command,
+        check.dir,
+        Some(check.session_id),
+        check.config,
+        check.offline,
+    );
+    let family = Family::new().map_err(failed)?;
+    let limit = Some(check.limit);
+    let ran = run_command::run(&family, command, limit, cancel, &mut |_, _| {});
+    family.end();
+    let ran = ran.map_err(failed)?;
+    let status = match ran.end {
+        End::TimedOut => format!("ended after {} s", check.limit.as_secs_f64()),
+        _ => status_line(&ran, limit).trim().replace(['[', ']'], ""),
+    };
+    let output = ran.output.trim_end();
+    let start = output.len().saturating_sub(CHECK_OUTPUT);
+    let start = output.ceil_char_boundary(start);
+    let output = printable(&output[start..], CHECK_OUTPUT);
+    ran.reader.end();
+    match (status.as_str(), output.as_str()) {
+        ("", _) => Ok(()),
+        (status, "") => Err(status.to_owned()),
+        (status, output) => Err(format!("{status}; its output ends so: {output}")),
     }
 }
 

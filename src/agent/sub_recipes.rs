@@ -1,0 +1,331 @@
+//! The tool with which a recipe runs its `sub_recipes`, each in a session of its own. Its name and parameters are
+//! those of Goose 1.24; a task without a sub-recipe is not supported.
+
+use super::recipe_run::{Nesting, RecipeRun, RunOptions};
+use super::tool_calls::refusal;
+use super::{Event, EventSink, ModelChoice, RecipeSource, Registry};
+use crate::conversation::{RecipeOrigin, Session, SessionType};
+use crate::mcp::types::CallToolResult;
+use crate::recipe::{Recipe, Requirement, SubRecipe, library};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use crossbeam_channel::{Receiver, Sender, bounded, select};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+/// The tool's name, as in Goose.
+pub(super) const NAME: &str = "subagent";
+/// The most sub-recipes of a recipe; the others are left out.
+const MAX_SUB_RECIPES: usize = 32;
+/// How deep runs may be nested.
+const MAX_DEPTH: usize = 3;
+/// The most runs within one turn of a client or a schedule.
+const MAX_RUNS: usize = 100;
+/// The longest description of a sub-recipe, in characters.
+const MAX_DESCRIPTION: usize = 1_000;
+
+const DESCRIPTION: &str = "Runs one of the predefined tasks below in a session of its own, which sees nothing \
+                           of this conversation, and gives its final answer. Tasks that do not depend on each \
+                           other can be called at once.";
+
+/// The sub-recipes of a session's recipe, for one turn.
+pub(super) struct SubRecipes {
+    entries: Vec<Entry>,
+    session: Session,
+    nesting: Nesting,
+}
+
+struct Entry {
+    sub: SubRecipe,
+    file: Result<(PathBuf, Recipe), String>,
+    /// Held during a run of a sub-recipe whose runs are sequential.
+    turn: (Sender<()>, Receiver<()>),
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    subrecipe: String,
+    #[serde(default)]
+    parameters: Option<Map<String, Value>>,
+    #[serde(default)]
+    instructions: Option<String>,
+}
+
+impl SubRecipes {
+    /// The sub-recipes in `list`; `None` if there are none, or the session is nested too deep to run them.
+    pub(super) fn of(session: &Session, list: &[SubRecipe], nesting: &Nesting) -> Option<Self> {
+        if list.is_empty() || nesting.depth >= MAX_DEPTH {
+            return None;
+        }
+        if list.len() > MAX_SUB_RECIPES {
+            log::warn!("more than {MAX_SUB_RECIPES} sub-recipes; the others are left out");
+        }
+        let origin = session.extension_data.recipe_origin();
+        let entry = |sub: &SubRecipe| {
+            let path = locate(&sub.path, &origin, &session.working_dir);
+            let turn = bounded(1);
+            let _ = turn.0.send(());
+            Entry {
+                file: path.and_then(|path| match library::read(&path) {
+                    Ok(recipe) => Ok((path, recipe)),
+                    Err(error) => Err(error.to_string()),
+                }),
+                sub: sub.clone(),
+                turn,
+            }
+        };
+        Some(SubRecipes {
+            entries: list.iter().take(MAX_SUB_RECIPES).map(entry).collect(),
+            session: session.clone(),
+            nesting: nesting.clone(),
+        })
+    }
+
+    /// The tool as MCP describes it.
+    pub(super) fn tool(&self) -> Value {
+        let mut description = format!("{DESCRIPTION}\n\nTasks:");
+        for entry in &self.entries {
+            let _ = write!(description, "\n- {}", entry.describe());
+        }
+        let names: Vec<&str> = self.entries.iter().map(|it| it.sub.name.as_str()).collect();
+        json!({
+            "name": NAME,
+            "description": description,
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "subrecipe": {
+                        "type": "string", "enum": names, "description": "The name of the task",
+                    },
+                    "parameters": {
+                        "type": "object", "additionalProperties": true,
+                        "description": "Values for the parameters of the task",
+                    },
+                    "instructions": {
+                        "type": "string", "description": "What the task should know in addition",
+                    },
+                },
+                "required": ["subrecipe"],
+            },
+        })
+    }
+
+    /// Runs the sub-recipe that the arguments name, and waits for its end.
+    pub(super) fn call(
+        &self,
+        arguments: &RawValue,
+        registry: &Registry,
+        cancel: &Cancel,
+    ) -> CallToolResult {
+        let arguments: Arguments = match crate::json::from_str(arguments.get()) {
+            Ok(arguments) => arguments,
+            Err(error) => return refusal(&format!("The arguments cannot be read: {error}")),
+        };
+        let mut entries = self.entries.iter();
+        let Some(entry) = entries.find(|entry| entry.sub.name == arguments.subrecipe) else {
+            let name = printable(&arguments.subrecipe, 100);
+            return refusal(&format!("There is no task {name:?}."));
+        };
+        let Some(_turn) = Turn::wait(entry, cancel) else {
+            return refusal("The call was cancelled before the task began.");
+        };
+        match self.run(entry, arguments, registry, cancel) {
+            Ok(text) => CallToolResult::text(text),
+            Err(reason) => refusal(&format!("The task failed: {reason}")),
+        }
+    }
+
+    fn run(
+        &self,
+        entry: &Entry,
+        arguments: Arguments,
+        registry: &Registry,
+        cancel: &Cancel,
+    ) -> Result<String, String> {
+        let (path, recipe) = entry.file.as_ref().map_err(String::clone)?;
+        if self.nesting.runs.fetch_add(1, Ordering::Relaxed) >= MAX_RUNS {
+            return Err(format!("{MAX_RUNS} tasks were run in this turn already"));
+        }
+        // The values of the recipe's author count, not those of the model.
+        let mut values = arguments.parameters.unwrap_or_default();
+        values.extend(entry.sub.values.clone().unwrap_or_default());
+        let origin = self.session.extension_data.recipe_origin();
+        let run = RecipeRun {
+            // The files of an untrusted recipe are no more trusted than itself.
+            source: match origin.trusted {
+                true => RecipeSource::User,
+                false => RecipeSource::Project,
+            },
+            folder: path.parent().map(Path::to_owned),
+            values,
+            session_type: SessionType::SubAgent,
+            extensions: Some(self.session.enabled_extensions().to_vec()),
+            ..RecipeRun::new(recipe.clone(), self.session.working_dir.clone())
+        };
+        let session = registry.start_recipe(run).map_err(|it| it.to_string())?;
+        self.set_model(registry, &session.id, recipe);
+        let options = RunOptions {
+            addition: arguments.instructions,
+            ..RunOptions::default()
+        };
+        let nesting = Nesting {
+            depth: self.nesting.depth + 1,
+            runs: self.nesting.runs.clone(),
+        };
+        let outcome = registry.run_nested(&session.id, options, nesting, &mut NoEvents, cancel);
+        outcome.result.map_err(|error| error.to_string())
+    }
+
+    /// Lets the model of this session answer, unless the sub-recipe names one.
+    fn set_model(&self, registry: &Registry, id: &str, recipe: &Recipe) {
+        let settings = recipe.settings();
+        if settings.is_some_and(|it| it.goose_provider.is_some() || it.goose_model.is_some()) {
+            return;
+        }
+        let Some(provider) = self.session.provider_name.clone() else {
+            return;
+        };
+        let model = self.session.model_config.as_ref();
+        let model = model.and_then(|config| config["model_name"].as_str());
+        let choice = ModelChoice {
+            provider,
+            model: model.map(str::to_owned),
+            ..ModelChoice::default()
+        };
+        if let Err(error) = registry.set_model(id, choice) {
+            log::warn!("model of the session not used for its sub-recipe reason={error}");
+        }
+    }
+}
+
+impl Entry {
+    fn describe(&self) -> String {
+        let mut text = self.sub.name.clone();
+        let (about, parameters) = match &self.file {
+            Ok((_, recipe)) => {
+                let fields = recipe.fields();
+                let about = self.sub.description.as_deref();
+                (about.unwrap_or(&fields.description), &fields.parameters[..])
+            }
+            Err(_) => ("cannot be used, as its file cannot be read", &[][..]),
+        };
+        let _ = write!(text, ": {}", printable(about, MAX_DESCRIPTION));
+        if self.sub.sequential_when_repeated {
+            text.push_str(" [several calls run one after the other]");
+        }
+        let given = self.sub.values.as_ref();
+        for parameter in parameters {
+            if given.is_some_and(|given| given.contains_key(&parameter.key)) {
+                continue;
+            }
+            let need = match parameter.requirement {
+                Requirement::Optional => "optional",
+                Requirement::Required | Requirement::UserPrompt => "required",
+            };
+            let about = printable(&parameter.description, MAX_DESCRIPTION);
+            let _ = write!(text, "\n  - `{}` ({need}) {about}", parameter.key);
+        }
+        text
+    }
+}
+
+/// The right to run a sub-recipe; exclusive if its runs are sequential.
+struct Turn<'e>(Option<&'e Entry>);
+
+impl<'e> Turn<'e> {
+    /// Waits for the right. `None` if it was cancelled.
+    fn wait(entry: &'e Entry, cancel: &Cancel) -> Option<Self> {
+        if !entry.sub.sequential_when_repeated {
+            return Some(Turn(None));
+        }
+        let (wake, woken) = bounded::<()>(0);
+        // The hook owns the sender, so the channel closes when the hook has run.
+        let _hook = cancel.on_cancel(move || drop(wake));
+        select! {
+            recv(entry.turn.1) -> turn => turn.ok().map(|()| Turn(Some(entry))),
+            recv(woken) -> _ => None,
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.0 {
+            let _ = entry.turn.0.send(());
+        }
+    }
+}
+
+/// Finds the file of a sub-recipe. A relative path starts at the recipe's folder, or else at the working
+/// directory. The files of an untrusted recipe must be below its folder, links followed.
+fn locate(path: &str, origin: &RecipeOrigin, working_dir: &Path) -> Result<PathBuf, String> {
+    let shown = printable(path, 200);
+    let folder = match (&origin.folder, origin.trusted) {
+        (Some(folder), _) => folder,
+        (None, true) => working_dir,
+        (None, false) => {
+            return Err(format!(
+                "{shown}: a recipe that came in a link cannot name files"
+            ));
+        }
+    };
+    let canonical = |path: &Path| {
+        let found = path.canonicalize();
+        found.map_err(|error| format!("{shown} cannot be read: {error}"))
+    };
+    let file = canonical(&folder.join(path))?;
+    if !origin.trusted && !file.starts_with(canonical(folder)?) {
+        return Err(format!("{shown} is not below the folder of the recipe"));
+    }
+    Ok(file)
+}
+
+/// Ignores the events of a run.
+struct NoEvents;
+
+impl EventSink for NoEvents {
+    fn event(&mut self, _: Event<'_>) {}
+    fn flush(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn files_of_an_untrusted_recipe_are_below_its_folder() {
+        let root = std::env::temp_dir().join(format!("gosling-sub-{}", std::process::id()));
+        let folder = root.join("recipes");
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::write(folder.join("sub/a.yaml"), "").unwrap();
+        fs::write(root.join("b.yaml"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("b.yaml"), folder.join("link.yaml")).unwrap();
+        let outside = root.join("b.yaml");
+        let found = |path: &str, trusted: bool, folder: Option<&PathBuf>| {
+            let origin = RecipeOrigin {
+                folder: folder.cloned(),
+                trusted,
+            };
+            locate(path, &origin, &root).is_ok()
+        };
+        let here = Some(&folder);
+        for (path, if_untrusted) in [
+            ("sub/a.yaml", true),
+            ("./sub/../sub/a.yaml", true),
+            ("../b.yaml", false),
+            ("link.yaml", false),
+            (outside.to_str().unwrap(), false),
+        ] {
+            assert!(found(path, true, here), "{path}");
+            assert_eq!(found(path, false, here), if_untrusted, "{path}");
+        }
+        assert!(!found("absent.yaml", true, here));
+        assert!(found("b.yaml", true, None) && !found("b.yaml", false, None));
+        fs::remove_dir_all(&root).unwrap();
+    }
+}
