@@ -191,3 +191,245 @@ fn a_cancelled_run_ends_and_says_so() {
     assert!(matches!(outcome.result, Err(RunError::Cancelled)));
     assert_eq!(events.0.last().map(String::as_str), Some("Error"));
 }
+
+/// The texts that the model and the user exchanged, hidden ones too.
+fn transcript(home: &Home, id: &str) -> String {
+    let messages = home.registry.stores().sessions.conversation(id).unwrap();
+    serde_json::to_string(&messages).unwrap()
+}
+
+fn outcome_of(script: Value, recipe: Value) -> (Home, RecipeOutcome) {
+    let home = Home::new(script);
+    let outcome = home.run(home.run_of(recipe));
+    (home, outcome)
+}
+
+fn final_output(arguments: Value) -> Value {
+    json!({"call": {"name": "recipe__final_output", "arguments": arguments}})
+}
+
+fn with_schema() -> Value {
+    json!({"prompt": "go", "response": {"json_schema": {
+        "type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}},
+    }}})
+}
+
+#[test]
+fn the_final_output_is_what_fits_the_schema() {
+    let steps = json!([
+        final_output(json!({"n": "three"})),
+        {"expect": "`/n` is a string, not integer"},
+        final_output(json!({"n": 3, "why": ["x"]})),
+        {"text": "never asked for"},
+    ]);
+    let (home, outcome) = outcome_of(model(steps), with_schema());
+    assert_eq!(outcome.result.unwrap(), r#"{"n":3,"why":["x"]}"#);
+    assert_eq!(outcome.tool_calls, 2);
+    assert!(!transcript(&home, &outcome.session_id).contains("never asked for"));
+}
+
+#[test]
+fn a_model_that_forgets_the_final_output_is_reminded() {
+    let script = json!({"turns": [
+        {"steps": [{"text": "done"}]},
+        {"steps": [{"text": "{{last_user}}"}]},
+        {"steps": [final_output(json!({"n": 1}))]},
+    ]});
+    let (home, outcome) = outcome_of(script, with_schema());
+    assert_eq!(outcome.result.unwrap(), r#"{"n":1}"#);
+    let said = transcript(&home, &outcome.session_id);
+    assert!(
+        said.contains("You have not given the final output yet"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_run_without_final_output_fails_after_some_reminders() {
+    let (_home, outcome) = outcome_of(model(json!([{"text": "done"}])), with_schema());
+    match outcome.result {
+        Err(RunError::Unfinished(reason)) => {
+            assert!(reason.contains("reminded 3 times"), "{reason}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_final_output_needs_no_approval_and_no_tools() {
+    for mode in ["approve", "chat"] {
+        let script = model(json!([final_output(json!({"n": 1}))]));
+        let home = Home::with_settings(script, json!({"GOOSE_MODE": mode}));
+        let outcome = home.run(home.run_of(with_schema()));
+        assert_eq!(outcome.result.unwrap(), r#"{"n":1}"#, "{mode}");
+    }
+}
+
+#[test]
+fn settings_of_the_recipe_apply_to_the_run() {
+    let calls = json!([
+        {"call": {"name": "nothing", "arguments": {}}},
+        {"call": {"name": "nothing", "arguments": {}}},
+        {"text": "{{model}}"},
+    ]);
+    let recipe = json!({"prompt": "go", "settings": {"goose_model": "other", "max_turns": 2}});
+    let (home, outcome) = outcome_of(model(calls.clone()), recipe);
+    let reason = outcome.result.unwrap_err().to_string();
+    assert!(
+        reason.contains("2 times") && reason.contains("the recipe"),
+        "{reason}"
+    );
+    let session = home.registry.session(&outcome.session_id).unwrap();
+    assert_eq!(session.model_config.unwrap()["model_name"], "other");
+    let mut recipe = json!({
+        "prompt": "go {{ m }}",
+        "settings": {
+            "goose_provider": "scripted", "goose_model": "model-{{ m }}", "temperature": 0.25,
+            "max_turns": 3,
+        },
+        "parameters": [
+            {"key": "m", "input_type": "string", "requirement": "optional", "description": "",
+             "default": "small"},
+        ],
+    });
+    let (home, outcome) = outcome_of(model(calls.clone()), recipe.clone());
+    assert_eq!(outcome.result.unwrap(), "model-small");
+    let session = home.registry.session(&outcome.session_id).unwrap();
+    assert_eq!(session.model_config.unwrap()["temperature"], 0.25);
+    recipe["settings"]["goose_provider"] = "nosuch".into();
+    let (_home, outcome) = outcome_of(model(calls), recipe);
+    let reason = outcome.result.unwrap_err().to_string();
+    assert!(reason.contains("nosuch"), "{reason}");
+}
+
+#[cfg(feature = "developer")]
+mod checks {
+    use super::*;
+    use gosling::agent::RecipeSource;
+    use std::path::PathBuf;
+    use std::time::{Duration, Instant};
+
+    fn with_checks(retry: Value) -> Value {
+        json!({"prompt": "go", "retry": retry})
+    }
+
+    fn check(command: &str) -> Value {
+        json!([{"type": "shell", "command": command}])
+    }
+
+    fn work(home: &Home, file: &str) -> PathBuf {
+        home.root.path().join("work").join(file)
+    }
+
+    #[test]
+    fn a_recipe_is_tried_again_until_its_checks_pass() {
+        let retry = json!({
+            "max_retries": 3, "checks": check("test $(cat tries | wc -l) -ge 2"),
+            "on_failure": "echo try >> tries; echo $AGENT_SESSION_ID > session",
+        });
+        let home = Home::new(model(json!([{"text": "an attempt"}])));
+        fs::write(work(&home, "tries"), "").unwrap();
+        let outcome = home.run(home.run_of(with_checks(retry)));
+        assert_eq!(outcome.result.unwrap(), "an attempt");
+        assert_eq!(
+            fs::read_to_string(work(&home, "tries")).unwrap(),
+            "try\ntry\n"
+        );
+        let session = fs::read_to_string(work(&home, "session")).unwrap();
+        assert_eq!(session.trim(), outcome.session_id);
+        // Each attempt begins with the first message alone.
+        let said = transcript(&home, &outcome.session_id);
+        assert_eq!(said.matches("an attempt").count(), 1, "{said}");
+        assert_eq!(said.matches("\"role\":\"user\"").count(), 1, "{said}");
+        assert_eq!(outcome.tokens.accumulated_total_tokens, 15);
+    }
+
+    #[test]
+    fn a_run_whose_checks_never_pass_says_why() {
+        let retry = json!({"max_retries": 2, "checks": check("echo x >> tries; echo 'no \u{1b}[1mgood'; exit 7")});
+        let home = Home::new(model(json!([{"text": "done"}])));
+        let outcome = home.run(home.run_of(with_checks(retry)));
+        let reason = outcome.result.unwrap_err().to_string();
+        for part in ["after 2 retries", "exit code 7", "no ", "good"] {
+            assert!(reason.contains(part), "{reason}");
+        }
+        assert!(!reason.contains('\u{1b}'), "{reason:?}");
+        assert_eq!(
+            fs::read_to_string(work(&home, "tries")).unwrap(),
+            "x\nx\nx\n"
+        );
+        let said = transcript(&home, &outcome.session_id);
+        assert!(
+            said.contains("A success check failed, after 2 retries"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_clean_up_that_fails_ends_the_run() {
+        let retry = json!({"max_retries": 2, "checks": check("false"), "on_failure": "exit 9"});
+        let (_home, outcome) = outcome_of(model(json!([{"text": "done"}])), with_checks(retry));
+        let reason = outcome.result.unwrap_err().to_string();
+        assert!(
+            reason.contains("`on_failure` failed too") && reason.contains("exit code 9"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_check_has_a_time_limit_and_leaves_nothing_behind() {
+        let retry = json!({
+            "max_retries": 0, "timeout_seconds": 1,
+            "checks": check("setsid sleep 600 & echo $! > pid; sleep 600"),
+        });
+        let begin = Instant::now();
+        let home = Home::new(model(json!([{"text": "done"}])));
+        let outcome = home.run(home.run_of(with_checks(retry)));
+        let reason = outcome.result.unwrap_err().to_string();
+        assert!(reason.contains("ended after 1 s"), "{reason}");
+        assert!(begin.elapsed() < Duration::from_secs(60));
+        let pid = fs::read_to_string(work(&home, "pid")).unwrap();
+        support::until("the end of the process", || {
+            (!PathBuf::from(format!("/proc/{}", pid.trim())).exists()).then_some(())
+        });
+    }
+
+    #[test]
+    fn a_cancelled_run_ends_its_check() {
+        let retry = json!({"max_retries": 5, "checks": check("echo > begun; sleep 600")});
+        let home = Home::new(model(json!([{"text": "done"}])));
+        let session = home
+            .registry
+            .start_recipe(home.run_of(with_checks(retry)))
+            .unwrap();
+        let cancel = Cancel::new();
+        let outcome = thread::scope(|scope| {
+            scope.spawn(|| {
+                support::until("the check", || work(&home, "begun").exists().then_some(()));
+                cancel.cancel();
+            });
+            let options = RunOptions::default();
+            home.registry
+                .run_recipe(&session.id, options, &mut Events::default(), &cancel)
+        });
+        assert!(
+            matches!(outcome.result, Err(RunError::Cancelled)),
+            "{outcome:?}"
+        );
+    }
+
+    #[test]
+    fn the_checks_of_an_untrusted_recipe_are_not_run() {
+        for source in [RecipeSource::Link, RecipeSource::Project] {
+            let retry = json!({"max_retries": 1, "checks": check("touch hit; false"), "on_failure": "touch hit"});
+            let home = Home::new(model(json!([{"text": "done"}])));
+            let mut run = home.run_of(with_checks(retry));
+            run.source = source;
+            let outcome = home.run(run);
+            assert_eq!(outcome.result.unwrap(), "done");
+            assert!(!work(&home, "hit").exists());
+            let said = transcript(&home, &outcome.session_id);
+            assert!(said.contains("They are not run"), "{said}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use super::turn_channel::Model;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::provider::{self, Choice, ErrorClass, LeadWorker, ModelConfig, Progress};
+use crate::recipe;
 use serde_json::{Map, Value};
 
 /// The model that a client chooses for a session.
@@ -75,8 +76,7 @@ impl Registry {
                 self.model_config(&name, model.as_deref())?
             }
         };
-        let recipe = session.recipe.as_ref();
-        if let Some(temperature) = recipe.and_then(|it| it["settings"]["temperature"].as_f64()) {
+        if let Some(temperature) = recipe_settings(session)["temperature"].as_f64() {
             config.temperature = Some(temperature);
         }
         Ok(Model { provider, config })
@@ -168,9 +168,19 @@ impl Registry {
 
 /// A setting of the session's recipe.
 fn recipe_setting(session: &Session, key: &str) -> Option<String> {
-    Some(
-        session.recipe.as_ref()?["settings"][key]
-            .as_str()?
-            .to_owned(),
-    )
+    recipe_settings(session)[key].as_str().map(str::to_owned)
+}
+
+/// The settings of the session's recipe. They are rendered only if they contain a template, since that takes
+/// the whole recipe.
+fn recipe_settings(session: &Session) -> Value {
+    let settings = |recipe: &Value| recipe["settings"].clone();
+    let given = session.recipe.as_ref().map(settings).unwrap_or_default();
+    let texts = given.as_object().into_iter().flatten();
+    let is_template = |value: &Value| value.as_str().is_some_and(|text| text.contains('{'));
+    if !texts.into_iter().any(|(_, value)| is_template(value)) {
+        return given;
+    }
+    let rendered = recipe::apply(session).ok().flatten();
+    rendered.as_ref().map_or(given, settings)
 }
