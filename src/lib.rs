@@ -201,7 +201,7 @@ pub mod fuzzing;
 mod fuzzing;
 pub mod http;
 mod json;
-#[cfg(any(feature = "recipes", test))]
+#[cfg(feature = "recipes")]
 mod json_schema;
 pub mod manual;
 pub mod mcp;
