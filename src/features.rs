@@ -11,6 +11,7 @@
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
 //! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands |
+//! | `schedules` | recipes that run at set times; needs `recipes` |
 //! | `tls` | `https` to models and MCP servers |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
@@ -33,6 +34,7 @@ pub const FEATURES: &[(&str, bool)] = &[
     ("memory", cfg!(feature = "memory")),
     ("ollama", cfg!(feature = "ollama")),
     ("recipes", cfg!(feature = "recipes")),
+    ("schedules", cfg!(feature = "schedules")),
     ("tls", cfg!(feature = "tls")),
     ("todo", cfg!(feature = "todo")),
 ];

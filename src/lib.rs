@@ -216,6 +216,8 @@ pub mod recipe;
 #[cfg(not(feature = "recipes"))]
 #[path = "recipe/feature_disabled.rs"]
 pub mod recipe;
+#[cfg(feature = "schedules")]
+pub mod schedule;
 mod sorting;
 pub mod store;
 pub mod sys;

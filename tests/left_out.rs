@@ -9,6 +9,7 @@
     feature = "memory",
     feature = "ollama",
     feature = "recipes",
+    feature = "schedules",
     feature = "tls",
     feature = "todo",
 )))]
