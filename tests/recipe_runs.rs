@@ -433,3 +433,262 @@ mod checks {
         }
     }
 }
+
+mod sub_recipes {
+    use super::*;
+    use gosling::agent::RecipeSource;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    fn subagent(arguments: Value) -> Value {
+        json!({"name": "subagent", "arguments": arguments})
+    }
+
+    /// A model that answers messages with `marker` by these steps.
+    fn when(marker: &str, steps: Value) -> Value {
+        json!({"when": {"user": marker}, "steps": steps})
+    }
+
+    /// Writes a recipe file with these fields into the folder of recipes.
+    fn save(home: &Home, name: &str, mut fields: Value) {
+        fields["title"] = name.into();
+        fields["description"] = format!("does {name}").into();
+        let folder = home.root.path().join("recipes");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(name), fields.to_string()).unwrap();
+    }
+
+    /// The recipe in a file of that folder, as a run.
+    fn saved(home: &Home, name: &str) -> RecipeRun {
+        let path = home.root.path().join("recipes").join(name);
+        RecipeRun::from_file(&path, home.root.path().join("work")).unwrap()
+    }
+
+    fn parameter(key: &str) -> Value {
+        json!({"key": key, "input_type": "string", "requirement": "required", "description": "about it"})
+    }
+
+    #[test]
+    fn a_sub_recipe_runs_in_a_session_of_its_own_and_gives_its_final_answer() {
+        let call = subagent(json!({
+            "subrecipe": "scan", "parameters": {"what": "the attic", "depth": "9"},
+            "instructions": "Mind the dust",
+        }));
+        let home = Home::new(json!({"turns": [
+            when("main task", json!([{"call": call}, {"text": "It says {{last_result}}"}])),
+            when("Scan", json!([{"text": "heard: {{last_user}}"}])),
+        ]}));
+        save(
+            &home,
+            "scan.yaml",
+            json!({
+                "prompt": "Scan {{ what }} to {{ depth }}",
+                "parameters": [parameter("what"), parameter("depth")],
+            }),
+        );
+        save(
+            &home,
+            "main.yaml",
+            json!({"prompt": "main task", "sub_recipes": [
+                {"name": "scan", "path": "scan.yaml", "values": {"depth": "3"}},
+            ]}),
+        );
+        let outcome = home.run(saved(&home, "main.yaml"));
+        assert_eq!(
+            outcome.result.unwrap(),
+            "It says heard: Scan the attic to 3\n\nMind the dust"
+        );
+        let sessions = home.registry.stores().sessions.list().unwrap().sessions;
+        let sub = sessions
+            .iter()
+            .find(|it| it.id != outcome.session_id)
+            .unwrap();
+        assert_eq!(sub.session_type, SessionType::SubAgent);
+        assert!(!sub.is_listed());
+        assert_eq!(sub.working_dir, home.root.path().join("work"));
+        assert!(home.registry.agent(&sub.id).is_err());
+    }
+
+    #[test]
+    fn the_model_is_told_what_each_sub_recipe_is_for() {
+        let home = Home::new(model(json!([{"text": "ok"}])));
+        save(
+            &home,
+            "scan.yaml",
+            json!({
+                "prompt": "{{ what }} {{ depth }}", "parameters": [parameter("what"), parameter("depth")],
+            }),
+        );
+        save(
+            &home,
+            "main.yaml",
+            json!({"prompt": "go", "sub_recipes": [
+                {"name": "scan", "path": "scan.yaml", "values": {"depth": "3"},
+                 "sequential_when_repeated": true},
+                {"name": "gone", "path": "gone.yaml", "description": "vanished"},
+            ]}),
+        );
+        let outcome = home.run(saved(&home, "main.yaml"));
+        assert!(outcome.result.is_ok());
+    }
+
+    #[test]
+    fn a_sub_recipe_that_cannot_run_is_an_error_that_the_model_sees() {
+        for (arguments, reason) in [
+            (
+                json!({"subrecipe": "nosuch"}),
+                "There is no task \"nosuch\"",
+            ),
+            (
+                json!({"subrecipe": "scan"}),
+                "needs values for its parameters `what`",
+            ),
+            (json!({"subrecipe": "gone"}), "gone.yaml cannot be read"),
+            (json!({"subrecipe": "bad", "parameters": {}}), "bad key"),
+            (json!({"task": "x"}), "`subrecipe`"),
+        ] {
+            let home = Home::new(json!({"turns": [
+                when("main task", json!([{"call": subagent(arguments)}, {"text": "{{last_result}}"}])),
+                when("fails", json!([{"error": {"class": "authentication", "message": "bad key"}}])),
+            ]}));
+            save(
+                &home,
+                "scan.yaml",
+                json!({"prompt": "{{ what }}", "parameters": [parameter("what")]}),
+            );
+            save(&home, "bad.yaml", json!({"prompt": "fails"}));
+            save(
+                &home,
+                "main.yaml",
+                json!({"prompt": "main task", "sub_recipes": [
+                    {"name": "scan", "path": "scan.yaml"}, {"name": "gone", "path": "gone.yaml"},
+                    {"name": "bad", "path": "bad.yaml"},
+                ]}),
+            );
+            let text = home.run(saved(&home, "main.yaml")).result.unwrap();
+            assert!(text.contains(reason), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_untrusted_recipe_reaches_no_files_outside_of_its_folder() {
+        for (source, path, runs) in [
+            (RecipeSource::Project, "in.yaml", true),
+            (RecipeSource::Project, "../out.yaml", false),
+            (RecipeSource::User, "../out.yaml", true),
+        ] {
+            let call = subagent(json!({"subrecipe": "sub"}));
+            let home = Home::new(json!({"turns": [
+                when("main task", json!([{"call": call}, {"text": "{{last_result}}"}])),
+                when("inner", json!([{"text": "ran"}])),
+            ]}));
+            save(&home, "in.yaml", json!({"prompt": "inner"}));
+            save(&home, "../out.yaml", json!({"prompt": "inner"}));
+            save(
+                &home,
+                "main.yaml",
+                json!({
+                    "prompt": "main task", "sub_recipes": [{"name": "sub", "path": path}],
+                }),
+            );
+            let mut run = saved(&home, "main.yaml");
+            run.source = source;
+            let text = home.run(run).result.unwrap();
+            assert_eq!(text == "ran", runs, "{source:?} {path}: {text}");
+        }
+    }
+
+    #[test]
+    fn runs_within_runs_end_at_some_depth() {
+        let call = subagent(json!({"subrecipe": "again"}));
+        let home = Home::new(json!({"turns": [
+            when("main task", json!([{"call": call}, {"text": "in [{{last_result}}]"}])),
+        ]}));
+        save(
+            &home,
+            "main.yaml",
+            json!({
+                "prompt": "main task", "sub_recipes": [{"name": "again", "path": "main.yaml"}],
+            }),
+        );
+        let text = home.run(saved(&home, "main.yaml")).result.unwrap();
+        assert!(text.starts_with("in [in [in [in ["), "{text}");
+        assert!(text.contains("Tool 'subagent' not found"), "{text}");
+        assert_eq!(home.sessions(), 4);
+    }
+
+    #[cfg(feature = "developer")]
+    #[test]
+    fn repeated_runs_are_sequential_if_the_recipe_says_so() {
+        let shell = |id: usize| json!({"id": format!("c{id}"), "name": "subagent", "arguments": {"subrecipe": "slow"}});
+        for sequential in [true, false] {
+            let home = Home::new(json!({"turns": [
+                when("main task", json!([{"calls": [shell(1), shell(2), shell(3)]}, {"text": "done"}])),
+                when("inner", json!([
+                    {"call": {"name": "developer__shell", "arguments": {
+                        "command": "echo + >> log; sleep 0.5; echo - >> log",
+                    }}},
+                    {"text": "ran"},
+                ])),
+            ]}));
+            let developer = json!([{"type": "builtin", "name": "developer"}]);
+            save(&home, "slow.yaml", json!({"prompt": "inner"}));
+            save(
+                &home,
+                "main.yaml",
+                json!({
+                    "prompt": "main task", "extensions": developer, "sub_recipes": [
+                        {"name": "slow", "path": "slow.yaml", "sequential_when_repeated": sequential},
+                    ],
+                }),
+            );
+            assert_eq!(home.run(saved(&home, "main.yaml")).result.unwrap(), "done");
+            let log = fs::read_to_string(home.root.path().join("work/log")).unwrap();
+            assert_eq!(log == "+\n-\n+\n-\n+\n-\n", sequential, "{log:?}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_run_ends_its_sub_recipes() {
+        let call = subagent(json!({"subrecipe": "slow"}));
+        let home = Home::new(json!({"turns": [
+            when("main task", json!([{"calls": [call, call]}, {"text": "done"}])),
+            when("inner", json!([{"wait_ms": 600_000}, {"text": "late"}])),
+        ]}));
+        save(&home, "slow.yaml", json!({"prompt": "inner"}));
+        save(
+            &home,
+            "main.yaml",
+            json!({"prompt": "main task", "sub_recipes": [
+                {"name": "slow", "path": "slow.yaml", "sequential_when_repeated": true},
+            ]}),
+        );
+        let session = home
+            .registry
+            .start_recipe(saved(&home, "main.yaml"))
+            .unwrap();
+        let cancel = Cancel::new();
+        let began = |id: &Path| {
+            fs::read_to_string(id.join("messages.jsonl")).is_ok_and(|it| it.contains("inner"))
+        };
+        let begin = Instant::now();
+        let outcome = thread::scope(|scope| {
+            scope.spawn(|| {
+                let folder = home.root.path().join("data/sessions");
+                support::until("the sub-recipe", || {
+                    let mut sessions = fs::read_dir(&folder).unwrap().flatten();
+                    sessions.any(|it| began(&it.path())).then_some(())
+                });
+                cancel.cancel();
+            });
+            let options = RunOptions::default();
+            home.registry
+                .run_recipe(&session.id, options, &mut Events::default(), &cancel)
+        });
+        assert!(
+            matches!(outcome.result, Err(RunError::Cancelled)),
+            "{outcome:?}"
+        );
+        assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+}
