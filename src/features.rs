@@ -3,14 +3,14 @@
 //! | feature | contains |
 //! |---|---|
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
-//! | `chat` | the commands `gosling chat` and `gosling call` |
+//! | `chat` | the commands `gosling chat` and `gosling call`, and with `recipes` `gosling run` |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
 //! | `google` | the provider `google` and its wire protocol |
 //! | `manual` | the pages that `gosling help TOPIC` prints |
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
-//! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands |
+//! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands, runs |
 //! | `schedules` | recipes that run at set times; needs `recipes` |
 //! | `tls` | `https` to models and MCP servers |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |

@@ -510,29 +510,6 @@ mod sub_recipes {
     }
 
     #[test]
-    fn the_model_is_told_what_each_sub_recipe_is_for() {
-        let home = Home::new(model(json!([{"text": "ok"}])));
-        save(
-            &home,
-            "scan.yaml",
-            json!({
-                "prompt": "{{ what }} {{ depth }}", "parameters": [parameter("what"), parameter("depth")],
-            }),
-        );
-        save(
-            &home,
-            "main.yaml",
-            json!({"prompt": "go", "sub_recipes": [
-                {"name": "scan", "path": "scan.yaml", "values": {"depth": "3"},
-                 "sequential_when_repeated": true},
-                {"name": "gone", "path": "gone.yaml", "description": "vanished"},
-            ]}),
-        );
-        let outcome = home.run(saved(&home, "main.yaml"));
-        assert!(outcome.result.is_ok());
-    }
-
-    #[test]
     fn a_sub_recipe_that_cannot_run_is_an_error_that_the_model_sees() {
         for (arguments, reason) in [
             (
@@ -690,5 +667,215 @@ mod sub_recipes {
             "{outcome:?}"
         );
         assert!(begin.elapsed() < Duration::from_secs(60));
+    }
+}
+
+#[cfg(feature = "chat")]
+mod command {
+    use super::*;
+    use std::io::Read;
+    use std::process::{Command, Output, Stdio};
+    use support::process::{running, signal, unique_sleep};
+    use support::server::gosling;
+
+    fn run(home: &Home, arguments: &[&str]) -> Command {
+        let mut command = gosling();
+        command
+            .arg("run")
+            .args(arguments)
+            .current_dir(home.root.path().join("work"))
+            .env("GOOSE_PATH_ROOT", home.root.path())
+            .env("HOME", home.root.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Writes a recipe into the folder of the user, and returns its path.
+    fn save(home: &Home, mut fields: Value) -> String {
+        fields["title"] = "Report".into();
+        fields["description"] = "D".into();
+        let folder = home.root.path().join("config/recipes");
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("report.yaml");
+        fs::write(&path, fields.to_string()).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    #[track_caller]
+    fn ends(mut command: Command, code: i32) -> (String, String) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().unwrap();
+        let [out, err] = [stdout, stderr].map(|it| String::from_utf8(it).unwrap());
+        assert_eq!(status.code(), Some(code), "{out}\n{err}");
+        (out, err)
+    }
+
+    fn greeting() -> Value {
+        json!({
+            "prompt": "Greet {{ who }}{{ mark }}",
+            "parameters": [
+                {"key": "who", "input_type": "string", "requirement": "required",
+                 "description": "The name of the guest"},
+                {"key": "mark", "input_type": "select", "requirement": "required",
+                 "description": "How loud", "options": [".", "!"]},
+            ],
+        })
+    }
+
+    #[test]
+    #[cfg(feature = "demo")]
+    fn the_answer_goes_to_stdout_and_the_rest_to_stderr() {
+        let home = Home::new(model(json!([
+            {"text": "Let me see. "},
+            {"call": {"name": "demo__add", "arguments": {"a": 1, "b": 2}}},
+            {"text": "To {{last_user}}: {{last_result}}"},
+        ])));
+        let mut recipe = greeting();
+        recipe["extensions"] = json!([{"type": "builtin", "name": "demo"}]);
+        let path = save(&home, recipe);
+        let values = ["--param", "who=Ada=x", "--param", "mark=!"];
+        for name in [path.as_str(), "report", "report.yaml"] {
+            let (out, err) = ends(run(&home, &[&[name], &values[..]].concat()), 0);
+            assert_eq!(out, "Let me see. \nTo Greet Ada=x!: {\"sum\":3}\n");
+            for part in ["→ demo__add", "← ok", "gosling chat --session"] {
+                assert!(err.contains(part), "{err}");
+            }
+        }
+        let with_text = [&["report", "-t", "Hello"], &values[..]].concat();
+        let (out, _) = ends(run(&home, &with_text), 0);
+        assert!(out.contains("To Hello:"), "{out}");
+    }
+
+    #[test]
+    fn one_json_object_says_everything() {
+        let home = Home::new(model(
+            json!([{"text": "Well."}, final_output(json!({"n": 3}))]),
+        ));
+        let path = save(&home, with_schema());
+        let (out, _) = ends(run(&home, &[&path, "--json"]), 0);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let id = report["session_id"].as_str().unwrap().to_owned();
+        assert_eq!(
+            report,
+            json!({
+                "session_id": id, "final_output": {"n": 3}, "error": null, "tool_calls": 1,
+                "tokens": {"input": 3, "output": 2, "total": 5},
+            })
+        );
+        assert!(home.registry.session(&id).is_ok());
+        let forgetful = Home::new(model(json!([{"text": "done"}])));
+        let path = save(&forgetful, with_schema());
+        let (out, err) = ends(run(&forgetful, &[&path, "--json"]), 1);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["final_output"], Value::Null);
+        let error = report["error"].as_str().unwrap();
+        assert!(error.contains("reminded 3 times"), "{report}");
+        assert!(err.contains("reminded 3 times"), "{err}");
+        assert_eq!(report["tokens"]["total"], 20);
+    }
+
+    #[test]
+    fn values_that_are_missing_or_unknown_are_named() {
+        let home = Home::new(model(json!([{"text": "never"}])));
+        let path = save(&home, greeting());
+        let (_, err) = ends(run(&home, &[&path]), 2);
+        assert!(
+            err.contains("--param who=…  The name of the guest (string)"),
+            "{err}"
+        );
+        assert!(
+            err.contains("--param mark=…  How loud (select: ., !)"),
+            "{err}"
+        );
+        let (_, err) = ends(run(&home, &[&path, "--param", "whom=x"]), 2);
+        assert!(
+            err.contains("no parameter \"whom\"; it has who, mark"),
+            "{err}"
+        );
+        let (_, err) = ends(run(&home, &[&path, "--param", "who"]), 2);
+        assert!(err.contains("is not KEY=VALUE"), "{err}");
+        let wrong = [&path, "--param", "who=x", "--param", "mark=?"];
+        let (_, err) = ends(run(&home, &wrong), 1);
+        assert!(err.contains("is not one of ., !"), "{err}");
+        let (_, err) = ends(run(&home, &[]), 2);
+        assert!(err.contains("no RECIPE given"), "{err}");
+        assert_eq!(home.sessions(), 0);
+    }
+
+    #[test]
+    fn a_failure_has_a_reason_and_an_exit_code() {
+        let failing = model(json!([{"error": {"class": "authentication", "message": "bad key"}}]));
+        let home = Home::new(failing);
+        let path = save(&home, json!({"prompt": "go"}));
+        let (out, err) = ends(run(&home, &[&path]), 1);
+        assert_eq!(out, "");
+        assert!(err.contains("bad key"), "{err}");
+        let (_, err) = ends(run(&home, &["nosuch"]), 1);
+        assert!(
+            err.contains("nosuch is not a recipe: there is no such file"),
+            "{err}"
+        );
+        let (out, err) = ends(run(&home, &[&path, "--json", "--provider", "nosuch"]), 1);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert!(
+            report["error"].as_str().unwrap().contains("nosuch"),
+            "{out}{err}"
+        );
+        assert_eq!(report["session_id"], Value::Null);
+    }
+
+    #[test]
+    #[cfg(feature = "developer")]
+    fn what_would_ask_is_refused_without_a_terminal() {
+        let calls = model(json!([
+            {"call": {"name": "developer__shell", "arguments": {"command": "touch hit"}}},
+            {"text": "{{last_result}}"},
+        ]));
+        let home = Home::with_settings(calls, json!({"GOOSE_MODE": "approve"}));
+        let recipe =
+            json!({"prompt": "go", "extensions": [{"type": "builtin", "name": "developer"}]});
+        let path = save(&home, recipe);
+        let (out, _) = ends(run(&home, &[&path]), 0);
+        assert!(out.contains("there is no user in this run"), "{out}");
+        assert!(!home.root.path().join("work/hit").exists());
+    }
+
+    #[test]
+    #[cfg(feature = "developer")]
+    fn an_interrupt_ends_the_run_and_its_children() {
+        let seconds = unique_sleep();
+        let calls = model(json!([
+            {"call": {"name": "developer__shell", "arguments": {
+                "command": format!("echo > begun; sleep {seconds}"),
+            }}},
+            {"text": "late"},
+        ]));
+        let home = Home::new(calls);
+        let recipe =
+            json!({"prompt": "go", "extensions": [{"type": "builtin", "name": "developer"}]});
+        let path = save(&home, recipe);
+        let mut child = run(&home, &[&path, "--json"]).spawn().unwrap();
+        let begun = home.root.path().join("work/begun");
+        support::until("the command", || begun.exists().then_some(()));
+        running(&seconds, 1);
+        signal(child.id(), "INT");
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(130));
+        running(&seconds, 0);
+        let mut out = String::new();
+        child
+            .stdout
+            .take()
+            .unwrap()
+            .read_to_string(&mut out)
+            .unwrap();
+        let report: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(report["error"], "the run was cancelled");
+        assert_eq!(report["tool_calls"], 1);
     }
 }

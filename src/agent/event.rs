@@ -57,4 +57,6 @@ pub trait EventSink {
     fn flush(&mut self);
     /// The model failed. A message that says so follows.
     fn model_failed(&mut self, _error: &provider::Error) {}
+    /// The turn ends without having done its task. A message that says why follows.
+    fn turn_failed(&mut self) {}
 }

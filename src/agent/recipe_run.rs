@@ -199,18 +199,32 @@ impl Registry {
         outcome.result = match report {
             Ok(report) => {
                 outcome.tool_calls = report.calls;
-                outcome.tokens = report.tokens;
                 match report.failure {
                     Some(failure) => Err(RunError::Unfinished(failure)),
                     None => Ok(report.last_text),
                 }
             }
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                outcome.tool_calls = self.stored_calls(id);
+                Err(error.into())
+            }
         };
+        if let Ok(session) = self.session(id) {
+            outcome.tokens = TokenState::of(&session);
+        }
         if let Err(RunError::Unfinished(reason)) = &outcome.result {
             log::warn!("recipe failed session={id} reason={reason:?}");
         }
         outcome
+    }
+
+    /// How many tool calls the stored messages contain.
+    fn stored_calls(&self, id: &str) -> usize {
+        let messages = self.stores().sessions.conversation(id).ok().flatten();
+        let messages = messages.iter().flatten();
+        messages
+            .map(|message| message.tool_requests().count())
+            .sum()
     }
 
     /// The first message of a run.

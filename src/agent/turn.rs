@@ -144,8 +144,6 @@ pub(super) struct TurnReport {
     pub(super) failure: Option<String>,
     /// How many tool calls the turn made.
     pub(super) calls: usize,
-    /// The token counts of the session.
-    pub(super) tokens: TokenState,
 }
 
 /// Why a turn ends.
@@ -404,7 +402,6 @@ impl Turn<'_> {
             last_text: by_model.map(|m| m.concat_text()).unwrap_or_default(),
             failure: self.failure.clone(),
             calls: self.calls,
-            tokens: self.output.tokens,
         }
     }
 
@@ -746,6 +743,7 @@ impl Turn<'_> {
     pub(super) fn fail(&mut self, why: impl Into<String>) -> Result<(), Error> {
         let why = why.into();
         self.failure = Some(why.clone());
+        self.output.events.turn_failed();
         self.reply_without_model(why)
     }
 

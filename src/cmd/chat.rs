@@ -3,9 +3,9 @@
 mod argument_rows;
 mod elicitation_form;
 mod extension_options;
-mod interrupt;
-mod stdin_lines;
-mod turn_display;
+pub(super) mod interrupt;
+pub(super) mod stdin_lines;
+pub(super) mod turn_display;
 
 use super::{Failure, failed, logging, print, text};
 use crate::agent::{Error, ModelChoice, Registry, Start, Stores};
@@ -63,26 +63,27 @@ const COMMANDS: &str = "\
 /prompt NAME [K=V ...]   use one
 ";
 
-/// The error of a chat whose session has no model. `FILE` stands for the settings file.
+/// The error of a chat whose session has no model. `{command}` stands for the
+/// command and `FILE` for the settings file.
 const NO_MODEL: &str = "no model is chosen. Choose one
-  for this session:  gosling chat --provider NAME --model MODEL
+  for this session:  gosling {command} --provider NAME --model MODEL
   for all sessions:  GOOSE_PROVIDER and GOOSE_MODEL, as settings in
                      FILE
                      or as environment variables
-  without a model:   gosling chat --provider scripted
+  without a model:   gosling {command} --provider scripted
 `gosling help models` lists the providers and the settings for their keys";
 
 /// The exit code after Ctrl-C.
-const INTERRUPTED: u8 = 130;
+pub(super) const INTERRUPTED: u8 = 130;
 
 #[derive(Default)]
-struct Options {
+pub(super) struct Options {
     session: Option<String>,
-    provider: Option<String>,
-    model: Option<String>,
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
     extensions: Vec<ExtensionConfig>,
     message: Option<String>,
-    offline: bool,
+    pub(super) offline: bool,
 }
 
 pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
@@ -175,7 +176,7 @@ impl<'a> Chat<'a> {
                 registry.start(start).map_err(agent_failure)?.id
             }
         };
-        if let Err(failure) = prepare(registry, &id, options, turn.cancel()) {
+        if let Err(failure) = prepare("chat", registry, &id, options, turn.cancel()) {
             if options.session.is_none() {
                 let _ = registry.delete(&id);
             }
@@ -267,8 +268,9 @@ impl<'a> Chat<'a> {
     }
 }
 
-/// Activates the extensions of the session and of the options, and sets the model.
-fn prepare(
+/// Activates the extensions of the session and of the options, and sets the model. `command` has these options.
+pub(super) fn prepare(
+    command: &str,
     registry: &Registry,
     id: &str,
     options: &Options,
@@ -283,7 +285,11 @@ fn prepare(
         && !registry.has_provider(id).map_err(no_session)?
     {
         let settings = registry.stores().config.path().display().to_string();
-        return Err(Failure::Failed(NO_MODEL.replace("FILE", &settings)));
+        return Err(Failure::Failed(
+            NO_MODEL
+                .replace("{command}", command)
+                .replace("FILE", &settings),
+        ));
     }
     let (session, results) = registry.resume(id, true, cancel).map_err(no_session)?;
     for result in results.iter().flatten().filter(|result| !result.success) {

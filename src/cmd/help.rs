@@ -59,6 +59,12 @@ const COMMANDS: &[Command] = &[
         summary: "call one tool of an MCP server, without starting `agent`",
         help: super::call::HELP,
     },
+    #[cfg(all(feature = "chat", feature = "recipes"))]
+    Command {
+        name: "run",
+        summary: "run a recipe and leave",
+        help: super::run::HELP,
+    },
     #[cfg(feature = "builtin")]
     Command {
         name: "mcp",

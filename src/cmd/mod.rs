@@ -16,6 +16,8 @@ mod help;
 mod logging;
 #[cfg(feature = "builtin")]
 mod mcp;
+#[cfg(all(feature = "chat", feature = "recipes"))]
+mod run;
 mod serve;
 #[cfg(feature = "chat")]
 mod split_command;
@@ -122,6 +124,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("demo") => demo::run(parser),
         #[cfg(feature = "chat")]
         Some("call") => call::run(parser),
+        #[cfg(all(feature = "chat", feature = "recipes"))]
+        Some("run") => run::run(parser),
         #[cfg(feature = "builtin")]
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
@@ -129,6 +133,10 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             let hint = match name {
                 Some(name @ ("chat" | "demo")) => features::hint(name),
                 Some("call") => features::hint("chat"),
+                Some("run") => match features::hint("chat") {
+                    hint if hint.is_empty() => features::hint("recipes"),
+                    hint => hint,
+                },
                 Some("mcp") => {
                     let server = rest(&mut parser)?.into_iter().next().unwrap_or_default();
                     features::hint_among(features::SERVERS, &server.to_string_lossy())

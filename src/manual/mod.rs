@@ -44,6 +44,7 @@ pub const TOPICS: &[Topic] = &[
         "answers from a file, to try a set-up without a model"
     ),
     topic!("chat", "`gosling chat`, in the terminal and through a pipe"),
+    topic!("runs", "`gosling run`, and what recipes do in a session"),
     topic!(
         "extensions",
         "MCP servers: their entries, names, restarts and refusals"
@@ -80,6 +81,8 @@ pub const TOPICS: &[Topic] = &[
 pub mod configuration {}
 #[doc = include_str!("models.md")]
 pub mod models {}
+#[doc = include_str!("runs.md")]
+pub mod runs {}
 #[doc = include_str!("scripted.md")]
 pub mod scripted {}
 #[doc = include_str!("chat.md")]

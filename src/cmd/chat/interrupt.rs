@@ -18,7 +18,7 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_700);
 const INTERRUPT: i32 = 2;
 
 /// The signal thread, and the turn that it cancels.
-pub(super) struct Interrupts {
+pub(in crate::cmd) struct Interrupts {
     shared: Arc<Shared>,
 }
 
@@ -32,7 +32,7 @@ struct Shared {
 }
 
 /// A turn that Ctrl-C cancels. Dropping it ends that.
-pub(super) struct Turn<'a> {
+pub(in crate::cmd) struct Turn<'a> {
     interrupts: &'a Interrupts,
     cancel: Cancel,
 }
@@ -42,7 +42,7 @@ impl Interrupts {
     ///
     /// # Errors
     /// When the thread cannot be started.
-    pub(super) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
+    pub(in crate::cmd) fn watch(registry: Arc<Registry>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let watched = shared.clone();
         sys::spawn("signals".to_owned(), None, move || {
@@ -63,7 +63,7 @@ impl Interrupts {
     }
 
     /// Begins a turn, whose token is a child of `all`.
-    pub(super) fn turn(&self, all: &Cancel) -> Turn<'_> {
+    pub(in crate::cmd) fn turn(&self, all: &Cancel) -> Turn<'_> {
         let cancel = all.child();
         *lock(&self.shared.turn) = Some(cancel.clone());
         Turn {
@@ -73,18 +73,18 @@ impl Interrupts {
     }
 
     /// The exit code, if a signal is ending the process.
-    pub(super) fn exit_code(&self) -> Option<u8> {
+    pub(in crate::cmd) fn exit_code(&self) -> Option<u8> {
         let code = self.shared.code.load(Ordering::SeqCst);
         (code != 0).then_some(code)
     }
 
     /// Sets the session that [`print_resume_hint`](Self::print_resume_hint) names.
-    pub(super) fn remember(&self, session: &str) {
+    pub(in crate::cmd) fn remember(&self, session: &str) {
         *lock(&self.shared.session) = Some(session.to_owned());
     }
 
     /// Prints how to resume the session, at most once.
-    pub(super) fn print_resume_hint(&self) {
+    pub(in crate::cmd) fn print_resume_hint(&self) {
         self.shared.print_resume_hint();
     }
 }
@@ -101,7 +101,7 @@ impl Shared {
 }
 
 impl Turn<'_> {
-    pub(super) fn cancel(&self) -> &Cancel {
+    pub(in crate::cmd) fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 }

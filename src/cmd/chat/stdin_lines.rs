@@ -15,7 +15,7 @@ const MAX_READ_AHEAD: usize = 16;
 
 /// A line of stdin, or its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum InputLine {
+pub(in crate::cmd) enum InputLine {
     Text(String),
     End,
     Unreadable(String),
@@ -23,7 +23,7 @@ pub(super) enum InputLine {
 
 /// Reads stdin in a thread, so that waiting for an answer can be cancelled. The thread starts with the first
 /// request for a line and ends with stdin or the process.
-pub(super) struct StdinLines {
+pub(in crate::cmd) struct StdinLines {
     terminal: bool,
     lines: Option<Receiver<(Instant, InputLine)>>,
     /// Lines that were typed before a question, so they are not the answer to it.
@@ -31,7 +31,7 @@ pub(super) struct StdinLines {
 }
 
 impl StdinLines {
-    pub(super) fn new(terminal: bool) -> Self {
+    pub(in crate::cmd) fn new(terminal: bool) -> Self {
         StdinLines {
             terminal,
             lines: None,
@@ -40,12 +40,12 @@ impl StdinLines {
     }
 
     /// Whether stdin is a terminal, so that the user can be asked.
-    pub(super) fn is_terminal(&self) -> bool {
+    pub(in crate::cmd) fn is_terminal(&self) -> bool {
         self.terminal
     }
 
     /// The next message of the user.
-    pub(super) fn next(&mut self) -> InputLine {
+    pub(in crate::cmd) fn next(&mut self) -> InputLine {
         let early = self.early.pop_front();
         if self.terminal {
             let shown = match &early {
@@ -65,7 +65,7 @@ impl StdinLines {
     }
 
     /// The answer to the current question; `None` if stdin ends or `cancel` fires.
-    pub(super) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
+    pub(in crate::cmd) fn answer(&mut self, cancel: &Cancel) -> Option<String> {
         let asked = Instant::now();
         let (wake, woken) = bounded::<()>(0);
         // The hook owns the sender, so the channel is closed once it has run.
@@ -99,7 +99,7 @@ impl StdinLines {
 
     /// Answers every question with these lines.
     #[cfg(test)]
-    pub(super) fn typed(text: &'static str) -> Self {
+    pub(in crate::cmd) fn typed(text: &'static str) -> Self {
         let (send, lines) = bounded(MAX_READ_AHEAD);
         let late = Instant::now() + std::time::Duration::from_secs(3600);
         for line in text.lines() {

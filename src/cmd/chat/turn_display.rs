@@ -22,7 +22,7 @@ const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
 /// Takes the user's answers. The display calls it once for each question.
-pub(super) trait AnswerSink {
+pub(in crate::cmd) trait AnswerSink {
     fn confirm(&self, request: &str, answer: Confirmation) -> bool;
     fn answer(&self, request: &str, data: Option<Value>) -> bool;
     /// Refuses to run a frontend tool, which this client does not have.
@@ -30,9 +30,9 @@ pub(super) trait AnswerSink {
 }
 
 /// Sends the answers to a session of the registry.
-pub(super) struct SessionAnswers<'a> {
-    pub(super) registry: &'a Registry,
-    pub(super) id: &'a str,
+pub(in crate::cmd) struct SessionAnswers<'a> {
+    pub(in crate::cmd) registry: &'a Registry,
+    pub(in crate::cmd) id: &'a str,
 }
 
 impl AnswerSink for SessionAnswers<'_> {
@@ -52,16 +52,16 @@ impl AnswerSink for SessionAnswers<'_> {
 }
 
 /// Displays one turn. Control characters in texts of models and servers are removed or escaped.
-pub(super) struct TurnDisplay<'a> {
-    pub(super) out: &'a mut dyn Write,
-    pub(super) err: &'a mut dyn Write,
+pub(in crate::cmd) struct TurnDisplay<'a> {
+    pub(in crate::cmd) out: &'a mut dyn Write,
+    pub(in crate::cmd) err: &'a mut dyn Write,
     /// Whether `out` is a terminal that supports escape sequences.
-    pub(super) terminal: bool,
-    pub(super) answers: &'a dyn AnswerSink,
-    pub(super) input: &'a mut StdinLines,
+    pub(in crate::cmd) terminal: bool,
+    pub(in crate::cmd) answers: &'a dyn AnswerSink,
+    pub(in crate::cmd) input: &'a mut StdinLines,
     /// Cancels the turn if the output is closed.
-    pub(super) cancel: &'a Cancel,
-    pub(super) state: DisplayState,
+    pub(in crate::cmd) cancel: &'a Cancel,
+    pub(in crate::cmd) state: DisplayState,
 }
 
 /// The user stopped reading, and perhaps gave this answer instead.
@@ -69,12 +69,25 @@ struct Declined<T>(Option<T>);
 
 /// The state of the display.
 #[derive(Default)]
-pub(super) struct DisplayState {
+pub(in crate::cmd) struct DisplayState {
     /// Whether the turn ended with an error.
-    pub(super) failed: bool,
+    pub(in crate::cmd) failed: bool,
     /// Whether the output is closed.
-    pub(super) output_closed: bool,
+    pub(in crate::cmd) output_closed: bool,
+    /// Whether calls and failures go to stderr, so that stdout has only the answer.
+    beside: bool,
     column: Column,
+}
+
+impl DisplayState {
+    /// With calls and failures on stderr, so that stdout has only the answer.
+    #[cfg(feature = "recipes")]
+    pub(in crate::cmd) fn answer_only() -> Self {
+        DisplayState {
+            beside: true,
+            ..DisplayState::default()
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -128,11 +141,15 @@ impl EventSink for TurnDisplay<'_> {
     fn model_failed(&mut self, _: &provider::Error) {
         self.state.failed = true;
     }
+
+    fn turn_failed(&mut self) {
+        self.state.failed |= self.state.beside;
+    }
 }
 
 impl TurnDisplay<'_> {
     /// Ends the display after the last event.
-    pub(super) fn end(&mut self) {
+    pub(in crate::cmd) fn end(&mut self) {
         self.begin_line();
         self.flush();
         if self.cancel.is_cancelled() && !self.state.output_closed {
@@ -382,6 +399,9 @@ impl TurnDisplay<'_> {
 
     /// Displays one line of the conversation.
     fn line(&mut self, text: &str) {
+        if self.state.beside {
+            return self.note(&shorten(text));
+        }
         self.begin_line();
         self.write(&format!("{}\n", shorten(text)));
     }
