@@ -1,9 +1,11 @@
 //! Makes text from outside safe to show, and removes secrets from it.
 
+mod credentials;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod redact;
 
+pub use credentials::{redact_credentials, url_userinfo};
 pub use redact::{Cut, redact, redact_excerpt};
 use std::borrow::Cow;
 

@@ -3,6 +3,7 @@
 mod agent_table;
 mod compaction;
 mod conversation_digest;
+mod diagnostics;
 mod error;
 mod event;
 #[cfg(feature = "recipes")]
@@ -44,6 +45,7 @@ mod turn_channel;
 mod turn_output;
 mod turn_state_lru;
 
+pub use diagnostics::Diagnostics;
 pub use error::Error;
 pub use event::{Event, EventSink};
 pub use model_selection::ModelChoice;
@@ -53,3 +55,4 @@ pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
 pub use session_operations::Fork;
+pub use system_info::SystemInfo;

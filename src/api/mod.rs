@@ -7,6 +7,7 @@ mod apps;
 mod config;
 mod config_file;
 mod custom_providers;
+mod diagnostics;
 mod extensions;
 pub mod mcp_endpoint;
 mod not_offered;
@@ -34,6 +35,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = prompts::routes(router, &registry);
     let router = providers::routes(router, &registry);
     let router = custom_providers::routes(router, &registry);
+    let router = diagnostics::routes(router, &registry);
     let router = system_info::routes(router, &registry);
     let router = extensions::routes(router, &registry);
     let router = agents::routes(router, &registry);

@@ -35,6 +35,26 @@ const CHUNK_HEADER: usize = 10;
 pub struct EventStream {
     shared: Arc<Shared>,
     poller: Option<(Sender<()>, JoinHandle<()>)>,
+    broken_off: bool,
+}
+
+/// See [`EventStream::body`].
+struct Body<'a>(&'a mut EventStream);
+
+impl Write for Body<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(FLUSH_BYTES)];
+        self.0.add(|out| out.extend_from_slice(bytes));
+        if self.0.shared.gone.is_cancelled() {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush();
+        Ok(())
+    }
 }
 
 struct Shared {
@@ -83,6 +103,7 @@ impl EventStream {
         EventStream {
             shared,
             poller: poller.ok().map(|thread| (end, thread)),
+            broken_off: false,
         }
     }
 
@@ -117,6 +138,20 @@ impl EventStream {
         });
     }
 
+    /// For a body that does not consist of events: a writer whose bytes are sent as they are. It fails when the
+    /// client has disconnected.
+    pub(super) fn body(&mut self) -> impl Write + '_ {
+        Body(self)
+    }
+
+    /// Closes the connection without the end of the body.
+    pub(super) fn break_off(&mut self, error: &io::Error) {
+        if !self.shared.gone.is_cancelled() {
+            log::error!("a body was broken off reason={error}");
+        }
+        self.broken_off = true;
+    }
+
     fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let mut out = lock(&self.shared.out);
         write(&mut out.buffer);
@@ -148,11 +183,11 @@ impl EventStream {
     pub(super) fn close(mut self) -> bool {
         self.flush();
         self.stop();
-        if self.shared.chunked {
+        if self.shared.chunked && !self.broken_off {
             let sent = self.shared.write(b"0\r\n\r\n");
             self.shared.cancel_unless(sent);
         }
-        self.shared.chunked && !self.shared.gone.is_cancelled()
+        self.shared.chunked && !self.broken_off && !self.shared.gone.is_cancelled()
     }
 
     fn stop(&mut self) {

@@ -1,6 +1,7 @@
 //! Responses and their heads.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -102,6 +103,25 @@ impl Response {
         response.events = Some(Events {
             keep_alive,
             run: Box::new(run),
+        });
+        response
+    }
+
+    /// 200 with a body that `run` writes in the connection's thread, without its length in advance. A failure
+    /// of `run` closes the connection, so that the client notices that the body is incomplete.
+    pub fn stream(
+        content_type: &str,
+        run: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+    ) -> Response {
+        let mut response = Response::empty(200).header("Content-Type", content_type);
+        response.events = Some(Events {
+            keep_alive: "",
+            run: Box::new(move |stream| {
+                let outcome = run(&mut stream.body());
+                if let Err(error) = outcome {
+                    stream.break_off(&error);
+                }
+            }),
         });
         response
     }

@@ -5,10 +5,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
+use crate::sorting::sort_by;
 use crate::sys::fs::{Stamp, private, private_dir, sync_dir};
 
 /// Maximum length of a chain of symbolic links.
 const MAX_LINKS: usize = 40;
+
+/// How many files of a folder [`newest`] looks at.
+const MAX_LISTED: usize = 100_000;
 
 /// Creates the folder `path` and its missing parents, with mode 0700.
 ///
@@ -149,6 +153,29 @@ fn write_new(path: &Path, content: &[u8]) -> Result<()> {
         .map_err(Error::io("create", path))?;
     file.write_all(content).map_err(Error::io("write", path))?;
     file.sync_data().map_err(Error::io("write", path))
+}
+
+/// The names and paths of the `count` regular files in `folder` that changed last, the newest first. Links and
+/// names that are not UTF-8 are left out; a folder that cannot be read has no files.
+pub fn newest(folder: &Path, count: usize) -> Vec<(String, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut files: Vec<_> = entries
+        .flatten()
+        .take(MAX_LISTED)
+        .filter_map(|entry| {
+            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
+            let name = entry.file_name().into_string().ok()?;
+            Some((metadata.modified().ok()?, name, entry.path()))
+        })
+        .collect();
+    sort_by(&mut files, |a, b| b.0.cmp(&a.0));
+    files.truncate(count);
+    files
+        .into_iter()
+        .map(|(_, name, path)| (name, path))
+        .collect()
 }
 
 /// The path of a companion file of `path`: `before` and `after` around its name.

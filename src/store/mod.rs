@@ -20,6 +20,7 @@ mod trigrams;
 mod turn_lock;
 mod yaml;
 mod yaml_file;
+pub mod zip;
 
 pub use config::{Config, Extensions};
 pub use error::{Error, Result};
@@ -31,7 +32,7 @@ pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
-pub use yaml_file::{Recovered, parse_yaml_object, read_object};
+pub use yaml_file::{Recovered, parse_yaml_object, read_object, render_yaml_object};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

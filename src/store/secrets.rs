@@ -138,6 +138,25 @@ impl Secrets {
         Ok(is_asked || self.file.load()?.keys().any(is_same))
     }
 
+    /// All secrets in the file. Of a file that does not parse, whatever may be one, so that a text can be
+    /// searched for them.
+    pub fn values(&self) -> Vec<Secret> {
+        if let Ok(root) = self.file.load() {
+            return root
+                .values()
+                .map(|value| Secret(yaml::to_json(value)))
+                .collect();
+        }
+        let content = std::fs::read(self.path()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&content);
+        let value = |line: &str| {
+            let value = line.split_once(": ").map_or(line, |(_, value)| value);
+            let value = value.trim_matches(|c: char| c.is_whitespace() || "\"'-,".contains(c));
+            Secret(value.into())
+        };
+        text.lines().map(value).collect()
+    }
+
     /// Stores `value` under `key`.
     ///
     /// # Errors

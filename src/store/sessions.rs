@@ -469,6 +469,23 @@ impl Sessions {
         Ok(count)
     }
 
+    /// The files of the session `id`, each with its name below the session's folder: the session and its
+    /// messages, then the `outputs` newest stored outputs of tools. `None` if there is no such folder.
+    pub fn files(&self, id: &str, outputs: usize) -> Option<Vec<(String, PathBuf)>> {
+        let dir = self.dir(id).filter(|dir| dir.is_dir())?;
+        let mut files = vec![
+            (SESSION.to_owned(), dir.join(SESSION)),
+            (MESSAGES.to_owned(), dir.join(MESSAGES)),
+        ];
+        let newest = files::newest(&dir.join(TOOL_OUTPUTS), outputs);
+        files.extend(
+            newest
+                .into_iter()
+                .map(|(name, path)| (format!("{TOOL_OUTPUTS}/{name}"), path)),
+        );
+        Some(files)
+    }
+
     /// The path of the messages of the session `id`.
     pub(super) fn messages_file(&self, id: &str) -> Option<PathBuf> {
         self.dir(id).map(|dir| dir.join(MESSAGES))

@@ -333,6 +333,16 @@ pub fn parse_yaml_object(text: &str) -> std::result::Result<Map<String, Json>, S
     Ok(yaml::to_json_object(&mapping))
 }
 
+/// Serializes a JSON object to YAML.
+///
+/// # Errors
+/// Why it has no faithful form in YAML.
+pub fn render_yaml_object(fields: &Map<String, Json>) -> std::result::Result<String, String> {
+    let fields = fields.iter();
+    let mapping = fields.map(|(key, value)| (key.as_str().into(), yaml::from_json(value)));
+    yaml::render(&mapping.collect())
+}
+
 fn rename_if_exists(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -17,6 +17,7 @@ mod child_environment;
 mod concurrent_calls;
 mod config;
 mod config_file;
+mod diagnostics;
 mod extension_activation;
 mod extension_status;
 mod frontend_extensions;
