@@ -83,7 +83,8 @@ impl Domains {
     }
 
     /// The Content Security Policy of the page and so the most that its app may do. There is no `'self'`: for
-    /// the inherited policy, that would be this server.
+    /// the inherited policy, that would be this server. Inline scripts are allowed, so `eval`, which apps need,
+    /// adds nothing.
     fn policy(&self) -> String {
         let connect = self.connect_domains.join(" ");
         let resources = self.resource_domains.join(" ");
@@ -94,13 +95,13 @@ impl Domains {
         };
         format!(
             "default-src 'none'; \
-             script-src 'unsafe-inline' 'wasm-unsafe-eval' blob: data: {resources} {scripts}; \
+             script-src 'unsafe-inline' 'unsafe-eval' blob: data: {resources} {scripts}; \
              style-src 'unsafe-inline' blob: data: {resources}; \
              img-src blob: data: {resources}; \
              font-src blob: data: {resources}; \
              media-src blob: data: {resources}; \
              connect-src blob: data: {connect}; \
-             worker-src blob:; \
+             worker-src blob: data: {resources}; \
              frame-src {}; \
              base-uri {}; \
              form-action 'none'",
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn the_policy_allows_nothing_that_was_not_asked_for() {
         let policy = Domains::default().policy();
-        for network in ["http:", "https:", "'self'", "*", "'unsafe-eval' "] {
+        for network in ["http:", "https:", "ws", "'self'", "*"] {
             assert!(!policy.contains(network), "{network} in {policy}");
         }
         for directive in [

@@ -3,13 +3,14 @@
 //   node tests/interop/browser/main.mjs --gosling PROGRAM --playwright FOLDER --chromium PROGRAM
 //       [--apps FOLDER] [--pictures FOLDER]
 //
-// FOLDERs are where playwright-core and the servers of MCP Apps are installed (node_modules inside). Pictures
-// of the apps are only taken for people to look at. Exit status 1 if a check failed.
+// FOLDERs are where playwright-core and cesium, and the servers of MCP Apps, are installed (node_modules inside).
+// Pictures of the apps are only taken for people to look at. `--only SUITE` runs one suite. Exit status 1 if a
+// check failed.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { apps } from "./apps.mjs";
+import { apps, startInternet } from "./apps.mjs";
 import { startGosling, startSite, summary } from "./harness.mjs";
 import { hostile } from "./hostile.mjs";
 import { relay } from "./relay.mjs";
@@ -26,13 +27,16 @@ const site = await startSite({
     parent.postMessage({ origin: location.origin }, "*");
   </script>`],
   "/script.js": ["text/javascript", "window.scriptRan = true;"],
+  "/worker.js": ["text/javascript", "postMessage('imported')"],
   "/data": ["application/json", "{}"],
   "/pixel.svg": ["image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'],
 });
+const internet = await startInternet(options);
 const gosling = await startGosling(resolve(options.gosling));
 const browser = await chromium.launch({
   executablePath: options.chromium,
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-swiftshader", "--use-angle=swiftshader"],
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-unsafe-swiftshader", "--use-angle=swiftshader",
+    `--host-resolver-rules=MAP * 127.0.0.1:${internet.port}, EXCLUDE 127.0.0.1`, "--ignore-certificate-errors"],
 });
 const elsewhere = await startSite({ "/stranger": html("stranger.html") });
 try {
@@ -46,6 +50,7 @@ try {
 } finally {
   await browser.close();
   await gosling.stop();
+  internet.stop();
   site.stop();
   elsewhere.stop();
 }

@@ -155,6 +155,26 @@ async function policies(page, gosling, site) {
   is("a hostile domain in the address adds no directive",
     await probed(`&connect_domains=${sent}&resource_domains=${sent}&frame_domains=${sent}`, all), none);
   await permissions(page, gosling);
+  await workers(page, gosling, site);
+}
+
+/** Bundlers put workers into blobs. */
+async function workers(page, gosling, site) {
+  await mount(page, appPage(gosling, `&resource_domains=${site.url}`), "sandbox-proxy-ready");
+  await send(page, resource({ csp: { resourceDomains: [site.url] }, html: `<script>
+    const run = (code, options) => new Promise(resolve => {
+      const worker = new Worker(URL.createObjectURL(new Blob([code])), options);
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = () => resolve("failed");
+    });
+    (async () => parent.postMessage({ workers: [
+      await run("postMessage('classic é')"),
+      await run("postMessage('module é')", { type: "module" }),
+      await run("import '${site.url}/worker.js'", { type: "module" }),
+    ] }, "*"))();
+  </script>` }));
+  const ran = await received(page, "workers");
+  check("MCP Apps: workers run, and load from declared domains", String(ran) === "classic é,module é,imported", ran);
 }
 
 async function permissions(page, gosling) {
