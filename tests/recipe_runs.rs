@@ -879,3 +879,163 @@ mod command {
         assert_eq!(report["tool_calls"], 1);
     }
 }
+
+/// Chats with a recipe, through the API.
+mod chats {
+    use super::*;
+    use gosling::recipe::library;
+    use std::path::Path;
+    use support::scripted::{Action, Script};
+    use support::server::{Extension, RunningServer, Server, Session};
+
+    fn start(server: &RunningServer, recipe: Value) -> support::client::Answer {
+        let body = json!({
+            "working_dir": server.work(), "extension_overrides": [], "recipe": recipe,
+        });
+        server.post("/agent/start", body)
+    }
+
+    fn titled(mut recipe: Value) -> Value {
+        recipe["title"] = "T".into();
+        recipe["description"] = "D".into();
+        recipe
+    }
+
+    #[test]
+    fn a_chat_takes_the_final_output_in_every_turn() {
+        let script = json!({"turns": [
+            {"when": {"user": "one"}, "steps": [final_output(json!({"n": "x"})), final_output(json!({"n": 1}))]},
+            {"when": {"user": "two"}, "steps": [final_output(json!({"n": 2}))]},
+        ]});
+        let server = Server::scripted(script).start();
+        let session = server.start(json!({
+            "working_dir": server.work(), "extension_overrides": [], "recipe": titled(with_schema()),
+        }));
+        let turn = session.say("one").finishes();
+        assert_eq!(turn.text(), r#"{"n":1}"#);
+        assert!(
+            turn.results()[0].contains("`/n` is a string"),
+            "{:?}",
+            turn.results()
+        );
+        assert_eq!(session.say("two").finishes().text(), r#"{"n":2}"#);
+        assert_eq!(
+            session.transcript().last().unwrap(),
+            r#"assistant: {"n":2}"#
+        );
+    }
+
+    #[test]
+    fn a_schema_that_makes_no_sense_starts_no_session() {
+        let server = Server::scripted(json!({})).start();
+        let mut recipe = titled(with_schema());
+        recipe["response"]["json_schema"]["properties"]["n"]["type"] = "whole".into();
+        start(&server, recipe.clone())
+            .is(400)
+            .says("`/properties/n/type` must be a type");
+        recipe["response"]["json_schema"] = json!({"type": "array"});
+        start(&server, recipe).is(400).says("must allow one");
+        let hidden = titled(json!({
+            "prompt": "go", "response": {"json_schema": {"enum": ["{{ a }}"], "type": "whole"}},
+            "parameters": [{"key": "a", "input_type": "string", "requirement": "optional",
+                            "description": "", "default": "x"}],
+        }));
+        let session = server.start(json!({
+            "working_dir": server.work(), "extension_overrides": [], "recipe": hidden,
+        }));
+        session.say("go").fails("`/type` must be a type");
+    }
+
+    #[test]
+    fn the_recipe_of_an_import_is_not_trusted() {
+        let server = Server::scripted(json!({"turns": [{"steps": [
+            {"call": {"name": "subagent", "arguments": {"subrecipe": "sub"}}},
+            {"text": "{{last_result}}"},
+        ]}]}))
+        .start();
+        let sub = server.work().join("sub.yaml");
+        fs::write(&sub, titled(json!({"prompt": "go"})).to_string()).unwrap();
+        let recipe = titled(json!({
+            "prompt": "go", "sub_recipes": [{"name": "sub", "path": sub.to_str().unwrap()}],
+        }));
+        let exported = json!({
+            "working_dir": server.work(), "recipe": recipe, "conversation": [],
+            "extension_data": {"recipe_origin.v0": {"folder": "/", "trusted": true}},
+        });
+        let imported = server.post("/sessions/import", json!({"json": exported.to_string()}));
+        let id = imported.is(200).body["id"].as_str().unwrap().to_owned();
+        let resume = json!({"session_id": id, "load_model_and_extensions": true});
+        server.post("/agent/resume", resume).is(200);
+        let session = Session {
+            server: &server,
+            id,
+        };
+        let text = session.say("go").finishes().text();
+        assert!(text.contains("cannot name files"), "{text}");
+    }
+
+    #[test]
+    fn a_saved_recipe_finds_its_sub_recipes_beside_it() {
+        let script = json!({"turns": [
+            {"when": {"user": "start"}, "steps": [
+                {"call": {"name": "subagent", "arguments": {"subrecipe": "sub"}}},
+                {"text": "{{last_result}}"},
+            ]},
+            {"when": {"user": "inner"}, "steps": [{"text": "from {{last_user}}"}]},
+        ]});
+        let server = Server::scripted(script).start();
+        let save = |folder: &Path| {
+            fs::create_dir_all(folder).unwrap();
+            let folder = fs::canonicalize(folder).unwrap();
+            let inner = titled(json!({"prompt": "inner {{ recipe_dir }}"}));
+            fs::write(folder.join("sub.yaml"), inner.to_string()).unwrap();
+            let recipe = titled(json!({
+                "prompt": "go", "sub_recipes": [{"name": "sub", "path": "sub.yaml"}],
+            }));
+            fs::write(folder.join("r.yaml"), recipe.to_string()).unwrap();
+            folder
+        };
+        for folder in [
+            server.root().join("config/recipes"),
+            server.work().join(".goose/recipes"),
+        ] {
+            let folder = save(&folder);
+            let session = server.start(json!({
+                "working_dir": server.work(), "extension_overrides": [],
+                "recipe_id": library::id(&folder.join("r.yaml")),
+            }));
+            let text = session.say("start").finishes().text();
+            assert_eq!(text, format!("from inner {}", folder.display()));
+            assert_eq!(
+                server.get("/sessions").is(200).body["sessions"]
+                    .as_array()
+                    .unwrap()
+                    .len(),
+                1
+            );
+            server.delete(&format!("/sessions/{}", session.id)).is(200);
+        }
+    }
+
+    #[test]
+    fn a_run_declines_what_servers_want_to_ask_the_user() {
+        let home = Home::new(model(json!([
+            {"call": {"name": "one__ask", "arguments": {}}},
+            {"text": "{{last_result}}"},
+        ])));
+        let form = json!({
+            "message": "Who are you?", "requestedSchema": {"type": "object", "properties": {}},
+        });
+        let steps = [
+            Action::AskWith("elicitation/create".to_owned(), form),
+            Action::LastClientAnswer,
+        ];
+        let script = Script::new().tool("ask", steps);
+        let mut run = home.run_of(json!({"prompt": "go"}));
+        run.extensions = Some(vec![Extension::scripted("one", &script).0]);
+        let begin = std::time::Instant::now();
+        let text = home.run(run).result.unwrap();
+        assert!(text.contains("decline"), "{text}");
+        assert!(begin.elapsed().as_secs() < 60);
+    }
+}

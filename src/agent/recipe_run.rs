@@ -140,7 +140,8 @@ impl Registry {
     /// As [`start`](Self::start), and when values are missing or do not fit. No session exists then.
     pub fn start_recipe(&self, run: RecipeRun) -> Result<Session, Error> {
         run.recipe.check()?;
-        let rendered = run.recipe.render(&run.values, &run.working_dir)?;
+        let folder = run.folder.as_ref().unwrap_or(&run.working_dir);
+        let rendered = (run.recipe).render_in(folder, &run.values, &run.working_dir)?;
         let title = &rendered.recipe.fields().title;
         let name = run.name.unwrap_or_else(|| title.clone());
         let name = name.trim().chars().take(MAX_NAME).collect();

@@ -8,7 +8,7 @@ use super::tool_calls::refusal;
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
-use crate::recipe::{self, Retry};
+use crate::recipe::{self, Recipe, Retry};
 use crate::sys::cancel::Cancel;
 use serde_json::value::RawValue;
 
@@ -57,6 +57,22 @@ impl RecipeTools {
             max_turns: max_turns.map(|limit| limit as u64),
             instructions: rendered.instructions,
         })
+    }
+
+    /// Checks what a recipe adds, before a session starts with it. A schema with templates is checked only when
+    /// it is rendered.
+    ///
+    /// # Errors
+    /// When the schema of the final output is not valid.
+    pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
+        let response = recipe.fields().response.as_ref();
+        let schema = response.and_then(|response| response.json_schema.as_ref());
+        match schema {
+            Some(schema) if !schema.to_string().contains("{{") => FinalOutput::new(schema)
+                .map(drop)
+                .map_err(|reason| Error::Config { reason }),
+            _ => Ok(()),
+        }
     }
 
     /// The instructions for the system prompt.

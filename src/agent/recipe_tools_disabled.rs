@@ -31,6 +31,10 @@ impl RecipeTools {
         Ok(RecipeTools)
     }
 
+    pub(super) fn check(_: &crate::recipe::Recipe) -> Result<(), Error> {
+        Ok(())
+    }
+
     pub(super) fn instructions(&self) -> Option<String> {
         None
     }

@@ -5,6 +5,7 @@ use super::agent_table::{AgentTable, IfRunning};
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
 use super::prompt_templates::Prompts;
+use super::recipe_tools::RecipeTools;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
@@ -182,6 +183,7 @@ impl Registry {
         check_dir(&working_dir)?;
         if let Some(recipe) = &start.recipe {
             recipe.check()?;
+            RecipeTools::check(recipe)?;
         }
         let mut imported = ImportReport::default();
         let from_recipe = start.recipe.as_ref().and_then(Recipe::extensions);
@@ -207,9 +209,13 @@ impl Registry {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|reason| Error::Config { reason })?;
         let recipe = start.recipe.as_ref();
-        let origin = recipe.filter(|recipe| recipe.uses_origin() || start.recipe_folder.is_some());
+        let folder = start.recipe_folder.or_else(|| {
+            let is_project = start.recipe_source == RecipeSource::Project;
+            is_project.then(|| working_dir.join(".goose").join("recipes"))
+        });
+        let origin = recipe.filter(|recipe| recipe.uses_origin() || folder.is_some());
         let recipe_origin = origin.map(|_| RecipeOrigin {
-            folder: start.recipe_folder,
+            folder,
             trusted: start.recipe_source.untrusted().is_none(),
         });
         let session = self.stores.sessions.create(NewSession {

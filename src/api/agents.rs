@@ -161,10 +161,12 @@ struct ToolInfo {
 
 fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let body: StartRequest = request.json()?;
+    let mut recipe_folder = None;
     let (recipe, recipe_source) = match (body.recipe, body.recipe_id, body.recipe_deeplink) {
         (Some(recipe), _, _) => (Some(recipe), RecipeSource::User),
         (None, Some(id), _) => {
-            let (recipe, source) = saved_recipe(registry, &id, &body.working_dir)?;
+            let (file, recipe, source) = saved_recipe(registry, &id, &body.working_dir)?;
+            recipe_folder = file.parent().map(Path::to_owned);
             (Some(recipe), source)
         }
         (None, None, Some(link)) => {
@@ -178,6 +180,7 @@ fn start(registry: &Registry, request: &Request) -> Result<Response, Error> {
         working_dir: body.working_dir,
         recipe,
         recipe_source,
+        recipe_folder,
         extension_overrides: overrides
             .map(|all| all.iter().map(ExtensionConfig::to_value).collect()),
         ..Start::default()
@@ -189,16 +192,16 @@ fn saved_recipe(
     registry: &Registry,
     id: &str,
     working_dir: &Path,
-) -> Result<(Recipe, RecipeSource), Error> {
+) -> Result<(PathBuf, Recipe, RecipeSource), Error> {
     let config = store::files::parent(registry.stores().config.path());
-    let users = Library::of_user(config).find(id);
-    if let Some(recipe) = users.map_err(agent::Error::from)? {
-        return Ok((recipe, RecipeSource::User));
+    let users = Library::of_user(config).find_file(id);
+    if let Some((file, recipe)) = users.map_err(agent::Error::from)? {
+        return Ok((file, recipe, RecipeSource::User));
     }
-    let found = Library::of_project(working_dir).find(id);
+    let found = Library::of_project(working_dir).find_file(id);
     let unknown = || Error::not_found(format!("Recipe not found: {id}"));
-    let recipe = found.map_err(agent::Error::from)?.ok_or_else(unknown)?;
-    Ok((recipe, RecipeSource::Project))
+    let (file, recipe) = found.map_err(agent::Error::from)?.ok_or_else(unknown)?;
+    Ok((file, recipe, RecipeSource::Project))
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {

@@ -164,7 +164,7 @@ impl Library {
 
     /// # Errors
     /// Always [`Error::LeftOut`].
-    pub fn find(&self, _: &str) -> Result<Option<Recipe>, Error> {
+    pub fn find_file(&self, _: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
         Err(Error::LeftOut)
     }
 }

@@ -83,8 +83,16 @@ impl Library {
     /// # Errors
     /// [`Error::File`] when its file does not contain a valid recipe.
     pub fn find(&self, wanted: &str) -> Result<Option<Recipe>, Error> {
+        Ok(self.find_file(wanted)?.map(|(_, recipe)| recipe))
+    }
+
+    /// As [`find`](Self::find), with the recipe's file.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn find_file(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
         match self.files().into_iter().find(|path| id(path) == wanted) {
-            Some(path) => read(&path).map(Some),
+            Some(path) => read(&path).map(|recipe| Some((path, recipe))),
             None => Ok(None),
         }
     }

@@ -93,7 +93,20 @@ impl Recipe {
     /// [`Error::Missing`] with every parameter that has no value, [`Error::Value`] for one that does
     /// not fit, [`Error::Template`] and [`Error::TooLarge`] when a template is invalid or exceeds its limits.
     pub fn render(&self, values: &Map<String, Value>, base: &Path) -> Result<Rendered, Error> {
-        rendering::render(self, values, base)
+        rendering::render(self, base, values, base)
+    }
+
+    /// As [`render`](Self::render), where `recipe_dir` is `folder`, that of the recipe's file.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_in(
+        &self,
+        folder: &Path,
+        values: &Map<String, Value>,
+        base: &Path,
+    ) -> Result<Rendered, Error> {
+        rendering::render(self, folder, values, base)
     }
 
     /// The recipe as it was given.

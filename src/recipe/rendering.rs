@@ -36,7 +36,9 @@ pub fn of_session(session: &Session) -> Result<Option<Rendered>, Error> {
     let recipe = Recipe::from_object(given.clone())?;
     let none = Map::new();
     let values = session.user_recipe_values.as_ref().unwrap_or(&none);
-    match recipe.render(values, &session.working_dir) {
+    let folder = session.extension_data.recipe_origin().folder;
+    let folder = folder.as_deref().unwrap_or(&session.working_dir);
+    match recipe.render_in(folder, values, &session.working_dir) {
         Ok(rendered) => Ok(Some(rendered)),
         Err(Error::Missing { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -56,10 +58,13 @@ pub fn apply(session: &Session) -> Result<Option<Value>, Error> {
 
 pub(super) fn render(
     recipe: &Recipe,
+    folder: &Path,
     values: &Map<String, Value>,
     base: &Path,
 ) -> Result<Rendered, Error> {
-    let texts = texts(&recipe.fields().parameters, values, base)?;
+    let mut texts = texts(&recipe.fields().parameters, values, base)?;
+    let recipe_dir = folder.to_string_lossy().into_owned();
+    texts.insert(template::RECIPE_DIR.to_owned(), recipe_dir);
     let given = template::fill_in(&recipe.given, &texts)?;
     let recipe = Recipe::from_object(given)?;
     let fields = recipe.fields();
@@ -78,10 +83,7 @@ fn texts(
     values: &Map<String, Value>,
     base: &Path,
 ) -> Result<BTreeMap<String, String>, Error> {
-    let mut texts = BTreeMap::from([(
-        template::RECIPE_DIR.to_owned(),
-        base.to_string_lossy().into_owned(),
-    )]);
+    let mut texts = BTreeMap::new();
     let mut missing = Vec::new();
     let mut size = 0;
     for parameter in parameters {
