@@ -72,7 +72,9 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
 fn insights(registry: &Registry, _: &Request) -> Result<Response, Error> {
     let sessions = listed(registry)?;
     let tokens = sessions.iter().fold(0i64, |sum, session| {
-        sum.saturating_add(session.accumulated_total_tokens.unwrap_or(0))
+        // Imported sessions may have the tokens of the last request only.
+        let tokens = session.accumulated_total_tokens.or(session.total_tokens);
+        sum.saturating_add(tokens.unwrap_or(0))
     });
     let insights = json!({"totalSessions": sessions.len(), "totalTokens": tokens});
     Ok(Response::json(&insights))

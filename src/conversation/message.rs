@@ -162,10 +162,31 @@ pub struct ToolResponse {
     /// The id of the request.
     pub id: String,
     /// The result, or why there is none.
+    #[serde(deserialize_with = "tool_result")]
     pub tool_result: Outcome<CallToolResult>,
     /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
+}
+
+/// A result, or the list of its content alone, as older versions of Goose store it.
+fn tool_result<'de, D: Deserializer<'de>>(d: D) -> Result<Outcome<CallToolResult>, D::Error> {
+    let text = match Outcome::<RawJson>::deserialize(d)? {
+        Outcome::Success { value } => value,
+        Outcome::Error { error } => return Ok(Outcome::Error { error }),
+    };
+    let text = text.get();
+    let value = if text.starts_with('[') {
+        let content = crate::json::from_str(text);
+        content.map(|content| CallToolResult {
+            content,
+            ..CallToolResult::default()
+        })
+    } else {
+        crate::json::from_str(text)
+    };
+    let value = value.map_err(D::Error::custom)?;
+    Ok(Outcome::Success { value })
 }
 
 /// A tool call that the client runs.

@@ -9,6 +9,20 @@ use std::fmt;
 /// The longest name that a session may have, in characters.
 pub const MAX_NAME: usize = 200;
 
+/// What belongs to the other installation, or follows from the rest. These fields may have values that only
+/// later versions of Goose know.
+const NOT_IMPORTED: [&str; 9] = [
+    "id",
+    "session_type",
+    "created_at",
+    "updated_at",
+    "message_count",
+    "schedule_id",
+    "provider_name",
+    "model_config",
+    "counted_messages",
+];
+
 /// Why a text is not an exported session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportError(String);
@@ -34,7 +48,8 @@ pub struct Export {
 
 impl Session {
     /// Reads an exported session: a JSON object with its messages in `conversation`, or the older format of
-    /// Goose, with the object in the first line and a message in each other line.
+    /// Goose, with the object in the first line and a message in each other line. The oldest of these name no
+    /// working directory; it is empty then.
     ///
     /// Leaves out what belongs to the other installation: the id, the schedule, the provider and the model. Also
     /// leaves out what takes effect unnoticed: the container, the values of the recipe's parameters, which may
@@ -55,15 +70,21 @@ impl Session {
                 (fields, Messages::Values(messages))
             }
             Ok(_) => return Err(invalid("it is not a JSON object")),
-            Err(error) => lines(text).ok_or_else(|| invalid(error))?,
+            Err(error) => lines(text, &error)?,
         };
-        if !matches!(fields.get("working_dir"), Some(Value::String(_))) {
-            return Err(invalid("it has no `working_dir`"));
+        let is_old = matches!(messages, Messages::Lines(_)) && fields.contains_key("message_count");
+        match fields.get("working_dir") {
+            Some(Value::String(_)) => {}
+            None | Some(Value::Null) if is_old => drop(fields.shift_remove("working_dir")),
+            _ => return Err(invalid("it has no `working_dir`")),
         }
         if let Some(description) = fields.shift_remove("description")
             && !fields.contains_key("name")
         {
             fields.insert("name".to_owned(), description);
+        }
+        for name in NOT_IMPORTED {
+            fields.shift_remove(name);
         }
         let session = crate::json::from_object::<Session>(&fields).map_err(invalid)?;
         let messages = messages.read()?;
@@ -77,15 +98,10 @@ impl Session {
         }
         let messages = visible(messages, &mut left_out);
         let session = Session {
-            id: String::new(),
             name: match session.name.trim() {
                 "" => "New Chat".to_owned(),
                 name => name.chars().take(MAX_NAME).collect(),
             },
-            session_type: Default::default(),
-            schedule_id: None,
-            provider_name: None,
-            model_config: None,
             extension_data,
             user_recipe_values: None,
             // The model may see messages that the provider did not count.
@@ -151,13 +167,26 @@ fn visible(mut messages: Vec<Message>, left_out: &mut Vec<String>) -> Vec<Messag
     messages
 }
 
-/// The object in the first line and the other lines, if each line is JSON.
-fn lines(text: &str) -> Option<(Map<String, Value>, Messages<'_>)> {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let fields = crate::json::from_str(lines.next()?).ok()?;
-    let is_json = |line: &str| crate::json::from_str::<IgnoredAny>(line).is_ok();
-    let messages: Option<Vec<_>> = lines.map(|line| is_json(line).then_some(line)).collect();
-    Some((fields, Messages::Lines(messages?)))
+/// The object in the first line and the other lines. `error` is why the text is not one JSON value.
+fn lines<'a>(
+    text: &'a str,
+    error: &serde_json::Error,
+) -> Result<(Map<String, Value>, Messages<'a>), ImportError> {
+    let mut lines = text.lines().enumerate();
+    let first = lines
+        .next()
+        .and_then(|(_, line)| crate::json::from_str(line).ok());
+    let Some(fields) = first else {
+        return Err(invalid(error));
+    };
+    let mut messages = Vec::new();
+    for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        match crate::json::from_str::<IgnoredAny>(line) {
+            Ok(_) => messages.push(line),
+            Err(error) => return Err(invalid(format_args!("line {}: {error}", n + 1))),
+        }
+    }
+    Ok((fields, Messages::Lines(messages)))
 }
 
 fn invalid(reason: impl fmt::Display) -> ImportError {
@@ -220,6 +249,55 @@ mod tests {
         let text = format!("{header}\n{}\n\n{}\n", message("a"), message("b"));
         let read = Session::from_export(&text).unwrap();
         assert_eq!((read.session.name.as_str(), read.messages.len()), ("d", 2));
+    }
+
+    #[test]
+    fn a_session_file_of_an_early_goose_is_read() {
+        let lines = [
+            json!({"description": "List files", "message_count": 3, "total_tokens": 120, "input_tokens": 100,
+                "output_tokens": 20, "schedule_id": null}),
+            message("list the files"),
+            json!({"role": "assistant", "created": 2, "content": [
+                {"type": "toolRequest", "id": "c", "toolCall": {"status": "success", "value":
+                    {"name": "developer__shell", "arguments": {"command": "ls"}}}},
+                {"type": "toolConfirmationRequest", "id": "c", "toolName": "developer__shell",
+                    "arguments": {}, "prompt": null},
+            ]}),
+            json!({"role": "user", "created": 3, "content": [
+                {"type": "toolResponse", "id": "c", "toolResult": {"status": "success", "value": [
+                    {"type": "text", "text": "a.txt", "annotations": {"audience": ["user"], "priority": 0.0}},
+                ]}},
+            ]}),
+        ];
+        let text = lines.map(|line| line.to_string()).join("\n");
+        let Export {
+            session,
+            messages,
+            left_out,
+        } = Session::from_export(&text).unwrap();
+        assert_eq!(
+            (session.name.as_str(), session.working_dir.to_str()),
+            ("List files", Some(""))
+        );
+        assert_eq!(session.total_tokens, Some(120));
+        assert!(left_out.is_empty());
+        let response = messages[2].tool_responses().next().unwrap();
+        let result = serde_json::to_value(&response.tool_result).unwrap();
+        assert_eq!(result["value"]["content"][0]["text"], "a.txt");
+    }
+
+    #[test]
+    fn what_only_a_later_goose_knows_does_not_hinder() {
+        let text = json!({
+            "id": 5, "working_dir": "/w", "name": "n", "session_type": "acp", "message_count": null,
+            "created_at": 7, "updated_at": null, "provider_name": ["p"], "model_config": "m",
+            "archived_at": null, "project_id": "x", "goose_mode": "auto", "thread_id": null,
+            "conversation": [{"id": "m", "role": "user", "created": 1, "metadata":
+                {"userVisible": true, "agentVisible": true, "inferenceMs": 5},
+                "content": [{"type": "text", "text": "a", "annotations": null, "later": []}]}],
+        });
+        let read = Session::from_export(&text.to_string()).unwrap();
+        assert_eq!((read.session.name.as_str(), read.messages.len()), ("n", 1));
     }
 
     #[test]
@@ -325,7 +403,9 @@ mod tests {
                 r#"{"working_dir": "/", "total_tokens": "x"}"#,
                 "invalid type",
             ),
-            ("{\"working_dir\": \"/\"}\nrubbish", "trailing"),
+            ("{\"working_dir\": \"/\"}\n\nrubbish", "line 3: "),
+            ("{\"message_count\": 1}", "working_dir"),
+            ("{\"description\": \"d\"}\n{}", "working_dir"),
             ("{\"working_dir\": \"/\"}\n{\"n\": 1}", "message 1"),
         ] {
             assert!(refused(text).contains(says), "{text:?}: {}", refused(text));

@@ -312,6 +312,31 @@ fn a_search_looks_into_names_and_messages() {
         .says("missing field `query`");
 }
 
+#[test]
+fn a_session_file_of_an_early_goose_becomes_a_session() {
+    let server = Server::new().start();
+    let header = json!({"description": "Old one", "message_count": 1, "total_tokens": 70});
+    let message = json!({"role": "user", "created": 1, "content": [{"type": "text", "text": "a"}]});
+    let import = |text: String| server.post("/sessions/import", json!({ "json": text }));
+    let made = import(format!("{header}\n{message}\n")).is(200).body;
+    assert_eq!(
+        (&made["name"], &made["message_count"]),
+        (&json!("Old one"), &json!(1))
+    );
+    let home = server.root().join("home");
+    assert_eq!(made["working_dir"], home.to_str().unwrap());
+    let insights = json!({"totalSessions": 1, "totalTokens": 70});
+    server.get("/sessions/insights").is(200).gives(insights);
+    let torn = format!("{header}\n{message}\n{{\"role\": ");
+    import(torn).is(400).says("line 3");
+    let odd = format!("{header}\n{message}\n{{\"role\": \"user\"}}");
+    import(odd).is(400).says("message 2");
+    server
+        .get("/sessions/insights")
+        .is(200)
+        .gives(json!({"totalSessions": 1, "totalTokens": 70}));
+}
+
 /// Prints timings with `--nocapture`; fails only on extreme values.
 #[test]
 fn seven_hundred_sessions_are_listed_quickly() {
