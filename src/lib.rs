@@ -57,8 +57,8 @@
 //! # Modules
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
-//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down. [`builtin`] servers use
-//! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
+//! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`]
+//! and [`agent`]. [`builtin`] servers use [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
 //! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
 //! NAME --http`. `json` parses all JSON, and [`text`] makes text from outside safe to show.
@@ -70,6 +70,7 @@
 //! - one accepts connections, and one serves each connection;
 //! - one creates child processes, from the first child on, and one waits for the end of the guardian while
 //!   there is one;
+//! - one waits until a schedule is due, while there is a file with schedules, and one for each run of a schedule;
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;

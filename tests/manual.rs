@@ -31,12 +31,13 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 6] = [
+const NEEDS: [(&str, &str); 7] = [
     ("README", "chat"),
     ("api", "demo"),
     ("builtins", "memory"),
     ("chat", "chat"),
     ("logs", "chat"),
+    ("schedules", "schedules"),
     ("scripted", "chat"),
 ];
 

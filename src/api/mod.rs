@@ -17,6 +17,8 @@ mod providers;
 mod recipes;
 mod reply;
 mod resources_and_prompts;
+#[cfg(feature = "schedules")]
+mod schedules;
 mod sessions;
 mod system_info;
 mod ui_proxy;
@@ -49,6 +51,13 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = ui_proxy::routes(router);
     let router = not_offered::routes(router);
     sessions::routes(router, &registry)
+}
+
+/// Adds the routes of schedules, which are not among those of [`router`]: the caller starts and closes the
+/// scheduler.
+#[cfg(feature = "schedules")]
+pub fn schedule_routes(router: Router, scheduler: &Arc<crate::schedule::Scheduler>) -> Router {
+    schedules::routes(router, scheduler)
 }
 
 /// The routes of recipes in a build that leaves recipes out: each is answered as unknown.

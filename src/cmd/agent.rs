@@ -5,6 +5,8 @@ use super::{Failure, failed, logging, print, text};
 use crate::agent::{Registry, Stores};
 use crate::api;
 use crate::http::AccessControl;
+#[cfg(feature = "schedules")]
+use crate::schedule::Scheduler;
 use crate::sys::{self, signal};
 use lexopt::prelude::*;
 use std::sync::Arc;
@@ -80,6 +82,10 @@ fn start(options: Options) -> Result<(), Failure> {
     let registry = Arc::new(Registry::new(stores, options.offline).with_user_interfaces());
     let guard = AccessControl::new(Some(secret.clone().into_bytes()), serve::allowed_hosts());
     let router = api::router(registry.clone());
+    #[cfg(feature = "schedules")]
+    let scheduler = Scheduler::new(registry.clone());
+    #[cfg(feature = "schedules")]
+    let router = api::schedule_routes(router, &scheduler);
     let address = (options.host.as_str(), options.port);
     let server = serve::bind(address, router, guard)?;
     let at = server.local_addr();
@@ -93,7 +99,15 @@ fn start(options: Options) -> Result<(), Failure> {
     if !at.ip().is_loopback() {
         log::warn!("reachable from other machines, without encryption address={at}");
     }
+    #[cfg(feature = "schedules")]
+    if let Err(error) = scheduler.start() {
+        log::error!("scheduler not started reason={:?}", error.to_string());
+    }
     let work = registry.cancel().clone();
-    serve::until_signal(server, &work, move || registry.close());
+    serve::until_signal(server, &work, move || {
+        #[cfg(feature = "schedules")]
+        scheduler.close();
+        registry.close();
+    });
     Ok(())
 }

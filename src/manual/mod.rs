@@ -56,6 +56,10 @@ pub const TOPICS: &[Topic] = &[
         "all routes, and gosling's own additions with examples"
     ),
     topic!(
+        "schedules",
+        "recipes at set times: cron lines, time zones, runs"
+    ),
+    topic!(
         "interfaces",
         "pages of MCP servers, and what isolates them in a client"
     ),
@@ -95,6 +99,8 @@ pub mod builtins {}
 pub mod containers {}
 #[doc = include_str!("api.md")]
 pub mod api {}
+#[doc = include_str!("schedules.md")]
+pub mod schedules {}
 #[doc = include_str!("interfaces.md")]
 pub mod interfaces {}
 #[doc = include_str!("limits.md")]

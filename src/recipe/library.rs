@@ -97,6 +97,11 @@ impl Library {
         }
     }
 
+    /// The file of the recipe with this id, which may not contain a valid recipe.
+    pub fn path(&self, wanted: &str) -> Option<PathBuf> {
+        self.files().into_iter().find(|path| id(path) == wanted)
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let mut seen = BTreeSet::new();
         let mut files = Vec::new();

@@ -13,9 +13,9 @@ pub(super) const SECONDS_PER_DAY: i64 = 86_400;
 const MAX_LENGTH: usize = 1_000;
 
 const MONTHS: [&str; 12] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
-const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 /// A parsed cron line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -315,8 +315,8 @@ impl Field {
             None if self.names.is_empty() => Err(format!("{text:?} is not a number")),
             None => Err(format!(
                 "{text:?} is neither a number nor a name from {} to {}",
-                self.names[0],
-                self.names[self.names.len() - 1]
+                self.names[0].to_uppercase(),
+                self.names[self.names.len() - 1].to_uppercase()
             )),
         }
     }

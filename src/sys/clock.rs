@@ -65,6 +65,13 @@ impl Utc {
         ))
     }
 
+    /// The seconds since 1970-01-01T00:00:00Z.
+    pub fn unix_seconds(self) -> i64 {
+        let days = days_from_civil(self.year, self.month.into(), self.day.into());
+        let [hour, minute, second] = [self.hour, self.minute, self.second].map(i64::from);
+        days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second
+    }
+
     /// The date alone as `YYYYMMDD`, as session ids carry it.
     pub fn compact_date(self) -> String {
         format!("{:04}{:02}{:02}", self.year, self.month, self.day)
@@ -194,6 +201,7 @@ mod tests {
             (-62_135_596_800, "0001-01-01T00:00:00Z"),
         ] {
             assert_eq!(Utc::from_unix(seconds).to_string(), expected);
+            assert_eq!(Utc::from_unix(seconds).unix_seconds(), seconds);
         }
     }
 

@@ -1,6 +1,8 @@
 //! The operating system layer: processes, signals, clocks, random ids. The only module with `cfg(os)` and with
 //! `unsafe`.
 
+#[cfg(feature = "schedules")]
+pub mod alarm;
 pub mod cancel;
 pub mod clock;
 mod command;

@@ -6,11 +6,15 @@
 //! constants, which the system then maps again.
 #![allow(unsafe_code)]
 
+#[cfg(all(target_os = "linux", feature = "schedules"))]
+mod alarm;
 mod executable;
 mod start;
 
 use super::fs::Stamp;
 
+#[cfg(all(target_os = "linux", feature = "schedules"))]
+pub(super) use alarm::AlarmFiles;
 pub(super) use executable::unmap_code;
 pub(super) use start::Prepared;
 use std::ffi::{CStr, CString};

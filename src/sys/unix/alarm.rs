@@ -1,0 +1,138 @@
+//! See [`Alarm`](crate::sys::alarm::Alarm): an eventfd, a timer on the wall clock, and an inotify watch.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+pub(in crate::sys) struct AlarmFiles {
+    event: OwnedFd,
+    timer: OwnedFd,
+    watch: OwnedFd,
+    name: OsString,
+}
+
+/// The part of an inotify event before its name; the length of the name, with padding, is at its end.
+const EVENT_HEAD: usize = size_of::<libc::inotify_event>();
+
+impl AlarmFiles {
+    pub(in crate::sys) fn new(folder: &Path, name: &OsStr) -> io::Result<Self> {
+        let folder = CString::new(folder.as_os_str().as_bytes())?;
+        let mask = libc::IN_MOVED_TO | libc::IN_CLOSE_WRITE | libc::IN_DELETE;
+        // SAFETY: plain integers, and a path that outlives the call.
+        unsafe {
+            let watch = owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))?;
+            if libc::inotify_add_watch(watch.as_raw_fd(), folder.as_ptr(), mask) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(AlarmFiles {
+                event: owned(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?,
+                timer: owned(libc::timerfd_create(
+                    libc::CLOCK_REALTIME,
+                    libc::TFD_CLOEXEC | libc::TFD_NONBLOCK,
+                ))?,
+                watch,
+                name: name.to_owned(),
+            })
+        }
+    }
+
+    pub(in crate::sys) fn notify(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight bytes that outlive the call. It fails only if the counter is full; then a notice waits.
+        unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    pub(in crate::sys) fn wait(&self, moment: Option<i64>) {
+        self.set_timer(moment);
+        loop {
+            let mut files = [&self.event, &self.timer, &self.watch].map(|file| libc::pollfd {
+                fd: file.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            });
+            // SAFETY: three structures that outlive the call.
+            let count = unsafe { libc::poll(files.as_mut_ptr(), 3, -1) };
+            if count < 0 {
+                // Only signals interrupt it.
+                continue;
+            }
+            let [event, timer, watch] = files.map(|file| file.revents != 0);
+            let mut number = [0; 8];
+            if event {
+                read(&self.event, &mut number);
+            }
+            if timer {
+                // Fails if the clock was set, which ends the wait as well.
+                read(&self.timer, &mut number);
+            }
+            if (watch && self.file_has_changed()) || event || timer {
+                return;
+            }
+        }
+    }
+
+    /// Sets the timer to the moment, or stops it. A moment in the past expires at once.
+    fn set_timer(&self, moment: Option<i64>) {
+        let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
+        // SAFETY: a structure of integers, for which zero is valid, and which outlives the call.
+        unsafe {
+            let mut time: libc::itimerspec = std::mem::zeroed();
+            if let Some(moment) = moment {
+                // Zero would stop the timer. The system refuses negative times and caps large ones.
+                time.it_value.tv_sec =
+                    libc::time_t::try_from(moment.max(1)).unwrap_or(libc::time_t::MAX);
+            }
+            libc::timerfd_settime(
+                self.timer.as_raw_fd(),
+                flags,
+                &raw const time,
+                std::ptr::null_mut(),
+            );
+        }
+    }
+
+    /// Reads all events; returns whether one of them concerns the file, or events were lost.
+    fn file_has_changed(&self) -> bool {
+        let mut buffer = [0; 4096];
+        let mut changed = false;
+        loop {
+            let count = read(&self.watch, &mut buffer);
+            if count == 0 {
+                return changed;
+            }
+            let mut rest = &buffer[..count];
+            while let Some((head, after)) = rest.split_at_checked(EVENT_HEAD) {
+                // The head is four 32-bit numbers: watch, mask, cookie, length of the name.
+                let number = |at: usize| u32::from_ne_bytes([0, 1, 2, 3].map(|n| head[at + n]));
+                let Some((name, next)) = after.split_at_checked(number(12) as usize) else {
+                    break;
+                };
+                let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+                let lost = number(4) & (libc::IN_Q_OVERFLOW | libc::IN_IGNORED) != 0;
+                changed |= lost || name == self.name.as_bytes();
+                rest = next;
+            }
+        }
+    }
+}
+
+/// Takes over a new descriptor.
+///
+/// # Safety
+/// The number is that of an open descriptor without an owner, or negative.
+unsafe fn owned(number: i32) -> io::Result<OwnedFd> {
+    if number < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as the caller promises.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// Reads what there is, without waiting; 0 if there is nothing.
+fn read(file: &OwnedFd, buffer: &mut [u8]) -> usize {
+    // SAFETY: a buffer that outlives the call.
+    let count = unsafe { libc::read(file.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    usize::try_from(count).unwrap_or(0)
+}
