@@ -52,7 +52,7 @@ async function aroundIt(page, world) {
     parentHref: attempt(() => parent.location.href), topHref: attempt(() => top.location.href),
     frameElement: attempt(() => frameElement.sandbox), proxyScript: attempt(() => parent.query.get("secret")),
     opener: String(opener), siblings: attempt(() => top.proxy),
-  })`, { sandbox: wanted });
+  })`, { sandbox: wanted }) ?? {};
   const failed = value => Boolean(value?.failed);
   is("have an origin, whatever sandbox the host asks for", seen.origin === "null", seen.origin);
   is("read or set cookies", failed(seen.cookie) && failed(seen.setCookie), seen);
@@ -60,7 +60,7 @@ async function aroundIt(page, world) {
   is("install a service worker", failed(seen.worker), seen.worker);
   is("read the proxy page", failed(seen.parent) && failed(seen.parentHref) && failed(seen.proxyScript), seen);
   is("read the host page", failed(seen.top) && failed(seen.topHref) && failed(seen.siblings), seen);
-  is("reach its own frame element", seen.frameElement.failed || seen.frameElement.got === "undefined", seen.frameElement);
+  is("reach its own frame element", seen.frameElement?.failed || seen.frameElement?.got === "undefined", seen.frameElement);
 }
 
 /** Every place in which a frame sees something of the address around it. */
