@@ -80,6 +80,17 @@ pub fn edge_with(limits: Limits) -> Edge {
         .get("/big", Access::Keyed, |_| {
             Ok(Response::bytes("text/plain", vec![b'x'; 8 << 20]))
         })
+        .get("/stream", Access::Keyed, |request| {
+            let breaks_off = request.query("breaks_off").is_some();
+            Ok(Response::stream("application/x-bytes", move |out| {
+                out.write_all(b"begin ")?;
+                out.write_all(&vec![b'x'; 1 << 20])?;
+                if breaks_off {
+                    return Err(std::io::Error::other("on purpose"));
+                }
+                out.write_all(b" end")
+            }))
+        })
         .get("/refuse", Access::Keyed, |_| {
             Err(Error::new(418, "short\nand \"stout\""))
         })
@@ -188,6 +199,25 @@ impl Client {
             self.stream.read_exact(&mut reply.body).unwrap();
         }
         Some(reply)
+    }
+
+    /// The body in chunks that follows a head, and whether it has its end.
+    pub fn chunks(&mut self) -> (Vec<u8>, bool) {
+        let mut body = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).unwrap_or(0) == 0 {
+                return (body, false);
+            }
+            let size = usize::from_str_radix(line.trim_end(), 16).unwrap();
+            let mut chunk = vec![0; size + 2];
+            self.stream.read_exact(&mut chunk).unwrap();
+            assert!(chunk.ends_with(b"\r\n"));
+            if size == 0 {
+                return (body, true);
+            }
+            body.extend_from_slice(&chunk[..size]);
+        }
     }
 
     /// Whether the server closes the connection without sending anything more.

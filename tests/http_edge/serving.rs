@@ -1,6 +1,6 @@
 //! Served requests: framing, persistent connections, HEAD, interim responses, failing handlers.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::thread;
 use std::time::Duration;
@@ -316,4 +316,37 @@ fn a_client_that_says_it_will_send_no_more_is_answered() {
     assert_eq!(client.reply().status, 200);
     assert_eq!(client.reply().text(), "hello, you");
     assert!(client.is_closed());
+}
+
+#[test]
+fn a_body_is_streamed_and_the_connection_goes_on() {
+    let edge = edge();
+    let mut client = edge.connect();
+    for _ in 0..2 {
+        client.send(get("/stream"));
+        let reply = client.reply();
+        assert_eq!(reply.header("content-type"), Some("application/x-bytes"));
+        assert_eq!(reply.header("transfer-encoding"), Some("chunked"));
+        let (body, is_complete) = client.chunks();
+        assert!(is_complete && body.len() == (1 << 20) + 10);
+        assert!(body.starts_with(b"begin x") && body.ends_with(b"x end"));
+    }
+    let old = get("/stream").replace("HTTP/1.1", "HTTP/1.0");
+    let mut client = edge.says(old);
+    assert_eq!(client.reply().header("connection"), Some("close"));
+    let mut body = Vec::new();
+    client.stream.read_to_end(&mut body).unwrap();
+    assert_eq!(body.len(), (1 << 20) + 10);
+    let head = get("/stream").replace("GET", "HEAD");
+    assert_eq!(edge.says(head).reply_to_head().status, 200);
+}
+
+#[test]
+fn a_body_that_fails_has_no_end() {
+    let edge = edge();
+    let mut client = edge.says(get("/stream?breaks_off=1"));
+    assert_eq!(client.reply().status, 200);
+    let (body, is_complete) = client.chunks();
+    assert!(!is_complete && body.starts_with(b"begin x"));
+    edge.is_alive();
 }
