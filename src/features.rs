@@ -11,7 +11,7 @@
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
 //! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands, runs |
-//! | `schedules` | recipes that run at set times; needs `recipes` |
+//! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
 //! | `tls` | `https` to models and MCP servers |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!

@@ -124,6 +124,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
         ("chat", cfg!(feature = "chat")),
         ("demo", cfg!(feature = "demo")),
         ("call", cfg!(feature = "chat")),
+        ("schedule", cfg!(feature = "schedules")),
         ("mcp", cfg!(feature = "builtin")),
         ("help", true),
     ]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use support::client::{Answer, KEY};
-use support::server::{RunningServer, Server};
+use support::server::{RunningServer, Server, gosling};
 use support::until;
 
 const EACH_SECOND: &str = "* * * * * *";
@@ -595,5 +595,50 @@ fn a_server_without_schedules_has_no_scheduler() {
         server.census().threads <= rest.threads + 3,
         "{:?} {rest:?}",
         server.census()
+    );
+}
+
+#[test]
+fn the_command_lists_schedules_without_a_server() {
+    let root = support::temp_dir();
+    let list = || {
+        let mut command = gosling();
+        command.args(["schedule", "list"]).env("TZ", "<+0530>-5:30");
+        command
+            .env("GOOSE_PATH_ROOT", root.path())
+            .output()
+            .unwrap()
+    };
+    let empty = list();
+    assert!(
+        empty.status.success() && empty.stdout.is_empty(),
+        "{empty:?}"
+    );
+    fs::create_dir(root.path().join("data")).unwrap();
+    let job = |id: &str, cron: &str, paused: bool| json!({"id": id, "source": "/r.yaml", "cron": cron, "last_run": null, "paused": paused});
+    let text = json!([
+        job("a", "0 9 * * *", false),
+        job("b\u{7}", "x", false),
+        job("c", "0 9 * * *", true)
+    ]);
+    fs::write(file(root.path()), text.to_string()).unwrap();
+    let output = String::from_utf8(list().stdout).unwrap();
+    let lines: Vec<&str> = output.lines().collect();
+    assert!(
+        lines[0].ends_with("T09:00:00+05:30  0 9 * * *        a"),
+        "{output}"
+    );
+    assert!(
+        lines[1].starts_with("never: the cron line is invalid  x"),
+        "{output}"
+    );
+    assert!(lines[2].starts_with("paused "), "{output}");
+    assert!(!output.contains('\u{7}'), "{output}");
+    fs::write(file(root.path()), "[1]").unwrap();
+    let broken = list();
+    assert_eq!(broken.status.code(), Some(1));
+    assert!(
+        String::from_utf8_lossy(&broken.stderr).contains("schedule.json is not usable"),
+        "{broken:?}"
     );
 }

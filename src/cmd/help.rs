@@ -65,6 +65,12 @@ const COMMANDS: &[Command] = &[
         summary: "run a recipe and leave",
         help: super::run::HELP,
     },
+    #[cfg(feature = "schedules")]
+    Command {
+        name: "schedule",
+        summary: "list recipes that run at set times, with their next runs",
+        help: super::schedule::HELP,
+    },
     #[cfg(feature = "builtin")]
     Command {
         name: "mcp",
@@ -107,7 +113,7 @@ commands: {}
 pub(super) fn overview() -> String {
     let mut text = format!("{TITLE}\ncommands:\n");
     for command in COMMANDS {
-        let _ = writeln!(text, "  {:<6}  {}", command.name, command.summary);
+        let _ = writeln!(text, "  {:<8}  {}", command.name, command.summary);
     }
     let _ = write!(text, "\n{OPTIONS}");
     if !TOPICS.is_empty() {

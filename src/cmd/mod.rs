@@ -18,6 +18,8 @@ mod logging;
 mod mcp;
 #[cfg(all(feature = "chat", feature = "recipes"))]
 mod run;
+#[cfg(feature = "schedules")]
+mod schedule;
 mod serve;
 #[cfg(feature = "chat")]
 mod split_command;
@@ -126,6 +128,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("call") => call::run(parser),
         #[cfg(all(feature = "chat", feature = "recipes"))]
         Some("run") => run::run(parser),
+        #[cfg(feature = "schedules")]
+        Some("schedule") => schedule::run(parser),
         #[cfg(feature = "builtin")]
         Some("mcp") => mcp::run(parser),
         Some("help") => help::run(parser),
@@ -133,6 +137,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             let hint = match name {
                 Some(name @ ("chat" | "demo")) => features::hint(name),
                 Some("call") => features::hint("chat"),
+                Some("schedule") => features::hint("schedules"),
                 Some("run") => match features::hint("chat") {
                     hint if hint.is_empty() => features::hint("recipes"),
                     hint => hint,

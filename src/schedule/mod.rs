@@ -9,7 +9,7 @@ mod scheduler;
 
 pub use error::Error;
 pub use schedule_file::{Job, ScheduleFile, Status, cron_lines};
-pub use scheduler::{Inspection, Listed, Scheduler};
+pub use scheduler::{Inspection, Listed, Scheduler, list};
 
 /// How many schedules may run at the same time in one process.
 pub const MAX_RUNS: usize = 8;

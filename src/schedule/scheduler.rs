@@ -19,7 +19,7 @@ use crate::agent::Registry;
 use crate::recipe::Recipe;
 use crate::sorting::sort_by;
 use crate::store::file_lock::FileLock;
-use crate::store::{self, StoredSession, files};
+use crate::store::{self, Paths, StoredSession, files};
 use crate::sys::alarm::Alarm;
 use crate::sys::cancel::Cancel;
 use crate::sys::{self, clock, lock};
@@ -200,13 +200,8 @@ impl Scheduler {
     /// When the file cannot be read.
     pub fn list(self: &Arc<Self>) -> Result<Vec<Listed>, Error> {
         self.start_or_log();
-        let jobs = self.current_jobs()?;
-        if jobs.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (zone, now) = (Zone::system(), clock::unix_seconds());
-        let listed = jobs.iter().cloned();
-        Ok(listed.map(|job| listed_job(job, &zone, now)).collect())
+        self.current_jobs()?;
+        Ok(list(&self.registry.stores().paths)?)
     }
 
     /// Changes the cron line of a schedule.
@@ -561,6 +556,20 @@ impl State {
             let _ = thread.join();
         }
     }
+}
+
+/// The schedules in the files of `paths`, in their order, without a scheduler.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn list(paths: &Paths) -> Result<Vec<Listed>, store::Error> {
+    let jobs = ScheduleFile::new(paths).load()?;
+    if jobs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (zone, now) = (Zone::system(), clock::unix_seconds());
+    let listed = jobs.iter().cloned();
+    Ok(listed.map(|job| listed_job(job, &zone, now)).collect())
 }
 
 fn listed_job(job: Job, zone: &Zone, now: i64) -> Listed {
