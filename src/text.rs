@@ -160,7 +160,7 @@ fn pair(first: u16, second: u16) -> Option<char> {
     decoded.next()?.ok().filter(|_| decoded.next().is_none())
 }
 
-fn may_hide_words(c: char) -> bool {
+pub(crate) fn may_hide_words(c: char) -> bool {
     // Most text contains no such character; one comparison excludes all below.
     c >= '\u{202a}'
         && matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{206f}'

@@ -17,6 +17,8 @@ mod pending_questions;
 mod permission_mode;
 pub mod prompt_templates;
 #[cfg(feature = "recipes")]
+mod recipe_creation;
+#[cfg(feature = "recipes")]
 mod recipe_run;
 #[cfg(feature = "recipes")]
 mod recipe_tools;
@@ -50,6 +52,8 @@ pub use error::Error;
 pub use event::{Event, EventSink};
 pub use model_selection::ModelChoice;
 pub use permission_mode::{Confirmation, Mode};
+#[cfg(feature = "recipes")]
+pub use recipe_creation::RecipeAuthor;
 #[cfg(feature = "recipes")]
 pub use recipe_run::{RecipeOutcome, RecipeRun, RunError, RunOptions};
 pub use registry::{RecipeSource, Registry, Start, Stores};

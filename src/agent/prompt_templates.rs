@@ -27,15 +27,24 @@ pub enum PromptName {
     Compaction,
     /// The system prompt of requests for a session's name.
     SessionName,
+    /// The system prompt of requests for a recipe.
+    #[cfg(feature = "recipes")]
+    Recipe,
 }
 
 impl PromptName {
     /// All prompts, in the order of lists.
-    pub const ALL: [PromptName; 3] = [Self::System, Self::Compaction, Self::SessionName];
+    pub const ALL: &[PromptName] = &[
+        Self::System,
+        Self::Compaction,
+        Self::SessionName,
+        #[cfg(feature = "recipes")]
+        Self::Recipe,
+    ];
 
     /// The prompt whose file has this name.
     pub fn of_file(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.file() == name)
+        Self::ALL.iter().copied().find(|it| it.file() == name)
     }
 
     /// The name of its file, which clients use too.
@@ -44,6 +53,8 @@ impl PromptName {
             Self::System => "system.md",
             Self::Compaction => "compaction.md",
             Self::SessionName => "session_name.md",
+            #[cfg(feature = "recipes")]
+            Self::Recipe => "recipe.md",
         }
     }
 
@@ -52,6 +63,8 @@ impl PromptName {
             Self::System => "System prompt of sessions: who the assistant is and how it works",
             Self::Compaction => "Prompt for the summary of a conversation that fills the context",
             Self::SessionName => "Prompt for the name of a session",
+            #[cfg(feature = "recipes")]
+            Self::Recipe => "Prompt for a recipe that is made from a session",
         }
     }
 
@@ -60,6 +73,8 @@ impl PromptName {
             Self::System => system_prompt::default_template(),
             Self::Compaction => super::compaction::SYSTEM.to_owned(),
             Self::SessionName => super::session_naming::SYSTEM.to_owned(),
+            #[cfg(feature = "recipes")]
+            Self::Recipe => super::recipe_creation::SYSTEM.to_owned(),
         }
     }
 
@@ -69,7 +84,7 @@ impl PromptName {
         match self {
             Self::System => &system_prompt::VARIABLES,
             Self::Compaction => &["messages"],
-            Self::SessionName => &[],
+            Self::SessionName | Self::Recipe => &[],
         }
     }
 }
@@ -117,7 +132,8 @@ impl fmt::Display for PromptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name } => {
-                let names = PromptName::ALL.map(PromptName::file).join(", ");
+                let names = PromptName::ALL.iter().map(|it| it.file());
+                let names = names.collect::<Vec<_>>().join(", ");
                 write!(f, "there is no prompt '{name}'; there are {names}")
             }
             Self::Invalid { name, line, reason } => {
@@ -160,8 +176,8 @@ impl Prompts {
 
     /// All prompts.
     pub fn list(&self) -> Vec<Prompt> {
-        let all = PromptName::ALL.into_iter();
-        all.map(|name| self.describe(name)).collect()
+        let all = PromptName::ALL.iter();
+        all.map(|name| self.describe(*name)).collect()
     }
 
     /// The prompt whose file has this name.
@@ -219,6 +235,14 @@ impl Prompts {
     /// The system prompt of a request for a session's name.
     pub fn session_name(&self) -> String {
         let name = PromptName::SessionName;
+        let own = self.own(name, || serde_json::Value::Null);
+        own.unwrap_or_else(|| name.default_text())
+    }
+
+    /// The system prompt of a request for a recipe.
+    #[cfg(feature = "recipes")]
+    pub fn recipe(&self) -> String {
+        let name = PromptName::Recipe;
         let own = self.own(name, || serde_json::Value::Null);
         own.unwrap_or_else(|| name.default_text())
     }
@@ -304,7 +328,7 @@ fn check(name: PromptName, content: &str) -> Result<(), PromptError> {
                     mode,
                     ..Parts::default()
                 }),
-                PromptName::Compaction | PromptName::SessionName => {
+                PromptName::Compaction | PromptName::SessionName | PromptName::Recipe => {
                     serde_json::json!({ "messages": MESSAGES })
                 }
             };
@@ -346,7 +370,7 @@ mod tests {
 
     #[test]
     fn every_default_is_a_template_of_itself() {
-        for name in PromptName::ALL {
+        for &name in PromptName::ALL {
             let text = name.default_text();
             check(name, &text).unwrap();
             if name != PromptName::System {

@@ -126,13 +126,13 @@ fn is_unnamed(session: &Session) -> bool {
 }
 
 /// Cancels the request when the answer is too long.
-struct LengthLimit {
+pub(super) struct LengthLimit {
     cancel: Cancel,
     length: usize,
 }
 
 impl LengthLimit {
-    fn new(cancel: Cancel) -> Self {
+    pub(super) fn new(cancel: Cancel) -> Self {
         LengthLimit { cancel, length: 0 }
     }
 }
@@ -157,7 +157,7 @@ pub(super) fn has_topic(message: &Message) -> bool {
 }
 
 /// The text after the reasoning that some models write into it; empty if the reasoning does not end.
-fn without_reasoning(text: &str) -> &str {
+pub(super) fn without_reasoning(text: &str) -> &str {
     for (open, close) in REASONING_TAGS {
         if let Some((_, answer)) = text.rsplit_once(close) {
             return answer;

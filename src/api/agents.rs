@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -198,10 +199,18 @@ fn saved_recipe(
     if let Some((file, recipe)) = users.map_err(agent::Error::from)? {
         return Ok((file, recipe, RecipeSource::User));
     }
-    let found = Library::of_project(working_dir).find_file(id);
-    let unknown = || Error::not_found(format!("Recipe not found: {id}"));
-    let (file, recipe) = found.map_err(agent::Error::from)?.ok_or_else(unknown)?;
-    Ok((file, recipe, RecipeSource::Project))
+    // The last folder is that of the list of recipes.
+    let projects = [
+        working_dir.to_owned(),
+        env::current_dir().unwrap_or_default(),
+    ];
+    for project in projects {
+        let found = Library::of_project(&project).find_file(id);
+        if let Some((file, recipe)) = found.map_err(agent::Error::from)? {
+            return Ok((file, recipe, RecipeSource::Project));
+        }
+    }
+    Err(Error::not_found(format!("Recipe not found: {id}")))
 }
 
 fn resume(registry: &Registry, request: &Request) -> Result<Response, Error> {

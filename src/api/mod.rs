@@ -25,6 +25,8 @@ mod ui_proxy;
 
 use crate::agent::{self, Registry};
 use crate::http::{Access, Error, Request, Response, Router};
+#[cfg(feature = "recipes")]
+use crate::recipe;
 use crate::store;
 use crate::sys::cancel::Cancel;
 use std::sync::Arc;
@@ -64,11 +66,22 @@ pub fn schedule_routes(router: Router, scheduler: &Arc<crate::schedule::Schedule
 #[cfg(not(feature = "recipes"))]
 fn without_recipes(router: Router) -> Router {
     let answer = |_: &Request| Err(Error::not_found(crate::recipe::Error::LeftOut.to_string()));
-    ["/recipes/encode", "/recipes/decode"]
-        .into_iter()
-        .fold(router, |router, path| {
-            router.post(path, Access::Keyed, answer)
-        })
+    let router = router.get("/recipes/list", Access::Keyed, answer);
+    [
+        "/recipes/create",
+        "/recipes/save",
+        "/recipes/delete",
+        "/recipes/parse",
+        "/recipes/to-yaml",
+        "/recipes/encode",
+        "/recipes/decode",
+        "/recipes/scan",
+        "/recipes/slash-command",
+    ]
+    .into_iter()
+    .fold(router, |router, path| {
+        router.post(path, Access::Keyed, answer)
+    })
 }
 
 /// A handler of this API.
@@ -95,6 +108,10 @@ impl From<agent::Error> for Error {
     fn from(error: agent::Error) -> Self {
         let message = error.to_string();
         match error {
+            #[cfg(feature = "recipes")]
+            agent::Error::Recipe(recipe::Error::Unknown { .. }) => Error::not_found(message),
+            #[cfg(feature = "recipes")]
+            agent::Error::Recipe(recipe::Error::Store { .. }) => Error::internal(message),
             agent::Error::NoSession => Error::not_found(message),
             agent::Error::NotRunning { .. } => Error::new(424, message),
             agent::Error::WorkingDir { .. }

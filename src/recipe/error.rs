@@ -1,6 +1,7 @@
 //! Errors of recipes, worded for the person who wrote or opened the recipe.
 
-use super::library::MAX_FILE;
+use super::library::{MAX_FILE, MAX_TEXT};
+use crate::store;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -76,6 +77,35 @@ pub enum Error {
     },
     /// The recipe, or the rendered recipe, has too much text.
     TooLarge,
+    /// A text from a client is longer than [`MAX_TEXT`].
+    LongText,
+    /// The recipe cannot be written as YAML.
+    Yaml {
+        /// Why.
+        reason: String,
+    },
+    /// No recipe file has this id.
+    Unknown {
+        /// The id.
+        id: String,
+    },
+    /// The slash command is that of another recipe, or a builtin one.
+    CommandTaken {
+        /// The command.
+        command: String,
+        /// What has it.
+        by: String,
+    },
+    /// The slash command has characters that a message cannot have there.
+    Command {
+        /// The command.
+        command: String,
+    },
+    /// A file or folder cannot be read or written.
+    Store {
+        /// Why.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Error {
@@ -144,11 +174,37 @@ impl fmt::Display for Error {
                 "the recipe is too large; {} KiB of text are the most",
                 MAX_FILE >> 10
             ),
+            Error::LongText => write!(
+                f,
+                "the text of the recipe is too long; {} KiB are the most",
+                MAX_TEXT >> 10
+            ),
+            Error::Yaml { reason } => {
+                write!(f, "the recipe cannot be written as YAML: {reason}")
+            }
+            Error::Unknown { id } => write!(f, "Recipe not found: {id}"),
+            Error::CommandTaken { command, by } => write!(
+                f,
+                "the command /{command} is taken by {by}; choose another one"
+            ),
+            Error::Command { command } => write!(
+                f,
+                "{command:?} cannot be a command: up to 64 letters, digits, `-`, `_` and `.`"
+            ),
+            Error::Store { reason } => f.write_str(reason),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Error::Store {
+            reason: error.to_string(),
+        }
+    }
+}
 
 fn quoted(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();

@@ -1,15 +1,24 @@
 //! The folders of recipes, the same as those of Goose.
 
 use super::{Error, Recipe};
-use crate::store;
-use serde_json::Value;
+use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::{self, files};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// The largest recipe file, in bytes. Parsing hostile YAML takes time that grows with the square of its size.
 pub const MAX_FILE: usize = 256 << 10;
+
+/// The longest text of a recipe that clients may send, in bytes.
+pub const MAX_TEXT: usize = 64 << 10;
+
+/// The longest name of a new file, in characters.
+const MAX_NAME: usize = 80;
 
 /// How many files of one folder are read.
 const MAX_FILES: usize = 1_000;
@@ -49,6 +58,16 @@ impl Library {
         Library {
             folders: vec![working_dir.join(".goose").join("recipes")],
         }
+    }
+
+    /// The folders of a server: those of the user, and that of the project in the directory in which the server
+    /// was started.
+    pub fn of_server(config: &Path) -> Self {
+        let mut library = Library::of_user(config);
+        if let Ok(dir) = std::env::current_dir() {
+            library.folders.extend(Library::of_project(&dir).folders);
+        }
+        library
     }
 
     /// These folders.
@@ -91,15 +110,58 @@ impl Library {
     /// # Errors
     /// As [`find`](Self::find).
     pub fn find_file(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
-        match self.files().into_iter().find(|path| id(path) == wanted) {
+        match self.path(wanted) {
             Some(path) => read(&path).map(|recipe| Some((path, recipe))),
             None => Ok(None),
         }
     }
 
-    /// The file of the recipe with this id, which may not contain a valid recipe.
+    /// The file with this id; `None` if there is none.
     pub fn path(&self, wanted: &str) -> Option<PathBuf> {
         self.files().into_iter().find(|path| id(path) == wanted)
+    }
+
+    /// Writes the recipe into the file with the id `to`, or into a new file of the first folder, which gets its
+    /// name from the title. Returns the file's id. A symbolic link is replaced, not followed.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] when no file has the id, [`Error::TooLarge`], [`Error::Yaml`], [`Error::Store`]. The
+    /// files are unchanged then.
+    pub fn save(&self, to: Option<&str>, recipe: &Recipe) -> Result<String, Error> {
+        let first = self.folders.first();
+        let path = match to {
+            Some(wanted) => self.path(wanted).ok_or_else(|| unknown(wanted))?,
+            None => first
+                .ok_or_else(|| unknown("without a folder"))?
+                .join("x.yaml"),
+        };
+        let text = text_for(&path, recipe)?;
+        let folder = files::parent(&path);
+        files::ensure_dir(folder)?;
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let _lock = FileLock::acquire(&folder.join(".lock"), LOCK_TIMEOUT)?;
+        let path = match to {
+            Some(wanted) if !path.is_file() => return Err(unknown(wanted)),
+            Some(_) => path,
+            None => unused_path(&folder, &recipe.fields().title),
+        };
+        files::write_atomic(&path, text.as_bytes())?;
+        Ok(id(&path))
+    }
+
+    /// Removes the file with this id and returns its path.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] when no file has the id, [`Error::Store`].
+    pub fn delete(&self, wanted: &str) -> Result<PathBuf, Error> {
+        let path = self.path(wanted).ok_or_else(|| unknown(wanted))?;
+        match fs::remove_file(&path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(unknown(wanted)),
+            Err(error) => return Err(store::Error::io("remove", &path)(error).into()),
+        }
+        files::sync_names(files::parent(&path))?;
+        Ok(path)
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -149,15 +211,86 @@ pub fn read(path: &Path) -> Result<Recipe, Error> {
             })
         })?
         .ok_or_else(|| failed("there is no such file".to_owned()))?;
-    if let Some(Value::Object(inner)) = object.get_mut("recipe") {
-        object = std::mem::take(inner);
-    }
-    Recipe::from_object(object).map_err(|error| {
+    from_object(&mut object).map_err(|error| {
         failed(match error {
             Error::Shape { reason } => reason,
             error => error.to_string(),
         })
     })
+}
+
+/// The recipe in a text of a client, in JSON if it begins with `{`, else in YAML; optionally under a key `recipe`.
+///
+/// # Errors
+/// [`Error::LongText`], [`Error::Shape`].
+pub fn parse(text: &str) -> Result<Recipe, Error> {
+    if text.len() > MAX_TEXT {
+        return Err(Error::LongText);
+    }
+    let object: Result<Map<String, Value>, String> = if text.trim_start().starts_with('{') {
+        crate::json::from_str(text).map_err(|error| error.to_string())
+    } else {
+        store::parse_yaml_object(text)
+    };
+    from_object(&mut object.map_err(|reason| Error::Shape { reason })?)
+}
+
+/// The YAML text of a recipe.
+///
+/// # Errors
+/// [`Error::TooLarge`], [`Error::Yaml`].
+pub fn to_yaml(recipe: &Recipe) -> Result<String, Error> {
+    // The text is parsed again, to be sure of it. As JSON it is about as long, and quickly made.
+    if recipe.to_string().len() > MAX_FILE {
+        return Err(Error::TooLarge);
+    }
+    let text = store::render_yaml_object(&recipe.given);
+    text.map_err(|reason| Error::Yaml { reason })
+}
+
+fn from_object(object: &mut Map<String, Value>) -> Result<Recipe, Error> {
+    match object.get_mut("recipe") {
+        Some(Value::Object(inner)) => Recipe::from_object(std::mem::take(inner)),
+        _ => Recipe::from_object(std::mem::take(object)),
+    }
+}
+
+/// The text of the recipe for the file `path`: JSON or YAML, by its extension.
+fn text_for(path: &Path, recipe: &Recipe) -> Result<String, Error> {
+    let text = if path.extension().is_some_and(|it| it == "json") {
+        format!("{recipe:#}\n")
+    } else {
+        to_yaml(recipe)?
+    };
+    match text.len() {
+        0..=MAX_FILE => Ok(text),
+        _ => Err(Error::TooLarge),
+    }
+}
+
+/// A file in `folder` that does not exist, named after the title: its letters and digits, in lower case, with
+/// hyphens between the words.
+fn unused_path(folder: &Path, title: &str) -> PathBuf {
+    let title = title.to_lowercase();
+    let words = title.split(|c: char| c.is_whitespace() || c == '-' || c == '_');
+    let words = words.map(|word| word.chars().filter(|c| c.is_alphanumeric()).collect());
+    let words: Vec<String> = words.filter(|word: &String| !word.is_empty()).collect();
+    let mut name: String = words.join("-").chars().take(MAX_NAME).collect();
+    if name.is_empty() {
+        name.push_str("untitled-recipe");
+    }
+    let names = (2..).map(|number| format!("{name}-{number}.yaml"));
+    let paths = iter::once(format!("{name}.yaml"))
+        .chain(names)
+        .map(|it| folder.join(it));
+    let mut unused = paths.filter(|path| fs::symlink_metadata(path).is_err());
+    unused
+        .next()
+        .unwrap_or_else(|| folder.join("untitled-recipe.yaml"))
+}
+
+fn unknown(id: &str) -> Error {
+    Error::Unknown { id: id.to_owned() }
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

@@ -6,6 +6,7 @@ mod error;
 mod fields;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+mod hidden_text;
 pub mod library;
 pub(crate) mod prompt_template;
 mod rendering;
@@ -115,10 +116,15 @@ impl Recipe {
     }
 }
 
-/// The given JSON in compact form.
+/// The given JSON in compact form; on several lines with `{:#}`.
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&serde_json::to_string(&self.given).map_err(|_| fmt::Error)?)
+        let text = if f.alternate() {
+            serde_json::to_string_pretty(&self.given)
+        } else {
+            serde_json::to_string(&self.given)
+        };
+        f.write_str(&text.map_err(|_| fmt::Error)?)
     }
 }
 

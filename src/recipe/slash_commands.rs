@@ -5,10 +5,16 @@ use super::{Error, Recipe, library};
 use crate::store::{self, Config};
 use serde::Serialize;
 use serde_json::Value;
+#[cfg(feature = "recipes")]
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The setting, a list of `{command, recipe_path}`.
 const SETTING: &str = "slash_commands";
+
+/// The longest command that can be assigned, in characters.
+#[cfg(feature = "recipes")]
+const MAX_COMMAND: usize = 64;
 
 /// The builtin commands and their help texts.
 const BUILTIN: [(&str, &str); 4] = [
@@ -83,6 +89,57 @@ pub fn find(config: &Config, command: &str) -> Result<Option<Recipe>, Error> {
         Some((_, path)) => library::read(&path).map(Some),
         None => Ok(None),
     }
+}
+
+/// Assigns `command`, given with or without its slash, to the recipe in the file `path`, in place of its other
+/// commands; removes its commands if `command` is absent or empty.
+///
+/// # Errors
+/// [`Error::Command`], [`Error::CommandTaken`], [`Error::Store`]. The configuration is unchanged then.
+#[cfg(feature = "recipes")]
+pub fn assign(config: &Config, path: &Path, command: Option<&str>) -> Result<(), Error> {
+    let command = command.map(normalized).unwrap_or_default();
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if command.chars().count() > MAX_COMMAND || !command.chars().all(fits) {
+        return Err(Error::Command { command });
+    }
+    if BUILTIN.iter().any(|(builtin, _)| *builtin == command) {
+        let by = "gosling".to_owned();
+        return Err(Error::CommandTaken { command, by });
+    }
+    let mut taken = None;
+    config.edit_setting(SETTING, |value| {
+        let mut entries = match &value {
+            Some(Value::Array(entries)) => entries.clone(),
+            _ => Vec::new(),
+        };
+        entries.retain(|entry| entry["recipe_path"].as_str().map(Path::new) != Some(path));
+        let other = entries.iter().find(|entry| {
+            let name = entry["command"].as_str();
+            !command.is_empty() && name.is_some_and(|name| normalized(name) == command)
+        });
+        taken = other.map(|entry| entry["recipe_path"].as_str().unwrap_or("?").to_owned());
+        if taken.is_some() {
+            return value;
+        }
+        if !command.is_empty() {
+            entries.push(json!({"command": command, "recipe_path": path.to_string_lossy()}));
+        }
+        (!entries.is_empty()).then_some(Value::Array(entries))
+    })?;
+    match taken {
+        Some(by) => Err(Error::CommandTaken { command, by }),
+        None => Ok(()),
+    }
+}
+
+/// The command and the file of each recipe that has a command.
+///
+/// # Errors
+/// When the configuration cannot be read.
+#[cfg(feature = "recipes")]
+pub fn of_recipes(config: &Config) -> store::Result<Vec<(String, PathBuf)>> {
+    configured(config)
 }
 
 /// The commands of recipes. A builtin command cannot be assigned to a recipe.

@@ -111,6 +111,16 @@ pub fn now_rfc3339() -> String {
     Utc::from_unix(unix_seconds()).to_string()
 }
 
+/// A moment as RFC 3339 with nanoseconds, as Goose writes the times of files:
+/// `2026-11-21T22:16:27.419288903+00:00`. A moment before 1970 is 1970.
+pub fn rfc3339_nanos(moment: SystemTime) -> String {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    let text = Utc::from_unix(seconds).to_string();
+    let nanos = since.subsec_nanos();
+    format!("{}.{nanos:09}+00:00", text.trim_end_matches('Z'))
+}
+
 /// Today's date in UTC as `YYYYMMDD`.
 pub fn today() -> String {
     Utc::from_unix(unix_seconds()).compact_date()
