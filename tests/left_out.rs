@@ -138,6 +138,19 @@ fn recipes_are_unknown_and_everything_beside_them_works() {
         .post("/recipes/decode", decode)
         .is(404)
         .says(&hint("recipes"));
+    for path in [
+        "create",
+        "save",
+        "delete",
+        "parse",
+        "to-yaml",
+        "scan",
+        "slash-command",
+    ] {
+        let answer = server.post(&format!("/recipes/{path}"), json!({}));
+        answer.is(404).says(&hint("recipes"));
+    }
+    server.get("/recipes/list").is(404).says(&hint("recipes"));
     let start = json!({"working_dir": server.work(), "recipe": recipe});
     server
         .post("/agent/start", start)

@@ -173,7 +173,7 @@ fn recipe_setting(session: &Session, key: &str) -> Option<String> {
 
 /// The settings of the session's recipe. They are rendered only if they contain a template, since that takes
 /// the whole recipe.
-fn recipe_settings(session: &Session) -> Value {
+pub(super) fn recipe_settings(session: &Session) -> Value {
     let settings = |recipe: &Value| recipe["settings"].clone();
     let given = session.recipe.as_ref().map(settings).unwrap_or_default();
     let texts = given.as_object().into_iter().flatten();

@@ -2,6 +2,7 @@
 //! sub-recipes, and success checks.
 
 use super::final_output::{self, FinalOutput, Next};
+use super::model_selection::recipe_settings;
 use super::recipe_run::Nesting;
 use super::sub_recipes::{self, SubRecipes};
 use super::tool_calls::refusal;
@@ -33,28 +34,31 @@ pub(super) enum AfterAnswer {
 }
 
 impl RecipeTools {
-    /// The recipe of the session. Without values for its parameters it adds nothing.
+    /// The recipe of the session. Without values for its parameters it adds only the limit of requests.
     ///
     /// # Errors
     /// When the schema of the final output is not valid.
     pub(super) fn of(session: &Session, nesting: &Nesting) -> Result<Self, Error> {
+        let max_turns = recipe_settings(session)["max_turns"].as_u64();
         let rendered = recipe::of_session(session).unwrap_or_else(|error| {
             log::warn!("recipe not applied session={} reason={error}", session.id);
             None
         });
         let Some(rendered) = rendered else {
-            return Ok(RecipeTools::default());
+            return Ok(RecipeTools {
+                max_turns,
+                ..RecipeTools::default()
+            });
         };
         let fields = rendered.recipe.fields();
         let schema = fields.response.as_ref();
         let schema = schema.and_then(|response| response.json_schema.as_ref());
         let final_output = schema.map(FinalOutput::new).transpose();
-        let max_turns = fields.settings.as_ref().and_then(|it| it.max_turns);
         Ok(RecipeTools {
             final_output: final_output.map_err(|reason| Error::Config { reason })?,
             sub_recipes: SubRecipes::of(session, &fields.sub_recipes, nesting),
             retry: fields.retry.clone(),
-            max_turns: max_turns.map(|limit| limit as u64),
+            max_turns,
             instructions: rendered.instructions,
         })
     }
