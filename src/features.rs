@@ -7,7 +7,7 @@
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
 //! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
 //! | `google` | the provider `google` and its wire protocol |
-//! | `manual` | the pages that `gosling help TOPIC` prints |
+//! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
 //! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands, runs |

@@ -249,7 +249,7 @@ fn the_manual_names_every_route_of_the_api_and_no_other() {
     let mut routes = BTreeSet::new();
     for file in rust_files(&root().join("src/api")) {
         let is_route = |text: &String| {
-            let is_path = |c: char| c.is_ascii_lowercase() || "/_-{}".contains(c);
+            let is_path = |c: char| c.is_ascii_lowercase() || "/_-{}.".contains(c);
             text.len() > 1 && text.starts_with('/') && text.chars().all(is_path)
         };
         routes.extend(code_of(&file).literals.into_iter().filter(is_route));

@@ -11,6 +11,7 @@ mod diagnostics;
 mod extensions;
 pub mod mcp_endpoint;
 mod not_offered;
+mod openapi;
 mod prompts;
 mod providers;
 #[cfg(feature = "recipes")]
@@ -52,6 +53,7 @@ pub fn router(registry: Arc<Registry>) -> Router {
     let router = apps::routes(router, &registry);
     let router = ui_proxy::routes(router);
     let router = not_offered::routes(router);
+    let router = openapi::routes(router);
     sessions::routes(router, &registry)
 }
 

@@ -29,16 +29,6 @@ const MISSING: &[&str] = &[
     "POST /recipes/slash-command",
     "POST /recipes/schedule",
     "POST /recipes/delete",
-    "POST /schedule/create",
-    "GET /schedule/list",
-    "PUT /schedule/{id}",
-    "POST /schedule/{id}/pause",
-    "POST /schedule/{id}/unpause",
-    "POST /schedule/{id}/run_now",
-    "GET /schedule/{id}/inspect",
-    "POST /schedule/{id}/kill",
-    "GET /schedule/{id}/sessions",
-    "DELETE /schedule/delete/{id}",
 ];
 
 /// Answers that the document does not name; `*` stands for all operations.
@@ -133,6 +123,84 @@ fn every_operation_answers_as_the_document_says() {
     }
     println!("{answered} of {} operations answer", cases.len());
     assert!(walk.faults.is_empty(), "{}", walk.faults.join("\n"));
+}
+
+#[cfg(feature = "manual")]
+#[test]
+fn the_served_document_has_every_route_and_the_schemas_of_goose() {
+    let server = Server::new().start();
+    server.ask("GET", "/openapi.json", None, None).is(401);
+    let served = server.get("/openapi.json").is(200).body;
+    let goose: Value = serde_json::from_str(DOCUMENT).unwrap();
+    let missing: Vec<_> = operations(&goose)
+        .difference(&operations(&served))
+        .cloned()
+        .collect();
+    assert_eq!(missing, [""; 0]);
+    let (_, routes) = include_str!("../../src/manual/api.md")
+        .split_once("\n## Routes\n")
+        .unwrap();
+    let (routes, _) = routes.split_once("\n## ").unwrap();
+    let listed = routes
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter_map(|code| Some(&code[code.find('/')?..]));
+    let to_come = MISSING
+        .iter()
+        .filter_map(|operation| Some(operation.split_once(' ')?.1));
+    let routes: BTreeSet<&str> = listed.chain(to_come).collect();
+    let paths = served["paths"].as_object().unwrap();
+    assert_eq!(
+        paths.keys().map(String::as_str).collect::<BTreeSet<_>>(),
+        routes
+    );
+    assert_eq!(
+        served["components"]["schemas"],
+        without_texts(&goose["components"]["schemas"], true)
+    );
+    for operation in operations(&served) {
+        let (method, path) = operation.split_once(' ').unwrap();
+        let answer = server.ask(
+            method,
+            &path.replace('{', "").replace('}', ""),
+            Some(KEY),
+            None,
+        );
+        if !MISSING.contains(&operation.as_str()) && answer.status == 404 {
+            answer.never_says("There is nothing at");
+        } else if !MISSING.contains(&operation.as_str()) {
+            assert_ne!(answer.status, 405, "{operation}");
+        }
+    }
+}
+
+/// The schemas without what only people read.
+#[cfg(feature = "manual")]
+fn without_texts(of: &Value, are_names: bool) -> Value {
+    match of {
+        Value::Object(fields) => {
+            let is_text = |name: &str, value: &Value| {
+                let texts = [
+                    "description",
+                    "summary",
+                    "tags",
+                    "example",
+                    "operationId",
+                    "title",
+                ];
+                !are_names && texts.contains(&name) && (value.is_string() || value.is_array())
+            };
+            let kept = fields.iter().filter(|(name, value)| !is_text(name, value));
+            kept.map(|(name, value)| (name.clone(), without_texts(value, name == "properties")))
+                .collect()
+        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| without_texts(item, false))
+            .collect(),
+        other => other.clone(),
+    }
 }
 
 /// Method and path of each operation.
