@@ -379,3 +379,21 @@ fn a_session_becomes_a_recipe() {
         "Recipe creation failed: Session not found"
     );
 }
+
+#[cfg(feature = "schedules")]
+#[test]
+fn a_scheduled_recipe_is_listed_with_its_cron_line() {
+    let server = Server::new().start();
+    let [one, two] = ["One", "Two"].map(|title| saved(&server, recipe(title)));
+    let schedule = |cron: Value| {
+        let body = json!({"id": one, "cron_schedule": cron});
+        server.post("/recipes/schedule", body).is(200);
+        manifest(&server, &one).unwrap()["schedule_cron"].take()
+    };
+    assert_eq!(schedule(json!("0 0 3 * * *")), "0 0 3 * * *");
+    assert_eq!(
+        manifest(&server, &two).unwrap()["schedule_cron"],
+        Value::Null
+    );
+    assert_eq!(schedule(Value::Null), Value::Null);
+}

@@ -9,7 +9,7 @@ use crate::sys::clock;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The routes with which clients use recipes. A build without recipes answers each as unknown.
@@ -65,18 +65,37 @@ fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
         let mut own = commands.iter().filter(|(_, of)| of == path);
         own.next().map(|(command, _)| command.clone())
     };
+    let crons = cron_lines(registry);
+    let cron = |path: &Path| {
+        let mut own = crons.iter().filter(|(of, _)| of == path);
+        own.next().map(|(_, cron)| cron.clone())
+    };
     let manifests = entries.into_iter().map(|entry| {
         json!({
             "id": entry.id,
             "slash_command": command(&entry.path),
             "file_path": entry.path.to_string_lossy(),
             "last_modified": clock::rfc3339_nanos(entry.modified),
-            "schedule_cron": null,
+            "schedule_cron": cron(&entry.path),
             "recipe": entry.recipe,
         })
     });
     let manifests: Vec<Value> = manifests.collect();
     Ok(Response::json(&json!({ "manifests": manifests })))
+}
+
+/// The files of the recipes that are scheduled, with their cron lines.
+#[cfg(feature = "schedules")]
+fn cron_lines(registry: &Registry) -> Vec<(PathBuf, String)> {
+    crate::schedule::cron_lines(&registry.stores().paths).unwrap_or_else(|error| {
+        log::warn!("schedules left out of the list of recipes: {error}");
+        Vec::new()
+    })
+}
+
+#[cfg(not(feature = "schedules"))]
+fn cron_lines(_: &Registry) -> Vec<(PathBuf, String)> {
+    Vec::new()
 }
 
 /// A failure is part of the answer, as in Goose: clients show it.

@@ -127,7 +127,8 @@ class Model {
     const last = request.messages.at(-1);
     const text = textOf(last?.content);
     if (last?.role === "tool") return { content: `The tool said: ${text.slice(0, 200)}` };
-    if (/recipe/i.test(text) && /json/i.test(text) && !request.tools?.length) {
+    const all = request.messages.map((message) => textOf(message.content)).join("\n");
+    if (/recipe/i.test(all) && /json/i.test(all) && !request.tools?.length) {
       return {
         content: JSON.stringify({
           title: "Greeting",
