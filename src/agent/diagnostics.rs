@@ -249,9 +249,7 @@ fn redacted(value: Value, secrets: &mut SecretValues) -> Value {
             let fields = fields.into_iter().map(|(name, value)| {
                 let value = match name.as_str() {
                     "envs" | "env" | "headers" => hidden(value, secrets),
-                    name if is_secret_name(&name.to_uppercase()) && !value.is_array() => {
-                        hidden(value, secrets)
-                    }
+                    name if is_secret_name(name) && !value.is_array() => hidden(value, secrets),
                     _ => redacted(value, secrets),
                 };
                 (name, value)
@@ -286,21 +284,22 @@ fn hidden(value: Value, secrets: &mut SecretValues) -> Value {
     }
 }
 
-/// Whether a field or variable of this name, in upper case, holds a secret.
+/// Whether a field or variable of this name holds a secret.
 fn is_secret_name(name: &str) -> bool {
     const ENDS: [&str; 11] = [
-        "_KEY",
-        "-KEY",
-        "APIKEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "CREDENTIALS",
-        "AUTHORIZATION",
-        "COOKIE",
+        "_key",
+        "-key",
+        "apikey",
+        "token",
+        "secret",
+        "password",
+        "passwd",
+        "passphrase",
+        "credentials",
+        "authorization",
+        "cookie",
     ];
+    let name = name.to_lowercase();
     ENDS.iter().any(|end| name.ends_with(end))
 }
 
@@ -350,7 +349,9 @@ fn system_text(info: &SystemInfo, id: &str) -> String {
     let left_out = FEATURES.iter().filter(|(_, is_built)| !is_built);
     let left_out: Vec<&str> = left_out.map(|(name, _)| *name).collect();
     let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
-    let names: BTreeSet<String> = names.filter(|name| name.starts_with("GOOSE")).collect();
+    let names: BTreeSet<String> = names
+        .filter(|name| name.to_lowercase().starts_with("goose_"))
+        .collect();
     let names: Vec<String> = names.into_iter().collect();
     let lines = [
         ("App version", format!("gosling {}", info.app_version)),
