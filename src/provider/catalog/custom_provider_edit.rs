@@ -399,11 +399,12 @@ fn id_from(display_name: &str) -> String {
 
 /// The name of the secret with the key, as in Goose.
 fn key_name_for(id: &str) -> String {
-    let letters = id.chars().map(|c| match c {
+    let name = format!("{id}_api_key");
+    let letters = name.chars().map(|c| match c {
         c if c.is_ascii_alphanumeric() => c.to_ascii_uppercase(),
         _ => '_',
     });
-    letters.chain("_API_KEY".chars()).collect()
+    letters.collect()
 }
 
 fn read_fields(path: &Path, id: &str) -> Result<Map<String, Value>> {
