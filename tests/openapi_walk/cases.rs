@@ -334,7 +334,10 @@ fn recipes() -> Vec<Case> {
 }
 
 fn schedules() -> Vec<Case> {
-    let job = || json!({"id": "nightly", "cron": "0 0 3 * * *", "recipe": recipe()});
+    // Its run goes on until it is killed.
+    let mut waits = recipe();
+    waits["prompt"] = "wait".into();
+    let job = json!({"id": "nightly", "cron": "0 0 3 * * *", "recipe": waits});
     let at = |operation: &'static str, status: u16, body: Option<Value>| {
         let with = |id: &str| Case::path(operation).replace("{id}", id);
         Case::new(operation, status, body)
@@ -342,7 +345,7 @@ fn schedules() -> Vec<Case> {
             .not_at(404, &with("absent"))
     };
     vec![
-        Case::new("POST /schedule/create", 200, job()).not(
+        Case::new("POST /schedule/create", 200, job).not(
             400,
             json!({"id": "other", "cron": "at dawn", "recipe": recipe()}),
         ),

@@ -84,7 +84,10 @@ fn every_operation_answers_as_the_document_says() {
                 json!({"contents": [{"uri": "a://1", "text": "x"}]}),
             )],
         );
-    let answers = json!({"repeat": true, "turns": [{"steps": [{"text": "good morning"}]}]});
+    let answers = json!({"repeat": true, "turns": [
+        {"when": {"user": "wait"}, "steps": [{"wait_ms": 600_000}]},
+        {"steps": [{"text": "good morning"}]},
+    ]});
     let server = Server::scripted(answers).start();
     let recipe = json!({"version": "1.0.0", "title": "T", "description": "D", "prompt": "say {{word}}",
         "parameters": [{"key": "word", "input_type": "string", "requirement": "required", "description": "d"}]});
