@@ -472,8 +472,7 @@ impl<'s> Validation<'s> {
         self.most = before + 1;
         self.apply(schema, value, place);
         self.most = most;
-        let first = self.faults.drain(before..).next();
-        first
+        self.faults.drain(before..).next()
     }
 
     /// The keywords for values of any type.

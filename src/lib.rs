@@ -54,6 +54,12 @@
 //! A client that disconnects is detected within a tenth of a second. The turn's token then cancels the request
 //! to the model, every call and every wait for the user; the messages so far are in the journal.
 //!
+//! A recipe runs without a client in a turn of the same kind: [`agent::Registry::start_recipe`] creates its
+//! session, [`agent::Registry::run_recipe`] runs the turn in the calling thread. The session's recipe may add
+//! tools of gosling itself: one that takes the final output, validated by `json_schema`, and one that runs
+//! sub-recipes, each in a turn of its own in the thread of the call. Success checks run after the turn, in a
+//! shell of [`builtin::developer`].
+//!
 //! # Modules
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].

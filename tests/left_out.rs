@@ -185,14 +185,14 @@ fn a_command_or_topic_that_is_left_out_is_unknown() {
             String::from_utf8_lossy(&text).into_owned(),
         )
     };
-    for command in ["chat", "call"] {
+    for command in ["chat", "call", "run"] {
         let (code, text) = run(&[command]);
         assert_eq!(code, Some(2), "{text}");
         assert!(text.contains(&hint("chat")), "{text}");
     }
     let (code, text) = run(&["help"]);
     assert_eq!(code, Some(0), "{text}");
-    for command in ["call", "chat", "demo", "mcp"] {
+    for command in ["call", "chat", "demo", "mcp", "run"] {
         assert!(!text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert!(text.contains("\nleft out of this build: "), "{text}");

@@ -673,8 +673,10 @@ mod sub_recipes {
 #[cfg(feature = "chat")]
 mod command {
     use super::*;
+    #[cfg(feature = "developer")]
     use std::io::Read;
     use std::process::{Command, Output, Stdio};
+    #[cfg(feature = "developer")]
     use support::process::{running, signal, unique_sleep};
     use support::server::gosling;
 

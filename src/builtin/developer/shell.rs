@@ -137,7 +137,7 @@ impl Developer {
         let command = shell_command(
             &args.command,
             &dir,
-            session_id(context).as_deref(),
+            session_id(context),
             &self.config,
             self.offline,
         );
