@@ -64,7 +64,7 @@ fn schedule_recipe(scheduler: &Arc<Scheduler>, request: &Request) -> Result<Resp
         cron_schedule: Option<String>,
     }
     let body: Schedule = request.json()?;
-    let library = Library::of_user(&scheduler.registry().stores().paths.config);
+    let library = Library::of_server(&scheduler.registry().stores().paths.config);
     let path = library.path(&body.id);
     let path = path.ok_or_else(|| Error::not_found(format!("there is no recipe {:?}", body.id)))?;
     scheduler.schedule_recipe(&path, body.cron_schedule.as_deref())?;

@@ -2,7 +2,7 @@
 
 use super::schedule_file::{Job, Status, find};
 use super::scheduler::{Scheduler, working_dir};
-use crate::agent::{Error, Event, EventSink, RecipeRun, RunError, RunOptions};
+use crate::agent::{Error, Event, EventSink, RecipeRun, RecipeSource, RunError, RunOptions};
 use crate::conversation::SessionType;
 use crate::store::file_lock::FileLock;
 use crate::sys::cancel::Cancel;
@@ -72,6 +72,10 @@ impl Run {
 
     fn create_session(&self) -> Result<String, Error> {
         let mut run = RecipeRun::from_file(self.job.source(), working_dir())?;
+        let folder = self.job.source().parent();
+        if folder.is_some_and(|folder| folder.ends_with(".goose/recipes")) {
+            run.source = RecipeSource::Project;
+        }
         run.values = self.job.parameters();
         run.session_type = SessionType::Scheduled;
         run.schedule_id = Some(self.job.id().to_owned());
