@@ -370,12 +370,12 @@ mod tests {
     #[test]
     fn ids_stay_the_same() {
         assert_eq!(
-            id(Path::new("/recipes/a.yaml")),
-            id(Path::new("/recipes/a.yaml"))
+            id(Path::new("/files/a.yaml")),
+            id(Path::new("/files/a.yaml"))
         );
         assert_ne!(
-            id(Path::new("/recipes/a.yaml")),
-            id(Path::new("/recipes/b.yaml"))
+            id(Path::new("/files/a.yaml")),
+            id(Path::new("/files/b.yaml"))
         );
         assert_eq!(id(Path::new("")), "cbf29ce484222325");
     }
