@@ -24,6 +24,7 @@ use serde_json::{Map, Number, Value};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt::{self, Write};
+use std::io;
 
 /// Keywords that assert something and are not checked, since they need regular expressions or annotations.
 pub(crate) const UNCHECKED: [&str; 6] = [
@@ -45,8 +46,9 @@ const MAX_WORK: usize = 1_000_000;
 const MAX_DEPTH: usize = 256;
 /// The most faults that are reported.
 const MAX_FAULTS: usize = 20;
-/// How much of a name or a value is quoted, in characters.
+/// How much of a name is quoted, in characters, and of a value, in bytes.
 const QUOTED: usize = 80;
+const MAX_QUOTE: usize = 160;
 /// How long a pointer may become, in bytes.
 const MAX_POINTER: usize = 1_000;
 
@@ -54,6 +56,8 @@ const MAX_POINTER: usize = 1_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Schema {
     root: Value,
+    /// How many schemas it contains.
+    schemas: usize,
     unchecked: Vec<String>,
 }
 
@@ -219,8 +223,12 @@ impl Schema {
             let checked = checker.check(target, &Place::ROOT, MAX_NESTING);
             checked.map_err(|fault| at(format!("refers to {quoted:?}, where {fault}")))?;
         }
-        let unchecked = checker.unchecked;
-        Ok(Schema { root, unchecked })
+        let (schemas, unchecked) = (checker.seen.len(), checker.unchecked);
+        Ok(Schema {
+            root,
+            schemas,
+            unchecked,
+        })
     }
 
     /// The places of keywords that are not checked.
@@ -238,6 +246,7 @@ impl Schema {
     pub(crate) fn faults(&self, value: &Value) -> Vec<Fault> {
         let mut validation = Validation {
             root: &self.root,
+            schemas: self.schemas,
             work: MAX_WORK,
             depth: MAX_DEPTH,
             faults: Vec::new(),
@@ -417,6 +426,7 @@ fn count(value: &Value) -> Option<u64> {
 /// One validation.
 struct Validation<'s> {
     root: &'s Value,
+    schemas: usize,
     /// The work that is left; 0 if it was too much.
     work: usize,
     /// How much deeper schemas may be applied.
@@ -462,6 +472,21 @@ impl<'s> Validation<'s> {
         self.work > 0
     }
 
+    /// The member with this name.
+    fn lookup<'v>(&mut self, object: &'v Map<String, Value>, name: &str) -> Option<&'v Value> {
+        self.work(1 + name.len() / 64);
+        object.get(name)
+    }
+
+    /// The start of a value as JSON. Serializing a long string scans all of it.
+    fn quote(&mut self, value: &Value) -> String {
+        self.work(weight(value));
+        if self.work == 0 {
+            return String::new();
+        }
+        quoted(value)
+    }
+
     fn fault(&mut self, place: &Place<'_>, reason: impl Into<String>) {
         self.faults.push(place.fault(reason));
     }
@@ -487,18 +512,32 @@ impl<'s> Validation<'s> {
         match keyword {
             "type" => self.types(argument, value, place),
             "const" if !self.same(argument, value) => {
-                self.fault(place, format!("is not {}", quoted(argument)));
+                let quote = self.quote(argument);
+                self.fault(place, format!("is not {quote}"));
             }
             "enum" => {
                 let allowed = argument.as_array().into_iter().flatten();
                 if !allowed.into_iter().any(|allowed| self.same(allowed, value)) {
-                    self.fault(place, format!("is none of {}", quoted(argument)));
+                    let quote = self.quote(argument);
+                    self.fault(place, format!("is none of {quote}"));
                 }
             }
             "$ref" => {
-                let target = argument.as_str().and_then(|it| resolve(self.root, it));
-                if let Some(target) = target {
+                let reference = argument.as_str().unwrap_or_default();
+                // An anchor is searched for in the whole schema.
+                let is_anchor = !reference.starts_with("#/");
+                self.work(reference.len() + if is_anchor { self.schemas } else { 0 });
+                if let Some(target) = resolve(self.root, reference) {
                     self.apply(target, value, place);
+                }
+            }
+            "dependentSchemas" => {
+                let dependent = argument.as_object().into_iter().flatten();
+                for (name, schema) in dependent {
+                    let object = value.as_object();
+                    if object.is_some_and(|object| self.lookup(object, name).is_some()) {
+                        self.apply(schema, value, place);
+                    }
                 }
             }
             "allOf" => {
@@ -704,8 +743,7 @@ impl<'s> Validation<'s> {
             }
             ("properties", Value::Object(schemas)) => {
                 for (name, schema) in schemas {
-                    self.work(1);
-                    if let Some(value) = object.get(name) {
+                    if let Some(value) = self.lookup(object, name) {
                         self.apply(schema, value, &place.name(name));
                     }
                 }
@@ -715,6 +753,9 @@ impl<'s> Validation<'s> {
             }
             ("propertyNames", schema) => {
                 for name in object.keys() {
+                    if !self.work(1 + name.len() / 64) || self.faults.len() >= self.most {
+                        return;
+                    }
                     let text = Value::String(name.clone());
                     if let Some(fault) = self.try_schema(schema, &text, &Place::ROOT) {
                         let reason = format!("has a name that {}", fault.reason);
@@ -724,16 +765,9 @@ impl<'s> Validation<'s> {
             }
             ("dependentRequired", Value::Object(lists)) => {
                 for (name, required) in lists {
-                    if object.contains_key(name) {
+                    if self.lookup(object, name).is_some() {
                         let with = format!(", as there is `{}`", printable(name, QUOTED));
                         self.required(required, object, &with, place);
-                    }
-                }
-            }
-            ("dependentSchemas", Value::Object(schemas)) => {
-                for (name, schema) in schemas {
-                    if let Some(_present) = object.get(name) {
-                        self.apply(schema, &Value::Object(object.clone()), place);
                     }
                 }
             }
@@ -749,8 +783,10 @@ impl<'s> Validation<'s> {
         place: &Place<'_>,
     ) {
         for name in list(names).iter().filter_map(Value::as_str) {
-            self.work(1);
-            if !object.contains_key(name) {
+            if self.faults.len() >= self.most {
+                return;
+            }
+            if self.lookup(object, name).is_none() {
                 self.fault(&place.name(name), format!("is missing{with}"));
             }
         }
@@ -772,7 +808,7 @@ impl<'s> Validation<'s> {
             if self.work == 0 || self.faults.len() >= self.most {
                 return;
             }
-            if known.is_some_and(|known| known.contains_key(name)) {
+            if known.is_some_and(|known| self.lookup(known, name).is_some()) {
                 continue;
             }
             if *schema == Value::Bool(false) {
@@ -800,7 +836,10 @@ impl<'s> Validation<'s> {
             (Value::Object(a), Value::Object(b)) => {
                 let mut names = a.iter();
                 a.len() == b.len()
-                    && names.all(|(name, a)| b.get(name).is_some_and(|b| self.same(a, b)))
+                    && names.all(|(name, a)| {
+                        let b = self.lookup(b, name);
+                        b.is_some_and(|b| self.same(a, b))
+                    })
             }
             (a, b) => a == b,
         }
@@ -811,14 +850,48 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
+/// The work of serializing a value.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::String(text) => 1 + text.len() / 64,
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(members) => {
+            let members = members.iter();
+            1 + members
+                .map(|(name, value)| name.len() / 64 + weight(value))
+                .sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
 fn quoted(value: &Value) -> String {
-    let text = value.to_string();
-    let cut = text.chars().count() > 2 * QUOTED;
-    let text: String = printable(&text, 2 * QUOTED)
-        .chars()
-        .take(2 * QUOTED)
-        .collect();
+    let mut start = Start(Vec::new());
+    let cut = serde_json::to_writer(&mut start, value).is_err();
+    let text = String::from_utf8_lossy(&start.0);
+    let text = printable(
+        text.trim_end_matches(char::REPLACEMENT_CHARACTER),
+        MAX_QUOTE,
+    );
     if cut { text + "…" } else { text }
+}
+
+/// Takes the start of what is written, and fails after it, so that no large value is serialized for a quotation.
+struct Start(Vec<u8>);
+
+impl io::Write for Start {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = MAX_QUOTE - self.0.len();
+        self.0.extend_from_slice(&bytes[..bytes.len().min(left)]);
+        if bytes.len() > left {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn is_of(value: &Value, kind: &str) -> bool {

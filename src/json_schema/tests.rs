@@ -320,6 +320,35 @@ fn hostile_schemas_and_values_end_soon() {
             start.elapsed()
         );
     }
+    let long = "n".repeat(200_000);
+    let anchors: Vec<Value> = (0..9_000)
+        .map(|n| json!({"$anchor": format!("a{n}")}))
+        .collect();
+    let objects = Value::from(vec![json!({"a": 1, "b": 2}); 100_000]);
+    for (of, value) in [
+        (json!({"items": {"not": {"required": [long]}}}), &objects),
+        (
+            json!({"items": {"not": {"properties": {&long: {}}, "type": "null"}}}),
+            &objects,
+        ),
+        (
+            json!({"items": {"$ref": "#a8999"}, "allOf": anchors}),
+            &objects,
+        ),
+        (json!({"items": {"not": {"enum": [long]}}}), &objects),
+        (
+            json!({"items": {"dependentSchemas": {"a": {"minProperties": 1}}}}),
+            &objects,
+        ),
+    ] {
+        let start = Instant::now();
+        let _ = schema(of).faults(value);
+        assert!(
+            start.elapsed() < Duration::from_secs(10),
+            "{:?}",
+            start.elapsed()
+        );
+    }
     let all_wrong = schema(json!({"items": {"type": "null"}})).faults(&many);
     assert_eq!(all_wrong.len(), MAX_FAULTS);
 }
