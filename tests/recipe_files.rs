@@ -373,11 +373,10 @@ fn a_session_becomes_a_recipe() {
         );
     }
     let unknown = json!({"session_id": "20010101_1"});
-    let unknown = server.post("/recipes/create", unknown).is(200);
-    assert_eq!(
-        unknown.body["error"],
-        "Recipe creation failed: Session not found"
-    );
+    server
+        .post("/recipes/create", unknown)
+        .is(404)
+        .says("Session not found");
 }
 
 #[cfg(feature = "schedules")]

@@ -98,7 +98,7 @@ fn cron_lines(_: &Registry) -> Vec<(PathBuf, String)> {
     Vec::new()
 }
 
-/// A failure is part of the answer, as in Goose: clients show it.
+/// A failure of the model is part of the answer, as in Goose: clients show it.
 fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
     #[derive(Deserialize)]
     struct Create {
@@ -109,7 +109,9 @@ fn create(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let cancel = cancel_of(registry, request);
     let answer = match registry.create_recipe(&body.session_id, body.author, &cancel) {
         Ok(recipe) => json!({"recipe": recipe, "error": null}),
-        Err(agent::Error::Cancelled) => return Err(agent::Error::Cancelled.into()),
+        Err(error @ (agent::Error::NoSession | agent::Error::Cancelled)) => {
+            return Err(error.into());
+        }
         Err(error) => json!({
             "recipe": null,
             "error": format!("Recipe creation failed: {error}"),

@@ -261,7 +261,8 @@ mod tests {
                 "style-src",
                 "img-src",
                 "font-src",
-                "media-src"
+                "media-src",
+                "worker-src"
             ]
         );
         assert_eq!(directives_with("https://script"), ["script-src"]);
