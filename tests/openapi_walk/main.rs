@@ -41,8 +41,8 @@ const UNDOCUMENTED: &[(&str, u16)] = &[
     ("GET /status", 413),
 ];
 
-/// Successful answers with a body that the document does not describe.
-const UNDESCRIBED: &[&str] = &["POST /schedule/{id}/kill"];
+/// Successful answers with a body that the document does not describe, or describes for another status.
+const UNDESCRIBED: &[&str] = &["POST /schedule/{id}/kill", "POST /recipes/save"];
 
 /// Errors without a body, as recorded.
 const SILENT: &[&str] = &["POST /recipes/decode"];
