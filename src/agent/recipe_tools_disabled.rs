@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// Stands for the number of runs within runs.
 #[derive(Clone, Default)]
-pub(super) struct Nesting;
+pub(super) struct Nesting {}
 
 /// Adds nothing to a turn.
 #[derive(Default)]
