@@ -10,7 +10,7 @@
 //! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
 //! | `memory` | the builtin server `memory` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
-//! | `recipes` | recipes: templates, links, the folders they are kept in, slash commands, runs; prompts of the user |
+//! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
 //! | `tls` | `https` to models and MCP servers |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |

@@ -98,6 +98,7 @@ fn help_and_version() {
         ("demo", cfg!(feature = "demo")),
         ("call", cfg!(feature = "chat")),
         ("mcp", cfg!(feature = "builtin")),
+        ("recipe", cfg!(feature = "recipes")),
     ];
     for (command, _) in commands.into_iter().filter(|(_, is_built)| *is_built) {
         let usage = format!("usage: gosling {command}");
@@ -118,6 +119,12 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
         (&["agent", "--port", "many"], "\"many\""),
         (&["agent", "--port", "65536"], "\"65536\""),
         (&["agent", "--offline=yes"], "--offline"),
+        #[cfg(feature = "recipes")]
+        (&["recipe"], "no subcommand given"),
+        #[cfg(feature = "recipes")]
+        (&["recipe", "check"], "\"check\""),
+        #[cfg(feature = "recipes")]
+        (&["recipe", "validate"], "no FILE given"),
         #[cfg(feature = "builtin")]
         (&["mcp"], "no server name given"),
         #[cfg(feature = "builtin")]
@@ -145,7 +152,7 @@ fn a_wrong_command_line_is_exit_code_2_and_a_reason() {
     ] {
         let done = run(arguments).exits(2).prints_exactly("");
         let help = match arguments.first() {
-            Some(&command @ ("agent" | "call" | "demo" | "mcp")) => {
+            Some(&command @ ("agent" | "call" | "demo" | "mcp" | "recipe")) => {
                 format!("try `gosling {command} --help`")
             }
             _ => "try `gosling --help`".to_owned(),

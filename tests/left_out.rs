@@ -190,9 +190,12 @@ fn a_command_or_topic_that_is_left_out_is_unknown() {
         assert_eq!(code, Some(2), "{text}");
         assert!(text.contains(&hint("chat")), "{text}");
     }
+    let (code, text) = run(&["recipe", "validate", "a.yaml"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains(&hint("recipes")), "{text}");
     let (code, text) = run(&["help"]);
     assert_eq!(code, Some(0), "{text}");
-    for command in ["call", "chat", "demo", "mcp", "run"] {
+    for command in ["call", "chat", "demo", "mcp", "recipe", "run"] {
         assert!(!text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert!(text.contains("\nleft out of this build: "), "{text}");

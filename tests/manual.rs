@@ -126,6 +126,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
         ("call", cfg!(feature = "chat")),
         ("schedule", cfg!(feature = "schedules")),
         ("mcp", cfg!(feature = "builtin")),
+        ("recipe", cfg!(feature = "recipes")),
         ("help", true),
     ]
     .into_iter()

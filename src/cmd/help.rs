@@ -65,6 +65,12 @@ const COMMANDS: &[Command] = &[
         summary: "run a recipe and leave",
         help: super::run::HELP,
     },
+    #[cfg(feature = "recipes")]
+    Command {
+        name: "recipe",
+        summary: "validate recipe files, with the line of every fault",
+        help: super::recipe::HELP,
+    },
     #[cfg(feature = "schedules")]
     Command {
         name: "schedule",

@@ -16,6 +16,8 @@ mod help;
 mod logging;
 #[cfg(feature = "builtin")]
 mod mcp;
+#[cfg(feature = "recipes")]
+mod recipe;
 #[cfg(all(feature = "chat", feature = "recipes"))]
 mod run;
 #[cfg(feature = "schedules")]
@@ -45,7 +47,7 @@ enum Failure {
     Failed(String),
     /// The command failed and has printed the reason: exit code 1.
     #[cfg_attr(
-        not(any(feature = "builtin", feature = "chat")),
+        not(any(feature = "builtin", feature = "chat", feature = "recipes")),
         expect(dead_code, reason = "only commands that are left out print it")
     )]
     Reported,
@@ -128,6 +130,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("call") => call::run(parser),
         #[cfg(all(feature = "chat", feature = "recipes"))]
         Some("run") => run::run(parser),
+        #[cfg(feature = "recipes")]
+        Some("recipe") => recipe::run(parser),
         #[cfg(feature = "schedules")]
         Some("schedule") => schedule::run(parser),
         #[cfg(feature = "builtin")]
@@ -137,6 +141,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
             let hint = match name {
                 Some(name @ ("chat" | "demo")) => features::hint(name),
                 Some("call") => features::hint("chat"),
+                Some("recipe") => features::hint("recipes"),
                 Some("schedule") => features::hint("schedules"),
                 Some("run") => match features::hint("chat") {
                     hint if hint.is_empty() => features::hint("recipes"),

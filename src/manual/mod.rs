@@ -44,6 +44,10 @@ pub const TOPICS: &[Topic] = &[
         "answers from a file, to try a set-up without a model"
     ),
     topic!("chat", "`gosling chat`, in the terminal and through a pipe"),
+    topic!(
+        "recipes",
+        "writing recipes: fields, parameters, templates, validation"
+    ),
     topic!("runs", "`gosling run`, and what recipes do in a session"),
     topic!(
         "extensions",
@@ -85,6 +89,8 @@ pub const TOPICS: &[Topic] = &[
 pub mod configuration {}
 #[doc = include_str!("models.md")]
 pub mod models {}
+#[doc = include_str!("recipes.md")]
+pub mod recipes {}
 #[doc = include_str!("runs.md")]
 pub mod runs {}
 #[doc = include_str!("scripted.md")]

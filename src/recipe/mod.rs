@@ -3,6 +3,7 @@
 
 pub mod deeplink;
 mod error;
+pub mod faults;
 mod fields;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;

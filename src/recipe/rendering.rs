@@ -122,7 +122,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Error> {
+pub(super) fn coerce(parameter: &Parameter, text: String, base: &Path) -> Result<String, Error> {
     let trimmed = text.trim();
     match parameter.input_type {
         InputType::String => Ok(text),

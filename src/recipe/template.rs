@@ -34,7 +34,7 @@ const MAX_DEPTH: usize = 50;
 const MAX_WORK: usize = 300_000_000;
 
 /// The smallest size that a value counts as, in bytes.
-const MIN_SIZE: usize = 4 << 10;
+pub(super) const MIN_SIZE: usize = 4 << 10;
 
 /// How many times longer a text can become by escaping: `\u{1}` for one byte.
 const ESCAPED: usize = 6;
@@ -46,7 +46,7 @@ const LISTED: usize = 4;
 const MAX_RANGE: usize = 1_000;
 
 /// The field whose texts are not templates: the description of a parameter may show one.
-const NOT_RENDERED: &str = "parameters";
+pub(super) const NOT_RENDERED: &str = "parameters";
 
 /// The variables that the templates of `recipe` use and do not define.
 ///
@@ -56,15 +56,27 @@ pub(super) fn variables(recipe: &Map<String, Value>) -> Result<BTreeSet<String>,
     let environment = environment(MIN_SIZE);
     let mut names = BTreeSet::new();
     for_each_text(recipe, &mut |text| {
-        if is_plain(text) {
-            return Ok(());
-        }
-        let text = mark_foreign_braces(&environment, text);
-        size_of_largest(&text, 0, Tags::OfRecipes)?;
-        let template = environment.template_from_str(&text).map_err(refused)?;
-        names.extend(template.undeclared_variables(false));
+        names.extend(variables_of(&environment, text)?);
         Ok(())
     })?;
+    Ok(names)
+}
+
+/// The variables that one text uses and does not define.
+///
+/// # Errors
+/// [`Error::Template`].
+pub(super) fn variables_of(
+    environment: &Environment<'_>,
+    text: &str,
+) -> Result<BTreeSet<String>, Error> {
+    if is_plain(text) {
+        return Ok(BTreeSet::new());
+    }
+    let text = mark_foreign_braces(environment, text);
+    size_of_largest(&text, 0, Tags::OfRecipes)?;
+    let template = environment.template_from_str(&text).map_err(refused)?;
+    let mut names: BTreeSet<String> = template.undeclared_variables(false).into_iter().collect();
     names.remove("range");
     Ok(names)
 }
@@ -188,7 +200,7 @@ pub(super) fn refused(error: minijinja::Error) -> Error {
     }
 }
 
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark))
 }
 

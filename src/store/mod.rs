@@ -18,6 +18,8 @@ mod session_cache;
 mod sessions;
 mod trigrams;
 mod turn_lock;
+#[cfg(feature = "recipes")]
+pub mod value_position;
 mod yaml;
 mod yaml_file;
 pub mod zip;
@@ -32,7 +34,9 @@ pub use secrets::{Secret, Secrets, mask};
 pub use session_cache::StoredSession;
 pub use sessions::{Listing, NewSession, Sessions};
 pub use turn_lock::TurnLock;
-pub use yaml_file::{Recovered, parse_yaml_object, read_object, render_yaml_object};
+pub use yaml_file::{
+    Recovered, parse_yaml_object, read_object, read_object_with_text, render_yaml_object,
+};
 
 use crate::sys::process::SERVER_KEY;
 use serde_json::Value;

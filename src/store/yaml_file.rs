@@ -300,6 +300,17 @@ impl YamlFile {
 /// [`Error::Broken`] when it does not parse or is larger than `limit` bytes, [`Error::Io`] when it
 /// cannot be read.
 pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>> {
+    Ok(read_object_with_text(path, limit)?.map(|(object, _)| object))
+}
+
+/// As [`read_object`], with the text of the file, without a byte order mark.
+///
+/// # Errors
+/// As [`read_object`].
+pub fn read_object_with_text(
+    path: &Path,
+    limit: u64,
+) -> Result<Option<(Map<String, Json>, String)>> {
     let Some(mut file) = files::open(path)? else {
         return Ok(None);
     };
@@ -310,15 +321,17 @@ pub fn read_object(path: &Path, limit: u64) -> Result<Option<Map<String, Json>>>
         column,
         reason,
     };
-    if path.extension().is_some_and(|it| it == "json") {
-        let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
-        return crate::json::from_slice(content)
-            .map(Some)
-            .map_err(|error| broken(error.line(), error.column(), error.to_string()));
-    }
-    let mapping =
-        yaml::parse(&content).map_err(|flaw| broken(flaw.line, flaw.column, flaw.reason))?;
-    Ok(Some(yaml::to_json_object(&mapping)))
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+    let object = if path.extension().is_some_and(|it| it == "json") {
+        crate::json::from_slice(content)
+            .map_err(|error| broken(error.line(), error.column(), error.to_string()))?
+    } else {
+        let mapping = yaml::parse(content);
+        let mapping = mapping.map_err(|flaw| broken(flaw.line, flaw.column, flaw.reason))?;
+        yaml::to_json_object(&mapping)
+    };
+    let text = String::from_utf8_lossy(content).into_owned();
+    Ok(Some((object, text)))
 }
 
 /// Parses a YAML text to a JSON object.
