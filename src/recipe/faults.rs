@@ -449,12 +449,12 @@ impl Texts {
             Value::String(text) => self.text(text, place),
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.walk(item, [&place[..], &path![index]].concat());
+                    self.walk(item, [&place[..], &[Step::from(index)]].concat());
                 }
             }
             Value::Object(fields) => {
                 for (key, field) in fields {
-                    self.walk(field, [&place[..], &path![key.as_str()]].concat());
+                    self.walk(field, [&place[..], &[Step::from(key.as_str())]].concat());
                 }
             }
             _ => {}
