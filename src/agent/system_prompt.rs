@@ -148,7 +148,7 @@ fn default_first(parts: &Parts<'_>) -> String {
 }
 
 /// A message with the checklist that the builtin extension `todo` stores with the session. It is not part of
-/// [`system`], because it changes, and providers cache the prompt.
+/// the system prompt, because it changes, and providers cache the prompt.
 pub fn checklist(list: &str) -> String {
     let (list, cut) = start(list.trim(), MAX_CHECKLIST);
     let note = if cut { CUT } else { "" };

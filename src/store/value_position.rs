@@ -28,7 +28,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// The beginning of the value at `path` in YAML that [`yaml::parse`] reads; that of the closest value around it
+/// The beginning of the value at `path` in YAML that the store reads; that of the closest value around it
 /// if there is none.
 pub fn in_yaml(text: &str, path: &[Step]) -> Option<Position> {
     (0..=path.len()).rev().find_map(|length| {

@@ -45,7 +45,7 @@ struct Snapshot {
     mapping: Mapping,
 }
 
-/// The outcome of [`YamlFile::recover`].
+/// The outcome of a recovery.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// The keys of the file.
