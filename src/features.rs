@@ -3,15 +3,22 @@
 //! | feature | contains |
 //! |---|---|
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
-//! | `chat` | the commands `gosling chat` and `gosling call`, and with `recipes` `gosling run` |
+//! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
+//! | `containers` | extensions in Docker or Podman |
+//! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
+//! | `desktop` | what the pages of Goose Desktop use besides chat and history: prompts, custom providers, diagnostics, the configuration's backups, user interfaces of MCP servers |
 //! | `developer` | the builtin server `developer`: shell, editor, code analysis, screen |
 //! | `google` | the provider `google` and its wire protocol |
+//! | `inline-python` | extensions that are Python code in the configuration |
 //! | `manual` | the pages that `gosling help TOPIC` prints, and the OpenAPI document |
 //! | `memory` | the builtin server `memory` |
+//! | `metrics` | `GET /metrics` |
 //! | `ollama` | the provider `ollama` and its wire protocol |
+//! | `pinning` | the comparison of the tools of a server with those that it had first |
 //! | `recipes` | recipes: templates, links, folders, slash commands, runs, the command `gosling recipe`; prompts of the user |
 //! | `schedules` | recipes that run at set times, and the command `gosling schedule`; needs `recipes` |
+//! | `screening` | advisories about packages, and a list of allowed extensions; `gosling advisories` |
 //! | `tls` | `https` to models and MCP servers |
 //! | `todo` | the builtin server `todo`, and its checklist in the requests to the model |
 //!
@@ -27,14 +34,21 @@
 pub const FEATURES: &[(&str, bool)] = &[
     ("anthropic", cfg!(feature = "anthropic")),
     ("chat", cfg!(feature = "chat")),
+    ("containers", cfg!(feature = "containers")),
+    ("deeplinks", cfg!(feature = "deeplinks")),
     ("demo", cfg!(feature = "demo")),
+    ("desktop", cfg!(feature = "desktop")),
     ("developer", cfg!(feature = "developer")),
     ("google", cfg!(feature = "google")),
+    ("inline-python", cfg!(feature = "inline-python")),
     ("manual", cfg!(feature = "manual")),
     ("memory", cfg!(feature = "memory")),
+    ("metrics", cfg!(feature = "metrics")),
     ("ollama", cfg!(feature = "ollama")),
+    ("pinning", cfg!(feature = "pinning")),
     ("recipes", cfg!(feature = "recipes")),
     ("schedules", cfg!(feature = "schedules")),
+    ("screening", cfg!(feature = "screening")),
     ("tls", cfg!(feature = "tls")),
     ("todo", cfg!(feature = "todo")),
 ];

@@ -8,9 +8,11 @@
 
 #[cfg(feature = "developer")]
 use crate::builtin;
+#[cfg(feature = "deeplinks")]
+use crate::deeplink;
 #[cfg(feature = "recipes")]
 use crate::recipe;
-use crate::{conversation, http, json, mcp, outbound, provider, store, text};
+use crate::{conversation, extension, http, json, mcp, outbound, provider, store, text};
 
 /// One parser, or several that read the same bytes.
 pub struct Target {
@@ -49,6 +51,14 @@ pub const TARGETS: &[Target] = &[
     target("recipe", recipe::fuzzing::recipe, 1000),
     #[cfg(feature = "recipes")]
     target("template", recipe::fuzzing::template, 3000),
+    target("environment", extension::environment::fuzz, 300),
+    #[cfg(feature = "pinning")]
+    target("tool_pins", extension::pinning::fuzz, 1000),
+    target("advisories", extension::screening::fuzzing::advisories, 600),
+    #[cfg(feature = "deeplinks")]
+    target("link", deeplink::fuzzing::link, 1000),
+    #[cfg(feature = "deeplinks")]
+    target("command_line", deeplink::fuzzing::command_line, 300),
     target("session_import", conversation::fuzzing::import, 600),
     #[cfg(feature = "developer")]
     target("patch", builtin::developer::fuzzing::patch, 300),

@@ -79,6 +79,18 @@ pub fn to_value(value: &impl Serialize) -> serde_json::Result<Value> {
     read(&serde_json::to_vec(value)?, usize::MAX)
 }
 
+/// The type of a value with its article, for messages.
+pub(crate) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
 /// Whether JSON text is nested more than `levels` deep. serde limits the depth of the values that it builds,
 /// but not of those that it skips or passes on as text, and a later reader of that text may fail, or take time
 /// quadratic in the depth. So all JSON from outside is checked first.

@@ -21,6 +21,11 @@
 //!    text.
 //! 7. [`http`] sends head and body with one write.
 //!
+//! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
+//! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
+//! against the user's list of allowed ones, and its packages against advisories about malware. The tools that a
+//! server lists are compared with those that it listed first ([`extension::pinning`]).
+//!
 //! If an MCP server has exited or has forgotten its session, the first call that detects this reconnects. A
 //! request is sent again only if it certainly did not reach the server or is harmless when repeated. The
 //! servers of an idle session are ended, and reconnected by its next request.
@@ -64,7 +69,8 @@
 //!
 //! Dependencies point one way: [`cmd`] → [`http`] → [`api`] → [`agent`] → [`extension`] → [`mcp`] → [`sys`].
 //! [`conversation`], [`recipe`] and [`store`] are used from [`api`] down; `schedule` runs recipes, between [`api`]
-//! and [`agent`]. [`builtin`] servers use [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
+//! and [`agent`]; `deeplink` reads `goose://` links, for [`api`] and [`cmd`]. [`builtin`] servers use
+//! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
 //! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
 //! NAME --http`. `json` parses all JSON, and [`text`] makes text from outside safe to show.
@@ -76,7 +82,7 @@
 //! - one accepts connections, and one serves each connection;
 //! - one creates child processes, from the first child on, and one waits for the end of the guardian while
 //!   there is one;
-//! - one waits until a schedule is due, while there is a file with schedules, and one for each run of a schedule;
+//! - one waits until a schedule is due or another process creates one, and one for each run of a schedule;
 //! - one ends idle sessions' servers, from the first session on (the housekeeper);
 //! - one waits for signals: the main thread, or another one in `gosling mcp NAME`, where the main thread reads
 //!   stdin;
@@ -117,6 +123,7 @@
 //! | response of a model: OpenAI, Anthropic, Google, Ollama | 38, 2, 23, 34 | 64 MiB |
 //! | error of a model, list of models | 93, 6 | 64 KiB, 4 MiB |
 //! | session to import | 36 | 50 MiB |
+//! | advisories | 42 | 8 MiB a file |
 //! | recipe link | 49 | 512 KiB |
 //! | YAML of a recipe | 133 | 256 KiB |
 //! | templates of a recipe, with their output | | 8 MiB in all |
@@ -199,6 +206,8 @@ pub mod api;
 pub mod builtin;
 pub mod cmd;
 pub mod conversation;
+#[cfg(feature = "deeplinks")]
+pub mod deeplink;
 pub mod extension;
 pub mod features;
 #[cfg(fuzzing)]
@@ -214,6 +223,7 @@ pub mod manual;
 pub mod mcp;
 #[cfg(test)]
 mod memory_ratio;
+pub mod metrics;
 pub mod outbound;
 #[cfg(test)]
 mod property_testing;

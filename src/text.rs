@@ -4,6 +4,7 @@ mod credentials;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod redact;
+pub(crate) mod split_command;
 
 pub use credentials::{redact_credentials, url_userinfo};
 pub use redact::{Cut, redact, redact_excerpt};

@@ -97,6 +97,7 @@ fn help_and_version() {
         ("chat", cfg!(feature = "chat")),
         ("demo", cfg!(feature = "demo")),
         ("call", cfg!(feature = "chat")),
+        ("extensions", cfg!(feature = "chat")),
         ("mcp", cfg!(feature = "builtin")),
         ("recipe", cfg!(feature = "recipes")),
     ];

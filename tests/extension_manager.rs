@@ -72,6 +72,10 @@ fn manager(request_handler: Option<Arc<dyn ServerRequestHandler>>) -> Manager {
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
+        inherited: Default::default(),
+        inline_python: Default::default(),
+        screening: Default::default(),
+        pinning: Default::default(),
         request_handler,
     })
 }

@@ -2,14 +2,21 @@
 #![cfg(not(any(
     feature = "anthropic",
     feature = "chat",
+    feature = "containers",
+    feature = "deeplinks",
     feature = "demo",
+    feature = "desktop",
     feature = "developer",
     feature = "google",
+    feature = "inline-python",
     feature = "manual",
     feature = "memory",
+    feature = "metrics",
     feature = "ollama",
     feature = "recipes",
     feature = "schedules",
+    feature = "pinning",
+    feature = "screening",
     feature = "tls",
     feature = "todo",
 )))]
@@ -125,6 +132,98 @@ fn https_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_link_is_not_read() {
+    let server = Server::new().start();
+    let link = json!({"link": "goose://extension?name=x&cmd=npx"});
+    let answer = server.post("/config/extensions/deeplink", link);
+    answer.is(404).says(&hint("deeplinks"));
+}
+
+#[test]
+fn schedules_and_the_openapi_document_are_unknown() {
+    let server = Server::new().start();
+    for path in ["list", "x/inspect", "x/sessions"] {
+        let answer = server.get(&format!("/schedule/{path}"));
+        answer.is(404).says(&hint("schedules"));
+    }
+    for path in ["create", "x/pause", "x/unpause", "x/run_now", "x/kill"] {
+        let answer = server.post(&format!("/schedule/{path}"), json!({}));
+        answer.is(404).says(&hint("schedules"));
+    }
+    let answer = server.post("/recipes/schedule", json!({}));
+    answer.is(404).says(&hint("schedules"));
+    let answer = server.delete("/schedule/delete/x");
+    answer.is(404).says(&hint("schedules"));
+    server.get("/openapi.json").is(404).says(&hint("manual"));
+}
+
+#[test]
+fn what_only_the_pages_of_a_desktop_use_is_unknown() {
+    let server = Server::new().start();
+    for path in [
+        "/agent/list_apps",
+        "/config/prompts",
+        "/config/validate",
+        "/diagnostics/20260101_1",
+        "/mcp-app-proxy",
+        "/system_info",
+        "/tunnel/status",
+    ] {
+        server.get(path).is(404).says(&hint("desktop"));
+    }
+    for path in ["/config/custom-providers", "/config/recover"] {
+        let answer = server.post(path, json!({}));
+        answer.is(404).says(&hint("desktop"));
+    }
+    server.get("/metrics").is(404).says(&hint("metrics"));
+    server.ask("GET", "/metrics", None, None).is(401);
+}
+
+#[test]
+fn no_extension_runs_in_a_container() {
+    let server = Server::new().start();
+    let session = server.session([]);
+    let one = json!({"type": "stdio", "name": "one", "cmd": "true", "container": "box"});
+    session.add(Extension(one)).says(&hint("containers"));
+    let body = json!({"session_id": session.id, "container_id": "box"});
+    let answer = server.post("/agent/set_container", body);
+    answer.is(400).says(&hint("containers"));
+}
+
+#[test]
+fn nothing_starts_unscreened_that_a_setting_wants_screened() {
+    for (setting, value) in [
+        ("GOOSE_SCREENING", "strict"),
+        ("GOOSE_ALLOWLIST", "/nonexistent/allowed.yaml"),
+        ("GOOSE_ADVISORIES", "/nonexistent"),
+        ("OSV_ENDPOINT", "http://127.0.0.1:9"),
+    ] {
+        let server = Server::new().env(setting, value).start();
+        let one = json!({"type": "stdio", "name": "one", "cmd": "true"});
+        let answer = server.session([]).add(Extension(one));
+        answer.says(&hint("screening"));
+    }
+}
+
+#[test]
+fn nothing_starts_with_unpinned_tools_that_a_setting_wants_pinned() {
+    let server = Server::new().env("GOOSE_TOOL_PINNING", "strict").start();
+    let one = json!({"type": "stdio", "name": "one", "cmd": "true"});
+    let answer = server.session([]).add(Extension(one));
+    answer.says(&hint("pinning"));
+    let accept = server.post("/agent/extensions/accept", json!({"name": "one"}));
+    accept.is(404).says(&hint("pinning"));
+}
+
+#[test]
+fn python_code_of_a_configuration_is_not_run() {
+    let server = Server::new().start();
+    let python = json!({"type": "inline_python", "name": "p", "description": "", "code": "1"});
+    let answer = server.session([]).add(Extension(python));
+    answer.says(&hint("inline-python"));
+}
+
+#[test]
 fn recipes_are_unknown_and_everything_beside_them_works() {
     let server = Server::new().start();
     let recipe = json!({"title": "T", "description": "D", "prompt": "go"});
@@ -161,10 +260,6 @@ fn recipes_are_unknown_and_everything_beside_them_works() {
         .post("/agent/start", start)
         .is(400)
         .says(&hint("recipes"));
-    let key = Some(support::client::KEY);
-    let body = json!({"content": "Be brief."}).to_string();
-    let saved = server.ask("PUT", "/config/prompts/system.md", key, Some(&body));
-    saved.is(400).says(&hint("recipes"));
     let commands = server.get("/config/slash_commands").is(200);
     assert!(commands.text.contains("compact"), "{}", commands.text);
     server.session([Extension::demo()]).tools();
@@ -185,7 +280,7 @@ fn a_command_or_topic_that_is_left_out_is_unknown() {
             String::from_utf8_lossy(&text).into_owned(),
         )
     };
-    for command in ["chat", "call", "run"] {
+    for command in ["chat", "call", "extensions", "run"] {
         let (code, text) = run(&[command]);
         assert_eq!(code, Some(2), "{text}");
         assert!(text.contains(&hint("chat")), "{text}");
@@ -195,7 +290,7 @@ fn a_command_or_topic_that_is_left_out_is_unknown() {
     assert!(text.contains(&hint("recipes")), "{text}");
     let (code, text) = run(&["help"]);
     assert_eq!(code, Some(0), "{text}");
-    for command in ["call", "chat", "demo", "mcp", "recipe", "run"] {
+    for command in ["call", "chat", "demo", "extensions", "mcp", "recipe", "run"] {
         assert!(!text.contains(&format!("\n  {command} ")), "{text}");
     }
     assert!(text.contains("\nleft out of this build: "), "{text}");

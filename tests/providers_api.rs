@@ -196,6 +196,7 @@ fn what_is_known_of_a_model_is_told_as_recorded() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_provider_of_the_user_is_listed_next_to_the_others_and_asked_for_its_models() {
     let list = r#"{"data":[{"id":"mine-1"}]}"#;
     let model = ModelServer::new(vec![Reply::json("200 OK", list)]);
@@ -244,6 +245,7 @@ fn secrets_of(server: &RunningServer) -> String {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_custom_provider_is_created_used_changed_and_deleted() {
     const KEY: &str = "sk-custom-0123456789";
     let list = r#"{"data":[{"id":"m1"},{"id":"m3"}]}"#;
@@ -374,6 +376,7 @@ fn each_engine_of_goose_speaks_its_protocol() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn an_invalid_custom_provider_is_refused_with_its_field_and_nothing_is_stored() {
     let server = Server::new().start();
     let with = |field: &str, value: Value| {
@@ -422,6 +425,7 @@ fn an_invalid_custom_provider_is_refused_with_its_field_and_nothing_is_stored() 
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_change_that_is_refused_leaves_provider_and_key() {
     let server = Server::new().start();
     let id = create(&server, &custom("http://127.0.0.1:1", "first-key"));
@@ -452,6 +456,7 @@ fn a_change_that_is_refused_leaves_provider_and_key() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_key_that_another_provider_uses_survives_the_deletion() {
     let server = Server::new()
         .secrets("OPENAI_API_KEY: shared-with-openai\nTWO: shared-by-two\n")
@@ -472,6 +477,7 @@ fn a_key_that_another_provider_uses_survives_the_deletion() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn clients_that_create_at_once_get_a_provider_each() {
     let server = Server::new().start();
     let ids: Vec<String> = std::thread::scope(|scope| {
@@ -496,6 +502,7 @@ fn clients_that_create_at_once_get_a_provider_each() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn a_key_is_recognized_and_checked_with_its_own_vendor_only() {
     const KEY: &str = "sk-proj-0123456789";
     let list = r#"{"data":[{"id":"m1"}]}"#;
@@ -533,6 +540,7 @@ fn a_key_is_recognized_and_checked_with_its_own_vendor_only() {
 }
 
 #[test]
+#[cfg(feature = "desktop")]
 fn offline_a_key_is_recognized_by_its_form_alone() {
     let server = Server::new().start_as(&["agent", "--port", "0", "--offline"]);
     let body = json!({"api_key": "gsk_0123456789"});

@@ -102,7 +102,7 @@ fn titles_are_names_of_files_in_the_folder() {
         "../../escape",
         "/etc/passwd",
         "...",
-        "\u{202e}\0\n",
+        "\u{1}\0\n",
         "Größe & 世界",
         &"x".repeat(500),
     ] {
@@ -255,6 +255,40 @@ fn text_is_parsed_as_yaml_or_json_and_written_as_yaml() {
 }
 
 #[test]
+fn a_recipe_in_a_file_includes_files_below_its_folder_and_no_other_recipe_does() {
+    let server = Server::new().start();
+    let start = |field: &str, value: Value| {
+        let body = json!({"working_dir": server.work(), "extension_overrides": [], field: value});
+        server.post("/agent/start", body)
+    };
+    fs::write(
+        folder(&server).join("notes.md"),
+        "Mind the {{ recipe_dir }}\n",
+    )
+    .unwrap();
+    fs::write(server.root().join("config/secret"), "planted").unwrap();
+    let mut with_notes = recipe("Notes");
+    with_notes["instructions"] = "<{% include 'notes.md' %}>".into();
+    let id = saved(&server, with_notes.clone());
+    let listed = manifest(&server, &id).unwrap();
+    assert_eq!(listed["recipe"], with_notes);
+    let session = start("recipe_id", json!(id)).is(200).body;
+    let instructions = session["recipe"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("Mind the"), "{session}");
+    start("recipe", with_notes.clone())
+        .is(400)
+        .says("not in a file");
+
+    with_notes["instructions"] = "{% include '../secret' %}".into();
+    save(&server, with_notes.clone()).is(400).says("below");
+    let path = folder(&server).join("notes.yaml");
+    let text = "title: N\ndescription: D\nprompt: \"{% include '../secret' %}\"\n";
+    fs::write(path, text).unwrap();
+    let answer = start("recipe_id", json!(id)).is(400).says("below");
+    answer.never_says("planted");
+}
+
+#[test]
 fn hidden_text_is_found() {
     let server = Server::new().start();
     let scan = |recipe: Value| {
@@ -264,7 +298,10 @@ fn hidden_text_is_found() {
     };
     scan(recipe("T")).gives(json!({"has_security_warnings": false}));
     scan(recipe("👩‍👩‍👧 ❤️")).gives(json!({"has_security_warnings": false}));
-    scan(recipe("T\u{e0041}")).gives(json!({"has_security_warnings": true}));
+    let hidden = recipe("T\u{e0041}");
+    scan(hidden.clone()).gives(json!({"has_security_warnings": true}));
+    let save = json!({"recipe": hidden});
+    server.post("/recipes/save", save).is(400).says("hide text");
 }
 
 #[test]

@@ -379,18 +379,20 @@ mod checks {
     #[test]
     fn a_check_has_a_time_limit_and_leaves_nothing_behind() {
         let retry = json!({
-            "max_retries": 0, "timeout_seconds": 1,
-            "checks": check("setsid sleep 600 & echo $! > pid; sleep 600"),
+            "max_retries": 1, "timeout_seconds": 1,
+            "checks": check("setsid sleep 600 & echo $! >> pids; sleep 600"),
         });
         let begin = Instant::now();
-        let home = Home::new(model(json!([{"text": "done"}])));
+        let home = Home::new(model(json!([{"text": "done"}, {"text": "done"}])));
         let outcome = home.run(home.run_of(with_checks(retry)));
         let reason = outcome.result.unwrap_err().to_string();
         assert!(reason.contains("ended after 1 s"), "{reason}");
         assert!(begin.elapsed() < Duration::from_secs(60));
-        let pid = fs::read_to_string(work(&home, "pid")).unwrap();
-        support::until("the end of the process", || {
-            (!PathBuf::from(format!("/proc/{}", pid.trim())).exists()).then_some(())
+        let pids = fs::read_to_string(work(&home, "pids")).unwrap();
+        assert_eq!(pids.lines().count(), 2, "{pids}");
+        support::until("the end of the processes", || {
+            let is_alive = |pid: &str| PathBuf::from(format!("/proc/{pid}")).exists();
+            (!pids.lines().any(is_alive)).then_some(())
         });
     }
 

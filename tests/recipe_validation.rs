@@ -77,6 +77,16 @@ fn files_that_cannot_be_read_are_exit_code_1_and_a_reason() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_does_not_end_the_validation_of_the_others() {
+    let folder = temp_dir();
+    fs::write(folder.path().join("a.yaml"), VALID).unwrap();
+    let output = validate(&folder, &["absent.yaml", "a.yaml"]);
+    assert_output(&output, 1, "a.yaml: valid\n");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("absent.yaml"), "{err}");
+}
+
+#[test]
 fn text_of_the_file_cannot_control_the_terminal() {
     let folder = temp_dir();
     let text = "title: T\ndescription: D\nprompt: go\nparameters:\n- {key: \"\\e[2J\\n\", \

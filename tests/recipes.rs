@@ -131,7 +131,7 @@ fn a_recipe_that_makes_no_sense_starts_no_session() {
         ),
         (
             with(json!({"prompt": "{% include '/etc/passwd' %}"})),
-            "templates have no {% include %}",
+            "a recipe that is not in a file includes none",
         ),
         (
             with(json!({"prompt": "{{ 'a' * 100000000 }}"})),

@@ -192,6 +192,7 @@ fn a_schedule_that_makes_no_sense_is_refused_and_nothing_is_stored() {
         ],
     });
     refused("a", asks, RARELY, 400, "`who`");
+    refused("a", recipe("go\u{e0041}"), RARELY, 400, "hide text");
     assert_eq!(jobs(&server), [] as [Value; 0]);
     assert!(!file(server.root()).exists());
     assert!(!server.root().join("data/scheduled_recipes/a.yaml").exists());
@@ -329,8 +330,7 @@ fn two_processes_run_each_due_time_once_also_when_one_is_killed() {
     let one = server().start();
     let two = one.beside();
     create(&one, "s", "go", EACH_SECOND).is(200);
-    // The other process has no thread until it is asked.
-    jobs(&two);
+    // Nobody asks the other process for its schedules: it notices the file.
     let claims = |server: &RunningServer| sessions(server, "s").len();
     until("runs of both", || (claims(&two) >= 4).then_some(()));
     one.kill();
@@ -430,6 +430,36 @@ fn what_goose_has_stored_is_kept() {
     assert!(path.exists());
     at(&server, "bad", "delete").is(204);
     assert_eq!(jobs(&server), [] as [Value; 0]);
+}
+
+#[test]
+#[cfg(feature = "developer")]
+fn a_recipe_of_a_project_is_trusted_no_more_when_it_is_scheduled() {
+    let setup = server();
+    let root = setup.root().to_owned();
+    let schedule = |id: &str, folder: &str| {
+        let check =
+            json!([{"type": "shell", "command": format!("touch {}", root.join(id).display())}]);
+        let mut recipe = recipe("go");
+        recipe["retry"] = json!({"max_retries": 1, "checks": check});
+        let source = root.join(folder).join("recipe.json");
+        fs::create_dir_all(source.parent().unwrap()).unwrap();
+        fs::write(&source, recipe.to_string()).unwrap();
+        json!({"id": id, "source": source, "cron": RARELY})
+    };
+    let stored = json!([
+        schedule("user", "recipes"),
+        schedule("project", "place/.goose/recipes"),
+    ]);
+    fs::create_dir_all(file(&root).parent().unwrap()).unwrap();
+    fs::write(file(&root), stored.to_string()).unwrap();
+    let server = setup.start();
+    for id in ["user", "project"] {
+        at(&server, id, "run_now").is(200);
+        assert_eq!(outcome(&server, id)["status"], "succeeded");
+    }
+    assert!(root.join("user").exists());
+    assert!(!root.join("project").exists());
 }
 
 #[test]
@@ -569,18 +599,9 @@ fn a_recipe_of_the_user_is_scheduled_by_its_id() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_server_without_schedules_has_no_scheduler() {
+fn the_threads_of_runs_end_with_them() {
     let server = server().start();
-    let has_thread = || {
-        let tasks = fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
-        let mut names = tasks
-            .map(|task| fs::read_to_string(task.unwrap().path().join("comm")).unwrap_or_default());
-        names.any(|name| name.trim() == "scheduler")
-    };
-    assert_eq!(jobs(&server), [] as [Value; 0]);
-    assert!(!has_thread());
     create(&server, "s", "go", RARELY).is(200);
-    assert!(has_thread());
     let rest = server.census();
     at(&server, "s", "run_now").is(200);
     outcome(&server, "s");

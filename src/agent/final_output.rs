@@ -55,11 +55,7 @@ impl FinalOutput {
             format!("`response.json_schema` of the recipe is not valid: {reason}")
         };
         let schema = Schema::new(schema.clone()).map_err(|fault| invalid(&fault))?;
-        let types = &schema.as_value()["type"];
-        let is_object = types.is_null()
-            || types == "object"
-            || (types.as_array()).is_some_and(|types| types.iter().any(|it| it == "object"));
-        if !schema.as_value().is_object() || !is_object {
+        if !schema.is_for_arguments() {
             return Err(invalid(
                 &"the arguments of a tool are an object, so it must allow one (`type: object`)",
             ));

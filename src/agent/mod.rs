@@ -6,11 +6,13 @@ mod conversation_digest;
 mod diagnostics;
 mod error;
 mod event;
+mod extension_trial;
 #[cfg(feature = "recipes")]
 mod final_output;
 pub mod hints;
 mod housekeeper;
 mod model_history;
+mod model_request;
 mod model_selection;
 mod parallel;
 mod pending_questions;
@@ -45,11 +47,13 @@ mod tool_calls;
 mod turn;
 mod turn_channel;
 mod turn_output;
+mod turn_start;
 mod turn_state_lru;
 
 pub use diagnostics::Diagnostics;
 pub use error::Error;
 pub use event::{Event, EventSink};
+pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
 pub use permission_mode::{Confirmation, Mode};
 #[cfg(feature = "recipes")]

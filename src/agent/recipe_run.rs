@@ -1,10 +1,9 @@
 //! Running a recipe without a client: a session of its own, one turn, and its outcome.
 //!
 //! The mode is that of the configuration, as in every turn. Nobody answers questions in an unattended run: what
-//! would ask the user is refused at once, with a reason that the model sees. (Goose runs schedules in the mode
-//! `auto`, also for users who chose to approve each call.)
+//! would ask the user is refused at once, with a reason that the model sees.
 
-use super::turn::TurnInput;
+use super::turn_start::TurnInput;
 use super::{Error, EventSink, RecipeSource, Registry, Start};
 use crate::conversation::{MAX_NAME, Message, Role, Session, SessionType, TokenState};
 use crate::recipe::{self, Recipe, Rendered, library};
@@ -123,7 +122,7 @@ impl RecipeRun {
     /// # Errors
     /// When the file does not contain a recipe.
     pub fn from_file(path: &Path, working_dir: PathBuf) -> Result<Self, Error> {
-        let recipe = library::read(path)?;
+        let recipe = library::load(path)?;
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Ok(RecipeRun {
             folder: path.parent().map(Path::to_owned),

@@ -1,5 +1,6 @@
 //! Replaces `recipe_tools` in a build without the feature `recipes`: no session has a recipe.
 
+use super::turn::{End, Turn};
 use super::{Error, Registry};
 use crate::conversation::Session;
 use crate::mcp::types::{CallToolResult, Tool};
@@ -65,5 +66,11 @@ impl RecipeTools {
 
     pub(super) fn after_answer(&self) -> AfterAnswer {
         AfterAnswer::Finished
+    }
+}
+
+impl Turn<'_> {
+    pub(super) fn run_with_checks(&mut self) -> Result<End, Error> {
+        self.ask_and_call()
     }
 }

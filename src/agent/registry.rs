@@ -9,8 +9,11 @@ use super::recipe_tools::RecipeTools;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
 use super::{Agent, Error, ExtensionResult, settings};
+use crate::builtin::SessionData;
 use crate::conversation::{ImportReport, RecipeOrigin, Session, SessionType};
-use crate::extension::{self, Context, ExtensionConfig, Status, config, platform_extensions};
+use crate::extension::{
+    self, Context, ExtensionConfig, State, Status, config, platform_extensions,
+};
 use crate::provider::{self, Catalog};
 use crate::recipe::Recipe;
 use crate::store::{Config, NewSession, Paths, Permissions, Secrets, Sessions};
@@ -112,7 +115,7 @@ impl RecipeSource {
 pub struct Registry {
     stores: Stores,
     catalog: Catalog,
-    offline: bool,
+    pub(super) offline: bool,
     pub(super) has_user_interfaces: bool,
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
@@ -137,9 +140,10 @@ impl Registry {
         }
     }
 
-    /// Declares to MCP servers that the clients show user interfaces (MCP Apps), unless `GOOSE_MCP_UI` is 0.
+    /// Declares to MCP servers that the clients show user interfaces (MCP Apps), unless `GOOSE_MCP_UI` is 0, or
+    /// the build leaves out the pages for them.
     pub fn with_user_interfaces(mut self) -> Self {
-        self.has_user_interfaces = true;
+        self.has_user_interfaces = cfg!(feature = "desktop");
         self
     }
 
@@ -373,6 +377,14 @@ impl Registry {
         }
     }
 
+    /// How many sessions have a live agent, and how many active extensions these have.
+    pub fn live_counts(&self) -> (usize, usize) {
+        let agents = self.agents.all();
+        let statuses = agents.iter().flat_map(|agent| agent.status());
+        let active = statuses.filter(|status| status.state == State::Active);
+        (agents.len(), active.count())
+    }
+
     /// Activates an extension in a running session and stores it with the session.
     ///
     /// # Errors
@@ -524,26 +536,10 @@ impl Registry {
             agent.mark_used();
             return Ok((agent, false));
         }
-        let secrets = self.stores.secrets.clone();
+        let data = StoredSessionData::new(self.stores.sessions.clone(), &session.id);
         let context = Context {
-            session_id: session.id.clone(),
-            working_dir: session.working_dir.clone(),
-            secrets: Arc::new(move |name| match secrets.get_for_extension(name) {
-                Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
-                Err(error) => Err(error.to_string()),
-            }),
-            paths: self.stores.paths.clone(),
-            data: Arc::new(StoredSessionData::new(
-                self.stores.sessions.clone(),
-                &session.id,
-            )),
-            offline: self.offline,
-            limits: self.bounds(),
-            roots: self.roots(),
-            user_interfaces: self.shows_user_interfaces(),
-            log_level: self.log_level(),
-            containers: self.containers(session),
-            request_handler: None,
+            containers: self.containers(session.extension_data.container()),
+            ..self.extension_context(&session.id, &session.working_dir, Arc::new(data))
         };
         let configs = session.enabled_extensions().to_vec();
         let imported = session.extension_data.imported().unwrap_or_default();
@@ -566,6 +562,37 @@ impl Registry {
             agent.mark_used()
         }
         Ok((agent, new))
+    }
+
+    /// What a session without a container provides for its extensions.
+    pub(super) fn extension_context(
+        &self,
+        id: &str,
+        working_dir: &Path,
+        data: Arc<dyn SessionData>,
+    ) -> Context {
+        let secrets = self.stores.secrets.clone();
+        Context {
+            session_id: id.to_owned(),
+            working_dir: working_dir.to_owned(),
+            secrets: Arc::new(move |name| match secrets.get_for_extension(name) {
+                Ok(secret) => Ok(secret.map(|secret| secret.expose_text().into_owned())),
+                Err(error) => Err(error.to_string()),
+            }),
+            paths: self.stores.paths.clone(),
+            data,
+            offline: self.offline,
+            limits: self.bounds(),
+            roots: self.roots(),
+            user_interfaces: self.shows_user_interfaces(),
+            log_level: self.log_level(),
+            containers: self.containers(None),
+            inherited: self.inherited(),
+            inline_python: self.inline_python(),
+            screening: self.screening(),
+            pinning: self.pinning(),
+            request_handler: None,
+        }
     }
 
     /// Starts the housekeeper, if it does not run. If it cannot start, idle sessions keep their servers.

@@ -7,8 +7,9 @@ use super::server_requests::SessionRequestHandler;
 use super::turn::TurnState;
 use super::turn_channel::TurnChannel;
 use crate::conversation::{DisabledExtension, ImportReport};
+use crate::extension::screening::Decision;
 use crate::extension::{
-    self, Context, ExtensionConfig, ListedTool, Manager, State, Status, config,
+    self, Class, Context, ExtensionConfig, ListedTool, Manager, State, Status, config,
     platform_extensions, tool_names, unsupported,
 };
 use crate::mcp::client::CallOptions;
@@ -43,6 +44,12 @@ pub struct ExtensionResult {
     /// Why it is not active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What kind of failure it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
+    /// What the screening of its packages found, if that is why.
+    #[serde(skip)]
+    pub screening: Option<Box<Decision>>,
 }
 
 /// How long the end of an agent, or the next turn, waits for a cancelled turn to end.
@@ -182,7 +189,7 @@ impl Agent {
                 before.close();
             }
             let mut results = this.activate(&configs);
-            let disabled = |it: &DisabledExtension| failed(&it.name, imported.reason(it));
+            let disabled = |it: &DisabledExtension| failed(&it.name, imported.reason(it), None);
             results.extend(imported.switched_off.iter().map(disabled));
             this.extensions.initial_done();
             let _ = this.results.set(results);
@@ -204,7 +211,8 @@ impl Agent {
             Ok(config) => {
                 let name = config.name();
                 let reason = "gosling itself failed at the start of it; its log says how";
-                failure(name, format!("extension {name:?}, setup: {reason}"))
+                let reason = format!("extension {name:?}, setup: {reason}");
+                failure(name, reason, Some(Class::Setup))
             }
             Err(failed) => failed.clone(),
         };
@@ -217,11 +225,19 @@ impl Agent {
                 name: config.name().to_owned(),
                 success: true,
                 error: None,
+                class: None,
+                screening: None,
             },
-            Err(error) if unsupported::is_first_report(config) => {
-                failure(config.name(), error.to_string())
+            Err(error) => {
+                let report = match unsupported::is_first_report(config) {
+                    true => failure,
+                    false => failed,
+                };
+                ExtensionResult {
+                    screening: error.screening.clone(),
+                    ..report(config.name(), error.to_string(), error.class)
+                }
             }
-            Err(error) => failed(config.name(), error.to_string()),
         }
     }
 
@@ -266,7 +282,9 @@ impl Agent {
             // It may have been activated since.
             if let Some(failed) = failed.filter(|failed| !self.extensions.has(&failed.name)) {
                 let reason = failed.error.as_deref().unwrap_or("it failed");
-                return Err(extension::Error::not_active(&failed.name, reason).into());
+                return Err(
+                    extension::Error::not_active(&failed.name, reason, failed.class).into(),
+                );
             }
         }
         Ok(self
@@ -442,6 +460,8 @@ impl Agent {
             if all.iter().all(|status| status.key != key) {
                 let mut status = Status::bare(&result.name, key, None, State::Failed);
                 status.error = result.error.clone();
+                status.class = result.class;
+                status.screening = result.screening.as_deref().cloned();
                 all.push(status);
             }
         }
@@ -500,6 +520,7 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
                         "extension {name:?}, config: another extension of this session has the key \
                          `{key}` already; rename one of them"
                     ),
+                    Some(Class::Config),
                 ))
             }
             Ok(config) => Ok(config),
@@ -508,6 +529,7 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
                 Err(failure(
                     name,
                     format!("its configuration is not valid: {reason}"),
+                    Some(Class::Config),
                 ))
             }
         });
@@ -515,15 +537,17 @@ fn plan(configs: &[Value]) -> Vec<Result<ExtensionConfig, ExtensionResult>> {
     plans
 }
 
-fn failure(name: &str, error: String) -> ExtensionResult {
+fn failure(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
     log::warn!("extension not active reason={error:?}");
-    failed(name, error)
+    failed(name, error, class)
 }
 
-fn failed(name: &str, error: String) -> ExtensionResult {
+fn failed(name: &str, error: String, class: Option<Class>) -> ExtensionResult {
     ExtensionResult {
         name: name.to_owned(),
         success: false,
         error: Some(error),
+        class,
+        screening: None,
     }
 }

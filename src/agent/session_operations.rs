@@ -5,7 +5,7 @@ use super::session_agent::RUNNING_TURN_TIMEOUT;
 use super::turn_output::random_id;
 use super::{Error, Registry};
 use crate::conversation::{Export, ImportReport, MAX_NAME, Message, Metadata, Role, Session};
-use crate::extension::Container;
+use crate::extension::{Container, containers_left_out};
 use crate::recipe::{self, Recipe};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
@@ -71,6 +71,9 @@ impl Registry {
         container: Option<&str>,
         cancel: &Cancel,
     ) -> Result<(), Error> {
+        if !cfg!(feature = "containers") && container.is_some() {
+            return Err(invalid(containers_left_out()));
+        }
         let container = container.map(Container::named);
         let container = container.transpose().map_err(invalid)?;
         let container = container.as_ref().map(Container::as_str);

@@ -2,8 +2,8 @@
 //! from working.
 
 use super::{Registry, server_requests};
-use crate::conversation::Session;
-use crate::extension::{Containers, Limits};
+use crate::extension::environment::Inherited;
+use crate::extension::{Containers, Limits, inline_python, pinning, screening};
 use crate::store::Config;
 use crate::sys::TimeLimit;
 use serde_json::Value;
@@ -99,15 +99,56 @@ impl Registry {
         })
     }
 
-    /// The container of the session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
+    /// The container of a session, with the settings `GOOSE_CONTAINER_RUNTIME`, `GOOSE_CONTAINER_WORKDIR` and
     /// `GOOSE_CONTAINER_GOSLING`.
-    pub(super) fn containers(&self, session: &Session) -> Containers {
+    pub(super) fn containers(&self, session: Option<String>) -> Containers {
         Containers {
-            session: session.extension_data.container(),
+            session,
             runtime: self.text("GOOSE_CONTAINER_RUNTIME"),
             working_dir: self.text("GOOSE_CONTAINER_WORKDIR"),
             gosling: self.text("GOOSE_CONTAINER_GOSLING"),
         }
+    }
+
+    /// What extensions inherit of this server's environment: the setting `GOOSE_ENV_POLICY`, `inherit` or
+    /// `clean`. Any other value counts as `clean`, since the user wants some restriction.
+    pub(super) fn inherited(&self) -> Inherited {
+        let policy = self.text("GOOSE_ENV_POLICY").unwrap_or_default();
+        let clean = match policy.trim() {
+            "" | "inherit" => false,
+            "clean" => true,
+            other => {
+                log::warn!(
+                    "neither `inherit` nor `clean`, so as `clean` setting=GOOSE_ENV_POLICY value={other:?}"
+                );
+                true
+            }
+        };
+        let names = self.catalog().setting_names().into_iter();
+        Inherited {
+            clean,
+            provider_keys: names
+                .filter(|(_, is_secret)| *is_secret)
+                .map(|(name, _)| name)
+                .collect(),
+        }
+    }
+
+    /// The settings `GOOSE_INLINE_PYTHON_MCP` and `GOOSE_INLINE_PYTHON_RUNNER`.
+    pub(super) fn inline_python(&self) -> inline_python::Settings {
+        inline_python::Settings::read(&self.stores().config)
+    }
+
+    /// The settings of the screening of packages.
+    pub fn screening(&self) -> screening::Settings {
+        let stores = self.stores();
+        screening::Settings::read(&stores.config, &stores.paths, self.offline)
+    }
+
+    /// The settings of the pinning of tools.
+    pub fn pinning(&self) -> pinning::Settings {
+        let stores = self.stores();
+        pinning::Settings::read(&stores.config, &stores.paths)
     }
 
     /// A setting that is text.

@@ -6,7 +6,7 @@ use super::tool_calls::refusal;
 use super::{Event, EventSink, ModelChoice, RecipeSource, Registry};
 use crate::conversation::{RecipeOrigin, Session, SessionType};
 use crate::mcp::types::CallToolResult;
-use crate::recipe::{Recipe, Requirement, SubRecipe, library};
+use crate::recipe::{MAX_SUB_RECIPES, Recipe, Requirement, SubRecipe, library};
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
@@ -19,8 +19,6 @@ use std::sync::atomic::Ordering;
 
 /// The tool's name, as in Goose.
 pub(super) const NAME: &str = "subagent";
-/// The most sub-recipes of a recipe; the others are left out.
-const MAX_SUB_RECIPES: usize = 32;
 /// How deep runs may be nested.
 const MAX_DEPTH: usize = 3;
 /// The most runs within one turn of a client or a schedule.
@@ -70,7 +68,7 @@ impl SubRecipes {
             let turn = bounded(1);
             let _ = turn.0.send(());
             Entry {
-                file: path.and_then(|path| match library::read(&path) {
+                file: path.and_then(|path| match library::load(&path) {
                     Ok(recipe) => Ok((path, recipe)),
                     Err(error) => Err(error.to_string()),
                 }),

@@ -1,7 +1,9 @@
 //! The success checks of a recipe: shell commands that decide after the turn whether it is tried again.
 //! They are part of the build with the feature `developer`, which contains the shell.
 
-use super::turn::Turn;
+use super::Error;
+use super::turn::{End, Turn};
+use crate::conversation::{Message, NotificationType};
 use crate::recipe::{Retry, SuccessCheck};
 use crate::sys::TimeLimit;
 use crate::text::printable;
@@ -15,8 +17,12 @@ const MAX_RETRIES: u32 = 100;
 /// How much of a command is quoted, in characters.
 const QUOTED: usize = 200;
 
+/// What the user is told in place of success checks.
+const UNTRUSTED_CHECKS: &str = "The success checks of this recipe are shell commands. They are not run, because \
+                                the recipe does not come from you: save it in your own folder to trust it.";
+
 /// What follows a turn of a recipe with success checks.
-pub(super) enum Verdict {
+enum Verdict {
     /// All checks passed.
     Passed,
     /// A check failed, and the turn is repeated.
@@ -26,8 +32,50 @@ pub(super) enum Verdict {
 }
 
 impl Turn<'_> {
+    /// Lets the model work until the recipe's success checks pass, or there are no more retries. Each retry
+    /// begins with the messages of now.
+    pub(super) fn run_with_checks(&mut self) -> Result<End, Error> {
+        let Some(retry) = self.recipe.retry().cloned() else {
+            return self.ask_and_call();
+        };
+        if !self.session.extension_data.recipe_origin().trusted {
+            self.reply_without_model(UNTRUSTED_CHECKS)?;
+            return self.ask_and_call();
+        }
+        let start = self.state.journal.messages().iter();
+        let start: Vec<Message> = start.map(|message| message.as_ref().clone()).collect();
+        for attempt in 0.. {
+            let end = self.ask_and_call()?;
+            if self.failure.is_some() || matches!(end, End::Cancelled) {
+                return Ok(end);
+            }
+            let verdict = self.check_success(&retry, attempt);
+            if self.cancel.is_cancelled() {
+                return Ok(End::Cancelled);
+            }
+            match verdict {
+                Verdict::Passed => break,
+                Verdict::Failed(reason) => {
+                    self.fail(reason)?;
+                    break;
+                }
+                Verdict::Retry(reason) => {
+                    self.state.journal.replace(start.clone())?;
+                    self.state.estimate.forget();
+                    self.recipe.reset();
+                    self.send_conversation();
+                    let kind = NotificationType::InlineMessage;
+                    let text =
+                        format!("A success check failed, so the recipe starts again: {reason}");
+                    self.output.notify(kind, text);
+                }
+            }
+        }
+        Ok(End::Finished)
+    }
+
     /// Runs the checks, and the clean-up if one fails. `attempt` counts from 0.
-    pub(super) fn check_success(&self, retry: &Retry, attempt: u32) -> Verdict {
+    fn check_success(&self, retry: &Retry, attempt: u32) -> Verdict {
         let limit = limit(retry.timeout_seconds, CHECK_TIMEOUT);
         let failed = retry.checks.iter().find_map(|check| {
             let SuccessCheck::Shell { command } = check;

@@ -382,6 +382,9 @@ impl Turn<'_> {
     /// The error for a tool that does not exist, worded as Goose words it. If extensions have tools of this
     /// name, the error names them.
     fn unknown_tool(&self, name: &str) -> String {
+        if let Some(error) = self.agent.extensions.withheld(name) {
+            return error.to_string();
+        }
         let bare = name
             .rsplit(tool_names::SEPARATOR)
             .next()

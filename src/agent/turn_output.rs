@@ -4,6 +4,7 @@ use super::{Event, EventSink};
 use crate::conversation::{
     Content, Message, Metadata, NotificationType, Reasoning, Role, SystemNotification, TokenState,
 };
+use crate::metrics::METRICS;
 use crate::provider::{self, DeltaSink, Usage};
 use crate::sys::{self, clock};
 use std::time::Duration;
@@ -76,9 +77,11 @@ impl TurnOutput<'_> {
     }
 }
 
-/// Input, output and total tokens. A provider may leave out any of them.
+/// Input, output and total tokens, which are added to the metrics. A provider may leave out any of them.
 fn counts(usage: Usage) -> [i64; 3] {
     let (input, output) = (usage.input.unwrap_or(0), usage.output.unwrap_or(0));
+    METRICS.input_tokens.add(input);
+    METRICS.output_tokens.add(output);
     let total = usage.total.unwrap_or(input.saturating_add(output));
     [input, output, total].map(|tokens| i64::try_from(tokens).unwrap_or(i64::MAX))
 }

@@ -2,11 +2,11 @@
 
 use super::with;
 use crate::agent::Registry;
-use crate::extension::{ExtensionConfig, config, platform_extensions};
+use crate::extension::configured::{self, ChangeError, Listed};
+use crate::extension::{ExtensionConfig, config, environment};
 use crate::http::{Access::Keyed, Error, Request, Response, Router};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use serde_json::json;
 use std::sync::Arc;
 
 const PATH: &str = "/config/extensions";
@@ -27,26 +27,22 @@ struct Entry {
 
 /// An invalid entry is left out with a warning, so that it does not hide the others.
 fn list(registry: &Registry, _: &Request) -> Result<Response, Error> {
-    let found = registry.stores().config.extensions()?;
+    let Listed {
+        entries,
+        mut warnings,
+    } = configured::list(&registry.stores().config)?;
     let mut extensions = Vec::new();
-    let mut warnings = found.warnings;
-    let mut entries = found.entries;
-    let present: HashSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
-    entries.extend(platform_extensions::absent(|key| present.contains(key)));
-    for (key, mut entry) in entries {
-        let enabled = entry
-            .as_object_mut()
-            .and_then(|e| e.shift_remove("enabled"));
-        match ExtensionConfig::from_value(entry) {
+    for entry in entries {
+        match entry.config {
             Ok(config) => {
                 if let ExtensionConfig::Sse(sse) = &config {
                     let name = &sse.name;
                     let hint = "SSE is unsupported, migrate to streamable_http";
                     warnings.push(format!("'{name}': {hint}"));
                 }
-                extensions.push(entry_of(enabled == Some(Value::Bool(true)), &config));
+                extensions.push(config.to_entry(entry.enabled));
             }
-            Err(reason) => warnings.push(format!("'{key}': {reason}")),
+            Err(reason) => warnings.push(format!("'{}': {reason}", entry.key)),
         }
     }
     let answer = json!({ "extensions": extensions, "warnings": warnings });
@@ -59,13 +55,15 @@ fn set(registry: &Registry, request: &Request) -> Result<Response, Error> {
         enabled,
         config,
     } = request.json()?;
-    let key = config::key(&name);
-    if key.is_empty() {
-        let reason = "`name` has no characters that could identify the extension";
-        return Err(Error::bad_request(reason));
-    }
-    let entry = Value::Object(entry_of(enabled, &config));
-    let existed = registry.stores().config.set_extension(&key, &entry)?;
+    let stored = configured::set(&registry.stores().config, &name, &config, enabled, true);
+    let existed = stored.map_err(|error| match error {
+        ChangeError::Refused(reason) => {
+            let class = environment::class_of(config.variables());
+            Error::bad_request(reason).class(Some(class.name()))
+        }
+        ChangeError::Store(error) => error.into(),
+        other => Error::bad_request(other.to_string()),
+    })?;
     let what = if existed { "Updated" } else { "Added" };
     Ok(Response::json(&format!("{what} extension {name}")))
 }
@@ -75,14 +73,4 @@ fn remove(registry: &Registry, request: &Request) -> Result<Response, Error> {
     let config = &registry.stores().config;
     config.remove_extension(&config::key(name))?;
     Ok(Response::json(&format!("Removed extension {name}")))
-}
-
-/// `enabled`, then the configuration.
-fn entry_of(enabled: bool, config: &ExtensionConfig) -> Map<String, Value> {
-    let mut entry = Map::new();
-    entry.insert("enabled".to_owned(), enabled.into());
-    if let Value::Object(config) = config.to_value() {
-        entry.extend(config);
-    }
-    entry
 }

@@ -7,11 +7,17 @@ mod apps;
 mod config;
 mod config_file;
 mod custom_providers;
+#[cfg(feature = "deeplinks")]
+mod deeplinks;
 mod diagnostics;
 mod extensions;
+mod left_out;
 pub mod mcp_endpoint;
+mod metrics;
 mod not_offered;
 mod openapi;
+#[cfg(feature = "pinning")]
+mod pinning;
 mod prompts;
 mod providers;
 #[cfg(feature = "recipes")]
@@ -36,25 +42,43 @@ use std::sync::Arc;
 pub fn router(registry: Arc<Registry>) -> Router {
     let router = Router::new().get("/status", Access::Public, |_| Ok(Response::text("ok")));
     let router = config::routes(router, &registry);
-    let router = config_file::routes(router, &registry);
-    let router = prompts::routes(router, &registry);
     let router = providers::routes(router, &registry);
-    let router = custom_providers::routes(router, &registry);
-    let router = diagnostics::routes(router, &registry);
-    let router = system_info::routes(router, &registry);
     let router = extensions::routes(router, &registry);
+    #[cfg(feature = "deeplinks")]
+    let router = deeplinks::routes(router, &registry);
     let router = agents::routes(router, &registry);
+    #[cfg(feature = "pinning")]
+    let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);
     #[cfg(feature = "recipes")]
     let router = recipes::routes(router, &registry);
-    #[cfg(not(feature = "recipes"))]
-    let router = without_recipes(router);
     let router = resources_and_prompts::routes(router, &registry);
-    let router = apps::routes(router, &registry);
-    let router = ui_proxy::routes(router);
-    let router = not_offered::routes(router);
     let router = openapi::routes(router);
+    // What is not reached from here is not in the program.
+    let router = if cfg!(feature = "desktop") {
+        desktop_routes(router, &registry)
+    } else {
+        router
+    };
+    let router = if cfg!(feature = "metrics") {
+        metrics::routes(router, &registry)
+    } else {
+        router
+    };
+    let router = left_out::routes(router);
     sessions::routes(router, &registry)
+}
+
+/// What the pages of Goose Desktop use besides chat and history.
+fn desktop_routes(router: Router, registry: &Arc<Registry>) -> Router {
+    let router = config_file::routes(router, registry);
+    let router = prompts::routes(router, registry);
+    let router = custom_providers::routes(router, registry);
+    let router = diagnostics::routes(router, registry);
+    let router = system_info::routes(router, registry);
+    let router = apps::routes(router, registry);
+    let router = ui_proxy::routes(router);
+    not_offered::routes(router)
 }
 
 /// Adds the routes of schedules, which are not among those of [`router`]: the caller starts and closes the
@@ -62,28 +86,6 @@ pub fn router(registry: Arc<Registry>) -> Router {
 #[cfg(feature = "schedules")]
 pub fn schedule_routes(router: Router, scheduler: &Arc<crate::schedule::Scheduler>) -> Router {
     schedules::routes(router, scheduler)
-}
-
-/// The routes of recipes in a build that leaves recipes out: each is answered as unknown.
-#[cfg(not(feature = "recipes"))]
-fn without_recipes(router: Router) -> Router {
-    let answer = |_: &Request| Err(Error::not_found(crate::recipe::Error::LeftOut.to_string()));
-    let router = router.get("/recipes/list", Access::Keyed, answer);
-    [
-        "/recipes/create",
-        "/recipes/save",
-        "/recipes/delete",
-        "/recipes/parse",
-        "/recipes/to-yaml",
-        "/recipes/encode",
-        "/recipes/decode",
-        "/recipes/scan",
-        "/recipes/slash-command",
-    ]
-    .into_iter()
-    .fold(router, |router, path| {
-        router.post(path, Access::Keyed, answer)
-    })
 }
 
 /// A handler of this API.
@@ -123,7 +125,7 @@ impl From<agent::Error> for Error {
             agent::Error::Working { .. } => Error::new(409, message),
             agent::Error::Model(error) => error.into(),
             agent::Error::Cancelled | agent::Error::Busy { .. } => Error::new(503, message),
-            agent::Error::Extension(_) => Error::internal(message),
+            agent::Error::Extension(error) => Error::internal(message).class(error.class_name()),
         }
     }
 }

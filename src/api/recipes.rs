@@ -127,7 +127,7 @@ fn save(registry: &Registry, request: &Request) -> Result<Response, Error> {
         id: Option<String>,
     }
     let body: Save = request.json()?;
-    body.recipe.check()?;
+    body.recipe.check_visible()?;
     let id = library_of(registry).save(body.id.as_deref(), &body.recipe)?;
     Ok(Response::json(&json!({ "id": id })))
 }

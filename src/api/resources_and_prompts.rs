@@ -69,6 +69,8 @@ struct PromptInfo {
 struct Failure {
     extension_name: String,
     message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<extension::Class>,
 }
 
 fn resources(registry: &Registry, request: &Request) -> Result<Response, Error> {
@@ -137,6 +139,7 @@ fn prompt(of: ExtensionItem<Prompt>) -> PromptInfo {
 fn failures(errors: Vec<extension::Error>) -> Vec<Failure> {
     let failure = |error: extension::Error| Failure {
         message: error.to_string(),
+        class: error.class,
         extension_name: error.extension,
     };
     errors.into_iter().map(failure).collect()

@@ -2,13 +2,20 @@
 //! SEP-1865.
 //!
 //! The page itself, `ui_proxy.html`, says how it isolates the UI. This module builds its Content Security
-//! Policy, which the UI inherits.
+//! Policy, which is also that of the UI. `/mcp-app-view`, the document of an MCP App, contains nothing and does
+//! nothing that a page of its own could not do, so it needs no key, which the app would find in its address.
 
-use crate::http::{Access::QueryKeyed, Error, Request, Response, Router};
+use crate::http::Access::{Public, QueryKeyed};
+use crate::http::{Error, Request, Response, Router};
 use crate::json;
 use serde::Deserialize;
 
 const PAGE: &str = include_str!("ui_proxy.html");
+const VIEW: &str = include_str!("ui_view.html");
+
+/// What the sandbox of an app may allow at most, as `SANDBOX` in ui_proxy.html. It makes the origin opaque.
+const VIEW_SANDBOX: &str = "sandbox allow-scripts allow-forms allow-modals allow-popups allow-downloads \
+     allow-pointer-lock allow-orientation-lock";
 
 /// The policy for MCP-UI, whose resources do not declare what they load: everything but plugins and `<base>`.
 const MCP_UI_POLICY: &str = "default-src http: https: ws: wss: data: blob: 'unsafe-inline' 'unsafe-eval'; \
@@ -22,12 +29,15 @@ const MAX_SOURCE_LENGTH: usize = 512;
 
 pub(super) fn routes(router: Router) -> Router {
     router
-        .get("/mcp-ui-proxy", QueryKeyed, |_| Ok(page(MCP_UI_POLICY)))
+        .get("/mcp-ui-proxy", QueryKeyed, |_| {
+            Ok(page(PAGE, MCP_UI_POLICY))
+        })
         .get("/mcp-app-proxy", QueryKeyed, app_page)
+        .get("/mcp-app-view", Public, app_view)
 }
 
-fn page(policy: &str) -> Response {
-    Response::bytes("text/html; charset=utf-8", PAGE)
+fn page(content: &'static str, policy: &str) -> Response {
+    Response::bytes("text/html; charset=utf-8", content)
         .header("Content-Security-Policy", policy)
         .header("Referrer-Policy", "no-referrer")
         .header("Cache-Control", "no-store")
@@ -35,7 +45,14 @@ fn page(policy: &str) -> Response {
 }
 
 fn app_page(request: &Request) -> Result<Response, Error> {
-    Ok(page(&Domains::of(request)?.policy()))
+    // The page frames its view, which is on this server.
+    let policy = Domains::of(request)?.policy("'self'");
+    Ok(page(PAGE, &policy))
+}
+
+fn app_view(request: &Request) -> Result<Response, Error> {
+    let policy = Domains::of(request)?.policy("");
+    Ok(page(VIEW, &format!("{policy}; {VIEW_SANDBOX}")))
 }
 
 /// The origins that an app may use (SEP-1865, `McpUiResourceCsp`). Nothing but these and its own text.
@@ -82,16 +99,20 @@ impl Domains {
         Ok(domains)
     }
 
-    /// The Content Security Policy of the page and so the most that its app may do. There is no `'self'`: for
-    /// the inherited policy, that would be this server. Inline scripts are allowed, so `eval`, which apps need,
-    /// adds nothing.
-    fn policy(&self) -> String {
+    /// The Content Security Policy with the most that an app may do, and `frames` as further sources of frames.
+    /// There is no other `'self'`, which would be this server. Inline scripts are allowed, so `eval`, which apps
+    /// need, adds nothing.
+    fn policy(&self, frames: &str) -> String {
         let connect = self.connect_domains.join(" ");
         let resources = self.resource_domains.join(" ");
         let scripts = self.script_domains.join(" ");
-        let or_none = |list: &[String]| match list {
-            [] => "'none'".to_owned(),
-            list => list.join(" "),
+        let or_none = |list: &[String], more: &str| {
+            let sources = list.iter().map(String::as_str).chain([more]);
+            let sources: Vec<&str> = sources.filter(|source| !source.is_empty()).collect();
+            match sources.as_slice() {
+                [] => "'none'".to_owned(),
+                sources => sources.join(" "),
+            }
         };
         format!(
             "default-src 'none'; \
@@ -105,8 +126,8 @@ impl Domains {
              frame-src {}; \
              base-uri {}; \
              form-action 'none'",
-            or_none(&self.frame_domains),
-            or_none(&self.base_uri_domains),
+            or_none(&self.frame_domains, frames),
+            or_none(&self.base_uri_domains, ""),
         )
     }
 }
@@ -222,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_policy_allows_nothing_that_was_not_asked_for() {
-        let policy = Domains::default().policy();
+        let policy = Domains::default().policy("");
         for network in ["http:", "https:", "ws", "'self'", "*"] {
             assert!(!policy.contains(network), "{network} in {policy}");
         }
@@ -246,7 +267,7 @@ mod tests {
             frame_domains: vec!["https://frame".into(), "https://frame2".into()],
             base_uri_domains: vec!["https://base".into()],
         }
-        .policy();
+        .policy("");
         let directives_with = |source: &str| -> Vec<&str> {
             let all = policy
                 .split(';')

@@ -1,11 +1,16 @@
 //! `gosling call`: calls one tool of an MCP server, without `gosling agent`.
 
-use super::{Failure, print, split_command, text};
+use super::{Failure, print, text};
 use crate::builtin::InMemoryData;
-use crate::extension::{Containers, Context, ExtensionConfig, Limits, Manager};
+use crate::extension::environment::Inherited;
+use crate::extension::{
+    Containers, Context, ExtensionConfig, Limits, Manager, inline_python, pinning, screening,
+};
 use crate::mcp::client::CallOptions;
 use crate::mcp::types::CallToolResult;
+use crate::store::Config;
 use crate::sys::cancel::Cancel;
+use crate::text::split_command;
 use lexopt::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
@@ -97,11 +102,14 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
 
 fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> {
     let working_dir = env::current_dir().map_err(super::failed("no working directory"))?;
+    let paths = super::paths()?;
     let manager = Manager::new(Context {
         session_id: "call".to_owned(),
         working_dir,
         secrets: Arc::new(|_| Ok(None)),
-        paths: Arc::new(super::paths()?),
+        screening: screening::Settings::read(&Config::new(&paths), &paths, offline),
+        pinning: pinning::Settings::default(),
+        paths: Arc::new(paths),
         data: Arc::new(InMemoryData::default()),
         offline,
         limits: Limits::default(),
@@ -109,6 +117,8 @@ fn connect(config: &ExtensionConfig, offline: bool) -> Result<Manager, Failure> 
         user_interfaces: false,
         log_level: None,
         containers: Containers::default(),
+        inherited: Inherited::default(),
+        inline_python: inline_python::Settings::default(),
         request_handler: None,
     });
     match manager.add(config, &Cancel::new()) {

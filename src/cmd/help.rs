@@ -77,6 +77,24 @@ const COMMANDS: &[Command] = &[
         summary: "list recipes that run at set times, with their next runs",
         help: super::schedule::HELP,
     },
+    #[cfg(feature = "deeplinks")]
+    Command {
+        name: "deeplink",
+        summary: "say what a goose:// link would install, and install it",
+        help: super::deeplink::HELP,
+    },
+    #[cfg(feature = "chat")]
+    Command {
+        name: "extensions",
+        summary: "list, show, add, enable, disable and remove extensions",
+        help: super::extensions::HELP,
+    },
+    #[cfg(feature = "screening")]
+    Command {
+        name: "advisories",
+        summary: "make the index of malware that packages are checked against",
+        help: super::advisories::HELP,
+    },
     #[cfg(feature = "builtin")]
     Command {
         name: "mcp",

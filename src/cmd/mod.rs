@@ -3,6 +3,8 @@
 //! Exit codes: 0 for success, 1 for a failed command, 2 for an invalid command line, and 128 plus the number of
 //! the signal that ended the command.
 
+#[cfg(feature = "screening")]
+mod advisories;
 mod agent;
 #[cfg(feature = "demo")]
 mod api_client;
@@ -10,8 +12,12 @@ mod api_client;
 mod call;
 #[cfg(feature = "chat")]
 mod chat;
+#[cfg(feature = "deeplinks")]
+mod deeplink;
 #[cfg(feature = "demo")]
 mod demo;
+#[cfg(feature = "chat")]
+mod extensions;
 mod help;
 mod logging;
 #[cfg(feature = "builtin")]
@@ -23,8 +29,6 @@ mod run;
 #[cfg(feature = "schedules")]
 mod schedule;
 mod serve;
-#[cfg(feature = "chat")]
-mod split_command;
 
 use crate::features;
 use crate::store::Paths;
@@ -47,7 +51,13 @@ enum Failure {
     Failed(String),
     /// The command failed and has printed the reason: exit code 1.
     #[cfg_attr(
-        not(any(feature = "builtin", feature = "chat", feature = "recipes")),
+        not(any(
+            feature = "builtin",
+            feature = "chat",
+            feature = "deeplinks",
+            feature = "recipes",
+            feature = "screening"
+        )),
         expect(dead_code, reason = "only commands that are left out print it")
     )]
     Reported,
@@ -124,10 +134,14 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("agent") => agent::run(parser, server_key),
         #[cfg(feature = "chat")]
         Some("chat") => chat::run(parser),
+        #[cfg(feature = "deeplinks")]
+        Some("deeplink") => deeplink::run(parser),
         #[cfg(feature = "demo")]
         Some("demo") => demo::run(parser),
         #[cfg(feature = "chat")]
         Some("call") => call::run(parser),
+        #[cfg(feature = "chat")]
+        Some("extensions") => extensions::run(parser),
         #[cfg(all(feature = "chat", feature = "recipes"))]
         Some("run") => run::run(parser),
         #[cfg(feature = "recipes")]
@@ -136,11 +150,15 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("schedule") => schedule::run(parser),
         #[cfg(feature = "builtin")]
         Some("mcp") => mcp::run(parser),
+        #[cfg(feature = "screening")]
+        Some("advisories") => advisories::run(parser),
         Some("help") => help::run(parser),
         name => {
             let hint = match name {
                 Some(name @ ("chat" | "demo")) => features::hint(name),
-                Some("call") => features::hint("chat"),
+                Some("advisories") => features::hint("screening"),
+                Some("call" | "extensions") => features::hint("chat"),
+                Some("deeplink") => features::hint("deeplinks"),
                 Some("recipe") => features::hint("recipes"),
                 Some("schedule") => features::hint("schedules"),
                 Some("run") => match features::hint("chat") {

@@ -1,6 +1,6 @@
 //! `gosling recipe`: tools for the person who writes recipes.
 
-use super::{Failure, failed, print, text};
+use super::{Failure, logging, print, text};
 use crate::recipe::faults;
 use crate::text::printable;
 use lexopt::prelude::*;
@@ -54,7 +54,15 @@ fn validate(mut parser: lexopt::Parser) -> Result<(), Failure> {
     }
     let mut all_valid = true;
     for file in &files {
-        let found = faults::of_file(Path::new(file)).map_err(failed("cannot validate"))?;
+        let found = match faults::of_file(Path::new(file)) {
+            Ok(found) => found,
+            Err(error) => {
+                let reason = printable(&error.to_string(), MAX_REASON);
+                logging::say(&format!("gosling: cannot validate: {reason}\n"));
+                all_valid = false;
+                continue;
+            }
+        };
         let file = printable(file, MAX_REASON);
         let mut report = String::new();
         for fault in &found {

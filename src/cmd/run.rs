@@ -114,15 +114,16 @@ fn find(recipe: &str, working_dir: PathBuf, paths: &Paths) -> Result<RecipeRun, 
             names.contains(&Some(path.as_os_str()))
         };
         if let Some(entry) = entries.find(|entry| named(&entry.path) || entry.id == recipe) {
-            return Ok(RecipeRun {
-                source,
-                folder: entry.path.parent().map(Path::to_owned),
-                ..RecipeRun::new(entry.recipe, working_dir)
-            });
+            return run_of(&entry.path, source, working_dir);
         }
     }
+    run_of(path, RecipeSource::User, working_dir)
+}
+
+fn run_of(path: &Path, source: RecipeSource, working_dir: PathBuf) -> Result<RecipeRun, Failure> {
     let run = RecipeRun::from_file(path, working_dir);
-    run.map_err(|error| Failure::Failed(error.to_string()))
+    let run = run.map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok(RecipeRun { source, ..run })
 }
 
 /// Errs with the parameters that have no value, or with the values that have no parameter.

@@ -3,6 +3,7 @@
 //! A configuration is written as it was read: unknown fields are kept, defaults are filled in as Goose does.
 //! CORE §6; `ExtensionConfig` of Goose's OpenAPI document.
 
+use super::environment;
 use crate::mcp::client::DEFAULT_TIMEOUT;
 use crate::sys::TimeLimit;
 use serde::de::DeserializeOwned;
@@ -187,6 +188,14 @@ impl Envs {
     }
 }
 
+#[cfg(any(test, fuzzing))]
+impl FromIterator<(String, String)> for Envs {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        let pairs = variables.into_iter();
+        Envs(pairs.map(|(name, value)| (name, value.into())).collect())
+    }
+}
+
 impl<'de> Deserialize<'de> for Envs {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let map = Map::<String, Value>::deserialize(d)?;
@@ -206,7 +215,7 @@ struct Fields(Map<String, Value>);
 impl Fields {
     fn needed<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, String> {
         match self.0.shift_remove(name) {
-            Some(value) => read(value),
+            Some(value) => read(name, value),
             None => Err(format!("missing field `{name}`")),
         }
     }
@@ -214,13 +223,29 @@ impl Fields {
     fn given<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, String> {
         match self.0.shift_remove(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => read(value).map(Some),
+            Some(value) => read(name, value).map(Some),
         }
+    }
+
+    /// Text that is not blank.
+    fn filled(&mut self, name: &str) -> Result<String, String> {
+        let text: String = self.needed(name)?;
+        if text.trim().is_empty() {
+            return Err(format!("`{name}` is empty"));
+        }
+        Ok(text)
     }
 }
 
-fn read<T: DeserializeOwned>(value: Value) -> Result<T, String> {
-    crate::json::from_value(&value).map_err(|e| e.to_string())
+fn read<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, String> {
+    crate::json::from_value(&value).map_err(|error| {
+        let mut reason = error.to_string();
+        if let Value::String(text) = &value {
+            // The text may be a secret in the wrong place.
+            reason = reason.replacen(&format!("string {text:?}"), "string", 1);
+        }
+        format!("{name}: {reason}")
+    })
 }
 
 impl Sse {
@@ -312,9 +337,11 @@ impl Frontend {
 impl InlinePython {
     fn read(mut fields: Fields) -> Result<Self, String> {
         Ok(InlinePython {
-            name: fields.needed("name")?,
-            description: fields.given("description")?.unwrap_or_default(),
-            code: fields.needed("code")?,
+            name: fields.filled("name")?,
+            description: fields
+                .needed::<Option<_>>("description")?
+                .unwrap_or_default(),
+            code: fields.filled("code")?,
             timeout: fields.given("timeout")?,
             dependencies: fields.given("dependencies")?,
             available_tools: fields.given("available_tools")?.unwrap_or_default(),
@@ -374,6 +401,38 @@ impl ExtensionConfig {
     /// The configuration as JSON, with `type` first and defaults filled in.
     pub fn to_value(&self) -> Value {
         crate::json::to_value(self).unwrap_or_default()
+    }
+
+    /// Refuses variables that an extension may not have.
+    ///
+    /// # Errors
+    /// The message names the extension, the variable and the reason.
+    pub fn check_environment(&self) -> Result<(), String> {
+        let checked = self.variables().try_for_each(environment::check_name);
+        checked.map_err(|reason| format!("extension {:?}: {reason}", self.name()))
+    }
+
+    /// The names of the variables that the extension gets, except those of every extension.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let given = match self {
+            ExtensionConfig::Stdio(c) => Some((&c.envs, &c.env_keys)),
+            ExtensionConfig::StreamableHttp(c) => Some((&c.envs, &c.env_keys)),
+            _ => None,
+        };
+        given.into_iter().flat_map(|(envs, env_keys)| {
+            let envs = envs.iter().map(|(name, _)| name);
+            envs.chain(env_keys.iter().map(String::as_str))
+        })
+    }
+
+    /// An entry of the user's configuration: `enabled`, then the configuration.
+    pub fn to_entry(&self, enabled: bool) -> Value {
+        let mut entry = Map::new();
+        entry.insert("enabled".to_owned(), enabled.into());
+        if let Value::Object(config) = self.to_value() {
+            entry.extend(config);
+        }
+        Value::Object(entry)
     }
 
     /// The name as configured.
@@ -497,7 +556,7 @@ mod tests {
                 r#"{"type":"frontend","name":"n","description":"","tools":[{"name":"t","z":1}],"instructions":null,"bundled":null,"available_tools":[]}"#,
             ),
             (
-                json!({"type": "inline_python", "name": "n", "code": "print(1)"}),
+                json!({"type": "inline_python", "name": "n", "description": null, "code": "print(1)"}),
                 r#"{"type":"inline_python","name":"n","description":"","code":"print(1)","timeout":null,"dependencies":null,"available_tools":[]}"#,
             ),
         ] {
@@ -528,6 +587,30 @@ mod tests {
             (
                 json!({"type": "stdio", "name": "b", "cmd": "c", "envs": {"A": 1}}),
                 "`A`",
+            ),
+            (
+                json!({"type": "inline_python", "name": " ", "code": "c"}),
+                "`name` is empty",
+            ),
+            (
+                json!({"type": "inline_python", "name": "n", "description": "", "code": "\n"}),
+                "`code` is empty",
+            ),
+            (
+                json!({"type": "inline_python", "name": "n", "description": ""}),
+                "missing field `code`",
+            ),
+            (
+                json!({"type": "inline_python", "name": "n", "description": "", "code": "c", "dependencies": "p"}),
+                "dependencies: ",
+            ),
+            (
+                json!({"type": "stdio", "name": "b", "cmd": "c", "envs": "open \"sesame"}),
+                "envs: invalid type: string, expected",
+            ),
+            (
+                json!({"type": "stdio", "name": "b", "cmd": "c", "args": "open sesame"}),
+                "args: invalid type: string, expected",
             ),
             (json!([]), "an object"),
         ] {

@@ -1,17 +1,21 @@
 //! Connects an extension to its MCP server, at its activation and after a lost connection.
 
-use super::config::{Envs, ExtensionConfig, StreamableHttp, key};
+use super::config::{Envs, ExtensionConfig, InlinePython, StreamableHttp, key};
 use super::container::{Container, Inside};
-use super::environment::Environment;
+use super::environment::{self, Environment};
+use super::inline_python;
 use super::manager::Context;
+use super::pinning::Reviewed;
 use super::platform_extensions;
 use super::program_lookup;
 use super::restart_policy::backoff;
+use super::screening::{Decision, Outcome};
 use super::server_requests::RequestForwarder;
 use super::status::Location;
 use super::subscriptions::Subscriptions;
 use super::{Error, Phase, unsupported};
 use crate::builtin;
+use crate::features;
 use crate::mcp;
 use crate::mcp::client::{Client, NotificationHandler, Options, RequestHandler};
 use crate::mcp::pending_requests::RequestTimeouts;
@@ -39,13 +43,15 @@ pub(super) const UI_MIME_TYPE: &str = "text/html;profile=mcp-app";
 /// A connection to an initialized MCP server, and the server's tools.
 pub(super) struct Connection {
     pub(super) client: Client,
-    pub(super) tools: Arc<Vec<Tool>>,
+    pub(super) tools: Reviewed,
     /// The server reported that its list of tools has changed.
     pub(super) stale: Arc<AtomicBool>,
     /// Where the server runs; `None` for a server in this process.
     pub(super) location: Option<Location>,
     /// The container in which the server runs.
     pub(super) container: Option<Container>,
+    /// What the screening found; `None` if the server installs no packages.
+    pub(super) screening: Option<Decision>,
     /// When the server was initialized.
     pub(super) since: Instant,
     secrets: Vec<String>,
@@ -55,6 +61,11 @@ impl Connection {
     /// Text of the server, shortened, escaped and with its secrets redacted.
     pub(super) fn shown(&self, text: &str) -> String {
         shown(text, &self.secrets)
+    }
+
+    /// The secrets that its server got.
+    pub(super) fn secrets(&self) -> &[String] {
+        &self.secrets
     }
 }
 
@@ -110,6 +121,7 @@ struct Started {
     transport: Arc<dyn Transport>,
     location: Option<Location>,
     environment: Environment,
+    screening: Option<Decision>,
 }
 
 impl Started {
@@ -118,6 +130,37 @@ impl Started {
             location: Some(Location::Pid(transport.pid())),
             transport: Arc::new(transport),
             environment,
+            screening: None,
+        }
+    }
+}
+
+/// Logs how the phases of a start end, and how long they take.
+struct StartLog {
+    key: String,
+    begin: Instant,
+}
+
+impl StartLog {
+    fn new(config: &ExtensionConfig) -> Self {
+        StartLog {
+            key: printable(&config.key(), 100),
+            begin: Instant::now(),
+        }
+    }
+
+    fn phase_ended(&mut self, phase: &str, error: Option<&Error>) {
+        let (key, now) = (&self.key, Instant::now());
+        let ms = (now - self.begin).as_millis();
+        self.begin = now;
+        match error {
+            None => log::info!("start phase ended extension={key:?} phase={phase} ms={ms}"),
+            Some(error) => {
+                let class = error.class_name().unwrap_or("cancelled");
+                log::info!(
+                    "start phase failed extension={key:?} phase={phase} class={class} ms={ms}"
+                );
+            }
         }
     }
 }
@@ -174,11 +217,16 @@ impl Context {
             .containers
             .inside(config, &self.working_dir)
             .map_err(|reason| Error::new(name, Phase::Config, reason))?;
+        self.pinning.check(config)?;
+        let mut log = StartLog::new(config);
+        let started = self.start_transport(config, inside.as_ref(), cancel);
+        log.phase_ended("setup", started.as_ref().err());
         let Started {
             transport,
             location,
             environment,
-        } = self.start_transport(config, inside.as_ref(), cancel)?;
+            screening,
+        } = started?;
         let stale = Arc::new(AtomicBool::new(false));
         let changes = Arc::new(ListChanges {
             stale: stale.clone(),
@@ -186,8 +234,13 @@ impl Context {
         });
         let options = self.client_options(config, inside.as_ref(), environment.secrets());
         let failed = |error| ConnectError::of_client(config, inside.as_ref(), &error);
-        let client = Client::connect(transport, options, changes, cancel).map_err(failed)?;
-        let tools = client.list_tools(cancel).map_err(failed)?;
+        let initialized = Client::connect(transport, options, changes, cancel).and_then(|client| {
+            let tools = client.list_tools(cancel)?;
+            Ok((client, tools))
+        });
+        let initialized = initialized.map_err(failed);
+        log.phase_ended("initialize", initialized.as_ref().err().map(|it| &it.error));
+        let (client, tools) = initialized?;
         subscriptions.apply(name, &client, self.log_level, cancel);
         let info = &client.server().server_info;
         log::info!(
@@ -200,12 +253,14 @@ impl Context {
                 format!(" container={}", inside.container)
             })
         );
+        let tools = Arc::new(without_duplicates(name, tools));
         Ok(Connection {
-            tools: Arc::new(without_duplicates(name, tools)),
+            tools: self.pinning.review(config, tools, environment.secrets()),
             client,
             stale,
             location,
             container: inside.map(|inside| inside.container),
+            screening,
             since: Instant::now(),
             secrets: environment.secrets().to_vec(),
         })
@@ -224,8 +279,12 @@ impl Context {
             ExtensionConfig::Stdio(stdio) => {
                 let environment = self.environment(name, &stdio.envs, &stdio.env_keys)?;
                 let line = (stdio.cmd.as_str(), &*stdio.args);
+                let screening = self.screen(config, line, cancel)?;
                 let transport = self.stdio(config, line, &environment, inside, cancel)?;
-                Ok(Started::process(transport, environment))
+                Ok(Started {
+                    screening,
+                    ..Started::process(transport, environment)
+                })
             }
             ExtensionConfig::StreamableHttp(http) => {
                 let environment = self.environment(name, &http.envs, &http.env_keys)?;
@@ -234,6 +293,7 @@ impl Context {
                     location: Some(Location::Url(transport.origin().to_owned())),
                     transport: Arc::new(transport),
                     environment,
+                    screening: None,
                 })
             }
             ExtensionConfig::Sse(_) => invalid(
@@ -246,15 +306,75 @@ impl Context {
             ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => {
                 self.start_builtin(config, inside, cancel)
             }
-            ExtensionConfig::Frontend(_) => {
-                Err(unavailable(name, "server of a frontend extension"))
+            ExtensionConfig::Frontend(_) => invalid("the client runs its tools; it has no server"),
+            ExtensionConfig::InlinePython(_) if !cfg!(feature = "inline-python") => {
+                let hint = features::hint("inline-python");
+                invalid(&format!("no Python code can be run{hint}"))
             }
             ExtensionConfig::InlinePython(_) if inside.is_some() => invalid(
                 "inline Python cannot run in a container; make the code a file inside and use type \
                  `stdio`",
             ),
-            ExtensionConfig::InlinePython(_) => Err(unavailable(name, "inline Python extension")),
+            ExtensionConfig::InlinePython(python) => {
+                self.start_inline_python(config, python, cancel)
+            }
         }
+    }
+
+    /// Starts the launcher of inline Python.
+    fn start_inline_python(
+        &self,
+        config: &ExtensionConfig,
+        python: &InlinePython,
+        cancel: &Cancel,
+    ) -> Result<Started, Error> {
+        let words = self.inline_python.words(python)?;
+        let (cmd, args) = words
+            .split_first()
+            .map_or(("", words.as_slice()), |(cmd, args)| (cmd, args));
+        let screening = self.screen(config, (cmd, args), cancel)?;
+        let launch = self.inline_python.prepare(python)?;
+        let environment = Environment::default();
+        let line = (launch.cmd.as_str(), &*launch.args);
+        let started = self.stdio(config, line, &environment, None, cancel);
+        let transport = started.map_err(|mut failed| {
+            inline_python::explain(&mut failed, "");
+            failed
+        })?;
+        let transport = transport.owning(launch.folder);
+        Ok(Started {
+            screening,
+            ..Started::process(transport, environment)
+        })
+    }
+
+    /// Checks the packages that a command line installs, before it starts.
+    ///
+    /// # Errors
+    /// It may not start.
+    fn screen(
+        &self,
+        config: &ExtensionConfig,
+        (cmd, args): (&str, &[String]),
+        cancel: &Cancel,
+    ) -> Result<Option<Decision>, Error> {
+        if !cfg!(feature = "screening") {
+            if !self.screening.is_configured() {
+                return Ok(None);
+            }
+            // Nothing starts unscreened that the settings want screened.
+            let hint = features::hint("screening");
+            let reason = format!("packages cannot be screened, which a setting wants{hint}");
+            return Err(Error::forbidden(config.name(), reason));
+        }
+        let Some(decision) = self.screening.screen(cmd, args, cancel) else {
+            return Ok(None);
+        };
+        decision.log(&config.key());
+        if decision.decision == Outcome::Refused {
+            return Err(Error::screened(config.name(), decision));
+        }
+        Ok(Some(decision))
     }
 
     /// Starts a builtin server: in this process, or as a process in the container.
@@ -278,6 +398,7 @@ impl Context {
                 transport: Arc::new(InProcess::new(server)),
                 location: None,
                 environment,
+                screening: None,
             });
         };
         let (cmd, args) = inside.builtin(&key);
@@ -291,8 +412,14 @@ impl Context {
         envs: &Envs,
         env_keys: &[String],
     ) -> Result<Environment, Error> {
-        Environment::merge(envs, env_keys, &*self.secrets)
-            .map_err(|reason| Error::new(name, Phase::Config, reason))
+        Environment::merge(envs, env_keys, &*self.secrets).map_err(|reason| {
+            let plain = envs.iter().map(|(variable, _)| variable);
+            let variables = plain.chain(env_keys.iter().map(String::as_str));
+            Error {
+                class: Some(environment::class_of(variables)),
+                ..Error::new(name, Phase::Config, reason)
+            }
+        })
     }
 
     /// The options of the MCP client for one server.
@@ -352,6 +479,7 @@ impl Context {
                 let program = program_lookup::program(cmd, &self.working_dir).map_err(failed)?;
                 let mut command = Command::new(program);
                 command.args(args).current_dir(&self.working_dir);
+                self.inherited.apply(&mut command);
                 command
             }
             Some(inside) => {
@@ -414,15 +542,16 @@ impl Context {
 /// The error for a server that failed to start, with advice if it runs in a container.
 fn start_error(config: &ExtensionConfig, inside: Option<&Inside>, error: &mcp::Error) -> Error {
     let mut failed = Error::from_mcp(config.name(), true, error);
+    let (status, stderr) = match error {
+        mcp::Error::Transport(TransportError::Exited { status, stderr })
+        | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => (&**status, &**stderr),
+        _ => ("", ""),
+    };
     if let Some(inside) = inside {
-        let (status, stderr) = match error {
-            mcp::Error::Transport(TransportError::Exited { status, stderr })
-            | mcp::Error::Unsent(TransportError::Exited { status, stderr }) => {
-                (&**status, &**stderr)
-            }
-            _ => ("", ""),
-        };
         failed.message += &inside.advice(config, status, stderr);
+    }
+    if matches!(config, ExtensionConfig::InlinePython(_)) {
+        inline_python::explain(&mut failed, stderr);
     }
     failed
 }
@@ -463,13 +592,4 @@ impl NotificationHandler for ListChanges {
             _ => {}
         }
     }
-}
-
-/// The error for a kind of extension that gosling cannot run.
-fn unavailable(name: &str, what: &str) -> Error {
-    let reason = format!(
-        "this {what} is not available in this build of gosling; disable it, or use an MCP server of \
-         type `stdio`"
-    );
-    Error::new(name, Phase::Setup, reason)
 }

@@ -90,6 +90,12 @@ pub struct Containers {
     pub gosling: Option<String>,
 }
 
+/// Why nothing runs in a container, in a build without the feature `containers`.
+pub(crate) fn containers_left_out() -> String {
+    let hint = crate::features::hint("containers");
+    format!("extensions cannot run in containers{hint}")
+}
+
 impl Containers {
     /// The container for an extension: its own, else the session's. `None` for an extension that starts no
     /// process and for `todo`, which has only the session's data.
@@ -123,6 +129,9 @@ impl Containers {
                 );
             }
         };
+        if !cfg!(feature = "containers") {
+            return Err(containers_left_out());
+        }
         let session_dir = || {
             let dir = session_dir.to_str().map(str::to_owned);
             dir.ok_or("the session's working directory is not valid Unicode, so it cannot be used in a container")
@@ -279,6 +288,7 @@ fn runtime(wanted: Option<&str>, places: &[Vec<PathBuf>; 2]) -> Result<PathBuf, 
     })
 }
 
+#[cfg(feature = "containers")]
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -350,7 +360,7 @@ mod tests {
             (json!({"type": "builtin", "name": "developer"}), true),
             (json!({"type": "platform", "name": "developer"}), true),
             (
-                json!({"type": "inline_python", "name": "p", "code": ""}),
+                json!({"type": "inline_python", "name": "p", "description": "", "code": "c"}),
                 true,
             ),
             (json!({"type": "builtin", "name": "todo"}), false),

@@ -1,6 +1,8 @@
 //! Errors of extensions, for the user who configured them.
 
+use super::screening::Decision;
 use crate::mcp;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// The phase of an extension's life in which it failed.
@@ -24,7 +26,56 @@ pub enum Phase {
     Cancelled,
 }
 
+/// What kind of failure it was, for programs: the field `class` beside the `message`. The names do not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The configuration is invalid.
+    Config,
+    /// The server could not be started: its program, a package or a file is missing.
+    Setup,
+    /// The server did not initialize.
+    Initialize,
+    /// An initialized server failed, or refused a request.
+    Execution,
+    /// The server did not answer in time.
+    Timeout,
+    /// A policy forbids the extension.
+    Security,
+}
+
+impl Class {
+    /// The name in JSON and in the log.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Config => "config",
+            Class::Setup => "setup",
+            Class::Initialize => "initialize",
+            Class::Execution => "execution",
+            Class::Timeout => "timeout",
+            Class::Security => "security",
+        }
+    }
+}
+
+impl Serialize for Class {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
 impl Phase {
+    /// The class of a failure in this phase; a request that was cancelled has not failed.
+    fn class(self) -> Option<Class> {
+        match self {
+            Phase::Config => Some(Class::Config),
+            Phase::Setup => Some(Class::Setup),
+            Phase::Initialize => Some(Class::Initialize),
+            Phase::Transport | Phase::Protocol | Phase::Tool => Some(Class::Execution),
+            Phase::Timeout => Some(Class::Timeout),
+            Phase::Cancelled => None,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Phase::Config => "config",
@@ -46,8 +97,12 @@ pub struct Error {
     pub extension: String,
     /// The phase in which it failed.
     pub phase: Phase,
+    /// The kind of failure; `None` if the caller cancelled, or if it is unknown.
+    pub class: Option<Class>,
     /// The cause, and the remedy if there is one.
     pub message: String,
+    /// What the screening of its packages found, if that is the cause.
+    pub screening: Option<Box<Decision>>,
 }
 
 impl Error {
@@ -55,16 +110,43 @@ impl Error {
         Error {
             extension: crate::text::printable(extension, 100),
             phase,
+            class: phase.class(),
             message: message.into(),
+            screening: None,
         }
     }
 
-    /// The error for a tool of an extension that failed to start; `why` is the text of that failure.
-    pub(crate) fn not_active(extension: &str, why: &str) -> Self {
+    /// The error for an extension that a policy forbids.
+    pub(super) fn forbidden(extension: &str, reason: impl Into<String>) -> Self {
+        Error {
+            class: Some(Class::Security),
+            ..Self::new(extension, Phase::Config, reason)
+        }
+    }
+
+    /// The error for an extension that the screening of its packages has refused.
+    pub(super) fn screened(extension: &str, decision: Decision) -> Self {
+        let reason = decision.reason();
+        Error {
+            screening: Some(Box::new(decision)),
+            ..Self::forbidden(extension, reason)
+        }
+    }
+
+    /// The name of the class.
+    pub fn class_name(&self) -> Option<&'static str> {
+        self.class.map(Class::name)
+    }
+
+    /// The error for a tool of an extension that failed to start; `why` and `class` are of that failure.
+    pub(crate) fn not_active(extension: &str, why: &str, class: Option<Class>) -> Self {
         let own = format!("extension {:?}, ", crate::text::printable(extension, 100));
         let why = why.strip_prefix(&own).unwrap_or(why);
         let text = format!("it is not active, so its tools are not there: {why}");
-        Self::new(extension, Phase::Config, text)
+        Error {
+            class,
+            ..Self::new(extension, Phase::Config, text)
+        }
     }
 
     /// An error of the MCP client, with the extension's name. `starting`: the server is not initialized yet.
@@ -84,7 +166,11 @@ impl Error {
             | mcp::Error::UrlRequired { .. }
             | mcp::Error::NotDeclared { .. } => (Phase::Tool, ""),
         };
-        Error::new(extension, phase, format!("{error}{advice}"))
+        let mut failed = Error::new(extension, phase, format!("{error}{advice}"));
+        if starting && failed.class == Some(Class::Execution) {
+            failed.class = Some(Class::Initialize);
+        }
+        failed
     }
 }
 
@@ -94,6 +180,7 @@ impl fmt::Display for Error {
             extension,
             phase,
             message,
+            ..
         } = self;
         write!(f, "extension {extension:?}, {}: {message}", phase.name())
     }

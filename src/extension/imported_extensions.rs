@@ -38,7 +38,9 @@ pub struct ImportedExtensions {
 pub fn classify_imported(wanted: &[Value], own: &[ExtensionConfig]) -> ImportedExtensions {
     let mut imported = ImportedExtensions::default();
     for value in wanted {
-        let config = match ExtensionConfig::from_value(value.clone()) {
+        let config = ExtensionConfig::from_value(value.clone());
+        let config = config.and_then(|config| config.check_environment().map(|()| config));
+        let config = match config {
             Ok(config) => config,
             Err(reason) => {
                 let name = printable(value["name"].as_str().unwrap_or("?"), 100);
@@ -244,7 +246,7 @@ mod tests {
                 "offer tools of the client: t",
             ),
             (
-                json!({"type": "inline_python", "name": "x", "code": "a\nb", "dependencies": ["p"]}),
+                json!({"type": "inline_python", "name": "x", "description": "", "code": "a\nb", "dependencies": ["p"]}),
                 "run a Python program of 2 lines with the packages p",
             ),
         ] {

@@ -4,17 +4,19 @@
 use super::active_extension::Extension;
 use super::config::{ExtensionConfig, key};
 use super::container::Containers;
+use super::environment::Inherited;
 use super::listing::run_in_parallel;
 use super::server_requests::ServerRequestHandler;
 use super::status::{State, Status};
 use super::subscriptions::{MAX_SUBSCRIPTIONS, OnResourceUpdated};
 use super::supervisor::{Operation, Supervisor};
-use super::{Error, Phase, tool_names};
+use super::{Error, Phase, inline_python, pinning, screening, tool_names};
 use crate::builtin::SessionData;
 use crate::mcp;
 use crate::mcp::client::{CallOptions, Client, MAX_TIMEOUT};
 use crate::mcp::transport::stdio::MAX_LINE;
 use crate::mcp::types::{CallToolResult, ReadResourceResult, Tool};
+use crate::metrics::METRICS;
 use crate::sorting::sort_by;
 use crate::store::Paths;
 use crate::sys::cancel::Cancel;
@@ -56,6 +58,14 @@ pub struct Context {
     pub log_level: Option<&'static str>,
     /// The containers in which extensions run.
     pub containers: Containers,
+    /// What extensions that are programs inherit of this server's environment.
+    pub inherited: Inherited,
+    /// The settings for inline Python.
+    pub inline_python: inline_python::Settings,
+    /// The settings of the screening of packages.
+    pub screening: screening::Settings,
+    /// The settings of the pinning of tools.
+    pub pinning: pinning::Settings,
     /// Answers requests of servers; without it they are refused.
     pub request_handler: Option<Arc<dyn ServerRequestHandler>>,
 }
@@ -165,7 +175,7 @@ impl Manager {
     /// # Errors
     /// Why the extension failed to start. Nothing of it is left.
     pub fn add(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.activate(config, false, cancel)
+        self.activate_and_count(config, false, cancel)
     }
 
     /// Activates an initial extension of the session, see [`add`](Self::add), unless it has been removed
@@ -174,7 +184,7 @@ impl Manager {
     /// # Errors
     /// As `add`.
     pub fn add_initial(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<(), Error> {
-        self.activate(config, true, cancel)
+        self.activate_and_count(config, true, cancel)
     }
 
     /// Marks the end of the initial activations.
@@ -182,6 +192,24 @@ impl Manager {
         let mut table = lock(&self.table);
         table.initial_done = true;
         table.removed_early = HashSet::new();
+    }
+
+    fn activate_and_count(
+        &self,
+        config: &ExtensionConfig,
+        initial: bool,
+        cancel: &Cancel,
+    ) -> Result<(), Error> {
+        let begin = Instant::now();
+        let activated = self.activate(config, initial, cancel);
+        match &activated {
+            Ok(()) => {
+                METRICS.loads.add(1);
+                METRICS.load_durations.record(begin.elapsed());
+            }
+            Err(error) => METRICS.fail_load(error.class),
+        }
+        activated
     }
 
     fn activate(
@@ -415,6 +443,12 @@ impl Manager {
         self.owner(name).is_ok()
     }
 
+    /// Why the tool of this name is withheld, if it is.
+    pub fn withheld(&self, name: &str) -> Option<Error> {
+        let (extension, tool) = self.owner(name).ok()?;
+        extension.supervisor()?.require_offered(tool).err()
+    }
+
     /// Whether an extension of this name is active.
     pub fn has(&self, extension: &str) -> bool {
         lock(&self.table).active.contains_key(&key(extension))
@@ -443,6 +477,7 @@ impl Manager {
             );
             return Err(Error::new(extension.config.name(), Phase::Tool, reason));
         };
+        server.require_offered(tool)?;
         let tools = extension.known_tools();
         let known = tools.iter().find(|known| known.name == tool);
         let hints = known.and_then(|known| known.annotations.as_ref());
@@ -457,10 +492,21 @@ impl Manager {
         let result = server.request(&operation, cancel, |client, cancel| {
             client.call_tool(tool, arguments, call.clone(), cancel)
         });
+        if let Err(error) = &result {
+            log::info!(
+                "tool call failed extension={:?} phase=execution class={} ms={}",
+                printable(&extension.key, 100),
+                error.class_name().unwrap_or("cancelled"),
+                begin.elapsed().as_millis()
+            );
+        }
         let done = result
             .as_ref()
             .is_ok_and(|result| result.is_error != Some(true));
-        server.record(begin.elapsed(), !done);
+        let took = begin.elapsed();
+        METRICS.call_durations.record(took);
+        METRICS.failed_calls.add(u64::from(!done));
+        server.record(took, !done);
         result
     }
 

@@ -1,5 +1,8 @@
 //! The status of an extension: state, server, and statistics of its calls.
 
+use super::Class;
+use super::pinning::Report;
+use super::screening::Decision;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -93,9 +96,18 @@ pub struct Status {
     /// The durations of the last 256 calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Latency>,
+    /// What the screening of its packages found; absent if it installs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub screening: Option<Decision>,
+    /// How its tools differ from the pinned ones; absent if they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pinning: Option<Report>,
     /// Why it failed or is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What kind of failure it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
 }
 
 impl Status {
@@ -116,7 +128,10 @@ impl Status {
             calls: 0,
             errors: 0,
             latency_ms: None,
+            screening: None,
+            pinning: None,
             error: None,
+            class: None,
         }
     }
 }

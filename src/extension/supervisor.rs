@@ -3,13 +3,15 @@
 use super::config::ExtensionConfig;
 use super::connect::{ConnectError, Connection, RetryAdvice, without_duplicates};
 use super::manager::Context;
+use super::pinning::{self, Reviewed};
 use super::restart_policy::{FailureKind, RESTARTS, Restarts, WINDOW, backoff, classify_failure};
 use super::status::{self, Calls, ServerInfo, Status};
 use super::subscriptions::Subscriptions;
-use super::{Error, Phase};
+use super::{Class, Error, Phase};
 use crate::mcp;
 use crate::mcp::client::{CallObserver, Client};
 use crate::mcp::types::Tool;
+use crate::metrics::METRICS;
 use crate::sys::cancel::Cancel;
 use crate::sys::lock;
 use serde_json::json;
@@ -42,7 +44,7 @@ pub(super) struct Supervisor {
 struct State {
     connection: Arc<Connection>,
     /// The tools of the last listing.
-    tools: Arc<Vec<Tool>>,
+    tools: Reviewed,
     /// Earlier connections that still have running requests.
     retired: Vec<Weak<Connection>>,
     reconnecting: bool,
@@ -53,11 +55,27 @@ struct State {
     restarts: Restarts,
     /// The number of restarts so far.
     restarted: u64,
-    /// Why the last reconnection failed.
-    failure: Option<String>,
+    /// Why the connection was lost, or why the last reconnection failed.
+    failure: Option<Failure>,
     /// The reason of a restart that no call has reported yet.
     unreported_restart: Option<String>,
     closed: bool,
+}
+
+#[derive(Clone)]
+struct Failure {
+    reason: String,
+    class: Option<Class>,
+}
+
+impl Failure {
+    /// Of a connection that worked.
+    fn of_connection(reason: String) -> Self {
+        Failure {
+            reason,
+            class: Some(Class::Execution),
+        }
+    }
 }
 
 impl State {
@@ -143,7 +161,42 @@ impl Supervisor {
     }
 
     pub(super) fn known_tools(&self) -> Arc<Vec<Tool>> {
-        lock(&self.state).tools.clone()
+        lock(&self.state).tools.offered.clone()
+    }
+
+    /// Compares the tools with the pinned ones again, if these have changed since something differed.
+    fn review_again(&self) {
+        let (reviewed, connection) = {
+            let state = lock(&self.state);
+            if state.tools.report.is_none() {
+                return;
+            }
+            (state.tools.clone(), state.connection.clone())
+        };
+        let pinning = &self.context.pinning;
+        let again = pinning.review_again(&self.config, &reviewed, connection.secrets());
+        let mut state = lock(&self.state);
+        if let Some(again) = again
+            && Arc::ptr_eq(&state.tools.listed, &again.listed)
+        {
+            state.tools = again;
+        }
+    }
+
+    /// Refuses a tool that differs from the pinned one, if such tools are not offered.
+    ///
+    /// # Errors
+    /// The class is `security`.
+    pub(super) fn require_offered(&self, tool: &str) -> Result<(), Error> {
+        let is_withheld = || lock(&self.state).tools.withholds(tool);
+        if !is_withheld() {
+            return Ok(());
+        }
+        self.review_again();
+        if is_withheld() {
+            return Err(pinning::withheld_error(&self.config, tool));
+        }
+        Ok(())
     }
 
     /// Records a finished tool call.
@@ -184,6 +237,7 @@ impl Supervisor {
 
     /// The status of the extension. Sends no request.
     pub(super) fn status(&self) -> Status {
+        self.review_again();
         let mut status = Status::bare(
             self.config.name(),
             self.config.key(),
@@ -192,19 +246,24 @@ impl Supervisor {
         );
         let connection = {
             let state = lock(&self.state);
-            status.tools = state.tools.len();
+            status.tools = state.tools.offered.len();
+            status.pinning = state.tools.report.as_deref().cloned();
             status.restarts = state.restarted;
-            status.error = state.failure.clone();
             status.state = state.status();
+            let is_active = status.state == status::State::Active;
+            if let Some(failure) = state.failure.as_ref().filter(|_| !is_active) {
+                status.error = Some(failure.reason.clone());
+                status.class = failure.class;
+            }
             state.connection.clone()
         };
         if status.state == status::State::Active {
-            status.error = None;
             status.location.clone_from(&connection.location);
             let container = connection.container.as_ref();
             status.container = container.map(|container| container.as_str().to_owned());
             status.uptime = Some(connection.since.elapsed().as_secs());
         }
+        status.screening.clone_from(&connection.screening);
         let initialized = connection.client.server();
         let shown = |text: &str| connection.shown(text);
         status.protocol_version = Some(initialized.protocol_version.clone());
@@ -221,6 +280,7 @@ impl Supervisor {
 
     /// The tools. Lists them again if the server reported a change or the connection was lost.
     pub(super) fn tools(&self, cancel: &Cancel) -> Arc<Vec<Tool>> {
+        self.review_again();
         let (connection, suspended) = self.present();
         let open = !suspended && connection.client.is_open();
         if open && !connection.stale.swap(false, Ordering::SeqCst) {
@@ -238,8 +298,10 @@ impl Supervisor {
         };
         match listed {
             Ok(Some(tools)) => {
-                let tools = without_duplicates(self.config.name(), tools);
-                lock(&self.state).tools = Arc::new(tools);
+                let tools = Arc::new(without_duplicates(self.config.name(), tools));
+                let pinning = &self.context.pinning;
+                let reviewed = pinning.review(&self.config, tools, connection.secrets());
+                lock(&self.state).tools = reviewed;
             }
             Ok(None) => {}
             Err(reason) => {
@@ -353,7 +415,7 @@ impl Supervisor {
     fn note_failure(&self, of: &Arc<Connection>, reason: String) {
         let mut state = lock(&self.state);
         if Arc::ptr_eq(&state.connection, of) {
-            state.failure = Some(reason);
+            state.failure = Some(Failure::of_connection(reason));
         }
     }
 
@@ -373,6 +435,7 @@ impl Supervisor {
 
     fn require_tool(&self, tool: Option<&str>) -> Result<(), Error> {
         let Some(tool) = tool else { return Ok(()) };
+        self.require_offered(tool)?;
         if self.known_tools().iter().any(|known| known.name == tool) {
             return Ok(());
         }
@@ -447,7 +510,8 @@ impl Supervisor {
             // The old process ends before a new one starts.
             lost.client.close();
         }
-        let reason = lock(&self.state).failure.clone();
+        let failure = lock(&self.state).failure.clone();
+        let reason = failure.map(|failure| failure.reason);
         let reason = reason.unwrap_or_else(|| "the connection was lost".to_owned());
         let parent = cancel.clone();
         let stop = cancel.child_with_probe(move || parent.probe() || Instant::now() > end);
@@ -490,7 +554,10 @@ impl Supervisor {
             }
         }
         if error.phase != Phase::Cancelled {
-            state.failure = Some(error.message.clone());
+            state.failure = Some(Failure {
+                reason: error.message.clone(),
+                class: error.class,
+            });
         }
         error
     }
@@ -513,6 +580,7 @@ impl Supervisor {
         state.failure = None;
         if !attempt.was_suspended {
             state.restarted += 1;
+            METRICS.restarts.add(1);
             state.unreported_restart = Some(reason.to_owned());
         }
         state.retired.retain(|earlier| earlier.strong_count() > 0);
@@ -551,10 +619,12 @@ impl Supervisor {
         }
         let was_suspended = std::mem::take(&mut state.suspended);
         if state.failure.is_none() && !was_suspended {
-            state.failure = lost.client.failure().map(|error| error.to_string());
+            let failure = lost.client.failure();
+            state.failure = failure.map(|error| Failure::of_connection(error.to_string()));
         }
         if !was_suspended && !state.restarts.allow(Instant::now()) {
-            let why = state.failure.as_deref().unwrap_or("its reason is unknown");
+            let why = state.failure.as_ref().map(|failure| &*failure.reason);
+            let why = why.unwrap_or("its reason is unknown");
             let problem = if lost.client.is_open() {
                 "it keeps forgetting its session"
             } else {

@@ -76,6 +76,16 @@ pub(super) fn platform(key: &str) -> String {
     }
 }
 
+/// Whether an extension with this key is, or may become, a part of Goose or gosling. Users could take another one
+/// of this name for it.
+pub fn is_reserved(key: &str) -> bool {
+    builtin::NAMES.contains(&key)
+        || features::SERVERS.contains(&key)
+        || platform_extensions::is_ours(key)
+        || alternative(&BUILTINS, key).is_some()
+        || alternative(&PLATFORM, key).is_some()
+}
+
 fn alternative(missing: &[(&str, &'static str)], key: &str) -> Option<&'static str> {
     let found = missing.iter().find(|(name, _)| *name == key);
     found.map(|(_, alternative)| *alternative)

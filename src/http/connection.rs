@@ -18,6 +18,7 @@ use super::router::{Access, Resource, Route};
 use super::server::ServerState;
 use super::socket::Socket;
 use super::{Error, EventStream, HangUp, Request, Response};
+use crate::metrics::{METRICS, Refusal};
 
 /// Serves the connection until it ends.
 pub(super) fn serve(shared: &ServerState, connection: &SharedConnection) {
@@ -65,6 +66,7 @@ impl<'a> Connection<'a> {
             Ok(keeps_open) => keeps_open,
             Err(Failure::Gone) => false,
             Err(Failure::Refused(error)) => {
+                METRICS.refuse(Refusal::of_status(error.status.0));
                 let mut response = error.into();
                 self.shared.router.format_error(&mut response);
                 if self.send(&response, false, Some("close")).is_ok() {
@@ -131,7 +133,12 @@ impl<'a> Connection<'a> {
         let http_1_0 = head.version == (1, 0);
         let (mut response, unread_body) = match self.find_route(&head) {
             Ok(found) => (self.call(found, head)?, false),
-            Err(response) => (response, head.framing != Framing::Empty),
+            Err(response) => {
+                if response.status.0 >= 400 {
+                    METRICS.refuse(Refusal::of_status(response.status.0));
+                }
+                (response, head.framing != Framing::Empty)
+            }
         };
         self.shared.router.format_error(&mut response);
         let events = response.events.take().filter(|_| !is_head);
@@ -235,6 +242,7 @@ impl<'a> Connection<'a> {
             peer: self.connection.peer,
             hang_up: HangUp(Arc::clone(&self.connection.stream)),
         };
+        METRICS.requests.add(1);
         // A handler that panics may leave its own data inconsistent, but not the connection's.
         let outcome = catch_unwind(AssertUnwindSafe(|| (found.route.handler)(&request)));
         Ok(match outcome {

@@ -15,6 +15,7 @@ pub struct Error {
     /// What failed and what to do.
     pub message: String,
     headers: Vec<Header>,
+    class: Option<&'static str>,
 }
 
 impl Error {
@@ -24,6 +25,7 @@ impl Error {
             status: StatusCode(status),
             message: message.into(),
             headers: Vec::new(),
+            class: None,
         }
     }
 
@@ -47,6 +49,12 @@ impl Error {
         Error::new(500, message)
     }
 
+    /// Adds the field `class` to the body: what kind of failure it was, for programs.
+    pub fn class(mut self, class: Option<&'static str>) -> Error {
+        self.class = class;
+        self
+    }
+
     /// Adds a header field, as [`Response::header`] does.
     pub fn header(mut self, name: &'static str, value: &str) -> Error {
         self.headers.extend(header(name, value));
@@ -64,8 +72,11 @@ impl std::error::Error for Error {}
 
 impl From<Error> for Response {
     fn from(error: Error) -> Response {
-        let body = serde_json::json!({ "message": error.message }).to_string();
-        let mut response = Response::bytes("application/json", body.into_bytes());
+        let mut body = serde_json::json!({ "message": error.message });
+        if let Some(class) = error.class {
+            body["class"] = class.into();
+        }
+        let mut response = Response::bytes("application/json", body.to_string());
         response.status = error.status;
         response.headers.extend(error.headers);
         response.error_message = Some(error.message);

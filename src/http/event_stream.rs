@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 
+use crate::metrics::METRICS;
 use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::sys::{lock, net};
@@ -278,7 +279,10 @@ impl Shared {
         while !bytes.is_empty() {
             match (&*self.socket).write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => bytes = &bytes[written..],
+                Ok(written) => {
+                    METRICS.sent.add(written as u64);
+                    bytes = &bytes[written..];
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::connections::{Connections, SharedConnection};
 use super::response::BodyEnd;
 use super::{AccessControl, Error, Limits, Response, Router, connection};
+use crate::metrics::{METRICS, Refusal};
 use crate::sys;
 
 /// Stack size of a connection's thread. Only touched pages take memory, so an idle connection costs a few
@@ -185,6 +186,7 @@ fn admit(shared: &Arc<ServerState>, stream: TcpStream, peer: SocketAddr) -> io::
                 shared: &shared,
                 id,
             };
+            METRICS.connections.add(1);
             connection::serve(&shared, &connection);
             // The socket closes before the connection is removed from the table.
             drop(connection);
@@ -202,12 +204,14 @@ struct LeaveOnDrop<'a> {
 
 impl Drop for LeaveOnDrop<'_> {
     fn drop(&mut self) {
+        METRICS.connections_ended.add(1);
         self.shared.connections.leave(self.id);
     }
 }
 
 /// Sends 503 without blocking: the acceptor must not wait for a client.
 fn reject_busy(mut stream: &TcpStream) {
+    METRICS.refuse(Refusal::Busy);
     if stream.set_nonblocking(true).is_err() {
         return;
     }

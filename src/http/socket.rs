@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::Limits;
+use crate::metrics::METRICS;
 
 /// Size in bytes of the buffer of an idle connection: one page, enough for an ordinary request.
 const IDLE_BUFFER: usize = 4 << 10;
@@ -134,7 +135,10 @@ impl<'a> Socket<'a> {
             }
             match self.stream.write_vectored(left) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => IoSlice::advance_slices(&mut left, written),
+                Ok(written) => {
+                    METRICS.sent.add(written as u64);
+                    IoSlice::advance_slices(&mut left, written);
+                }
                 Err(error) if is_retryable(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -169,7 +173,10 @@ impl<'a> Socket<'a> {
             }
             match self.stream.read(buffer) {
                 Err(error) if is_retryable(&error) => {}
-                done => return done,
+                done => {
+                    METRICS.received.add(*done.as_ref().unwrap_or(&0) as u64);
+                    return done;
+                }
             }
         }
     }

@@ -1,6 +1,10 @@
+use super::place::MAX_POINTER;
+use super::reader::MAX_SCHEMAS;
+use super::validation::MAX_FAULTS;
 use super::*;
 use crate::property_testing::{any_json, check};
-use serde_json::json;
+use arbtest::arbitrary::{self, Unstructured};
+use serde_json::{Map, json};
 use std::time::{Duration, Instant};
 
 fn schema(schema: Value) -> Schema {
@@ -59,6 +63,16 @@ fn bounds_of_numbers_strings_and_lists() {
         json!({"maximum": 9_007_199_254_740_992_i64}),
         &[json!(9_007_199_254_740_992_i64)],
         &[json!(9_007_199_254_740_993_i64)],
+    );
+    fits(
+        json!({"exclusiveMaximum": 9_007_199_254_740_996.0, "minimum": -2.5}),
+        &[json!(9_007_199_254_740_995_i64), json!(-2), json!(-2.5)],
+        &[json!(9_007_199_254_740_996_i64), json!(-3), json!(1e300)],
+    );
+    fits(
+        json!({"minimum": 0.0, "exclusiveMaximum": 1e300}),
+        &[json!(-0.0), json!(0), json!(u64::MAX)],
+        &[json!(-1), json!(-0.1)],
     );
     fits(
         json!({"multipleOf": 0.0001}),
@@ -174,6 +188,85 @@ fn combined_schemas_and_references() {
 }
 
 #[test]
+fn a_dynamic_reference_leads_to_its_anchor_in_the_document() {
+    let tree = json!({
+        "$dynamicAnchor": "node",
+        "properties": {"next": {"$dynamicRef": "#node"}, "name": {"$ref": "#text"}},
+        "unevaluatedProperties": false,
+        "$defs": {"text": {"$dynamicAnchor": "text", "type": "string"}},
+    });
+    fits(
+        tree,
+        &[json!({"next": {"next": {}, "name": "a"}})],
+        &[json!({"next": {"next": 1, "nxt": {}}}), json!({"name": 1})],
+    );
+}
+
+#[test]
+fn what_another_keyword_evaluates_is_not_unevaluated() {
+    fits(
+        json!({
+            "properties": {"a": {}}, "unevaluatedProperties": {"type": "null"},
+            "allOf": [{"properties": {"b": {}}}, {"$ref": "#/$defs/c"}],
+            "dependentSchemas": {"a": {"properties": {"d": {}}}},
+            "$defs": {"c": {"properties": {"c": {}}}},
+        }),
+        &[
+            json!({"a": 1, "b": 1, "c": 1, "d": 1, "e": null}),
+            json!({"d": null}),
+            json!([1]),
+        ],
+        &[json!({"a": 1, "e": 1}), json!({"d": 1})],
+    );
+    let kind = |kind: &str, also: &str| json!({"properties": {"kind": {"const": kind}, also: {}}, "required": ["kind"]});
+    for combined in ["anyOf", "oneOf"] {
+        fits(
+            json!({combined: [kind("a", "x"), kind("b", "y")], "unevaluatedProperties": false}),
+            &[json!({"kind": "a", "x": 1}), json!({"kind": "b", "y": 1})],
+            &[
+                json!({"kind": "a", "y": 1}),
+                json!({"kind": "a", "x": 1, "z": 1}),
+            ],
+        );
+    }
+    fits(
+        json!({
+            "if": kind("a", "x"), "then": {"properties": {"y": {}}}, "else": {"properties": {"z": {}}},
+            "unevaluatedProperties": false,
+        }),
+        &[json!({"kind": "a", "x": 1, "y": 1}), json!({"z": 1})],
+        &[
+            json!({"kind": "a", "z": 1}),
+            json!({"kind": "b", "z": 1}),
+            json!({"y": 1}),
+        ],
+    );
+    fits(
+        json!({"not": {"not": {"properties": {"a": {}}}}, "unevaluatedProperties": false}),
+        &[json!({})],
+        &[json!({"a": 1})],
+    );
+    fits(
+        json!({"allOf": [{"additionalProperties": {"type": "integer"}}], "unevaluatedProperties": false}),
+        &[json!({"a": 1})],
+        &[json!({"a": "x"})],
+    );
+    fits(
+        json!({
+            "prefixItems": [{"type": "string"}], "contains": {"minimum": 5},
+            "unevaluatedItems": {"type": "null"},
+        }),
+        &[json!(["a", 5, null, 6]), json!({"a": 1})],
+        &[json!(["a", 5, 4]), json!([5, "a"])],
+    );
+    fits(
+        json!({"allOf": [{"prefixItems": [true]}, {"items": true}], "unevaluatedItems": false}),
+        &[json!([1, 2])],
+        &[],
+    );
+}
+
+#[test]
 fn a_fault_says_where_and_what() {
     let of = json!({
         "type": "object", "required": ["title", "a/b"],
@@ -245,6 +338,11 @@ fn a_schema_that_makes_no_sense_is_refused_with_its_place() {
             "where `/type` must be a type",
         ),
         (
+            json!({"$schema": "https://example.com/dialect"}),
+            "/$schema",
+            "must be a dialect of json-schema.org",
+        ),
+        (
             json!({"items": {"$id": "x"}}),
             "/items/$id",
             "not supported",
@@ -259,7 +357,7 @@ fn a_schema_that_makes_no_sense_is_refused_with_its_place() {
 #[test]
 fn what_is_not_checked_is_listed_and_refuses_nothing() {
     let of = schema(json!({
-        "$id": "https://example.com/s",
+        "$id": "https://example.com/s", "$schema": "http://json-schema.org/draft-07/schema#",
         "properties": {"a": {"pattern": "^a"}},
         "patternProperties": {"^x-": {}}, "additionalProperties": false,
     }));
@@ -268,6 +366,116 @@ fn what_is_not_checked_is_listed_and_refuses_nothing() {
         ["/properties/a/pattern", "/patternProperties"]
     );
     assert_eq!(of.faults(&json!({"a": "b", "x-y": 1})), []);
+}
+
+/// Each schema has an unchecked keyword, and by the standard it takes the value or refuses it because of that
+/// keyword alone.
+#[test]
+fn what_is_not_checked_leaves_open_what_depends_on_it() {
+    let text = json!({"pattern": "^a"});
+    let named = json!({"patternProperties": {"^x": false}});
+    for (of, value) in [
+        (json!({"not": text}), json!("b")),
+        (json!({"not": {"not": {"not": text}}}), json!("b")),
+        (json!({"not": named}), json!({"x": 1})),
+        (json!({"not": {"items": text}}), json!(["b"])),
+        (json!({"not": {"propertyNames": text}}), json!({"b": 1})),
+        (json!({"oneOf": [text, {"type": "string"}]}), json!("b")),
+        (json!({"oneOf": [text, false]}), json!("a")),
+        (json!({"if": text, "then": false}), json!("b")),
+        (json!({"if": text, "else": false}), json!("a")),
+        (
+            json!({"contains": text, "maxContains": 1}),
+            json!(["a", "b"]),
+        ),
+        (
+            json!({"not": {"contains": text, "minContains": 2}}),
+            json!(["a", "b"]),
+        ),
+        (json!({"not": {"anyOf": [false, text]}}), json!("b")),
+        (
+            json!({"not": {"dependencies": {"a": ["b"]}}}),
+            json!({"a": 1}),
+        ),
+        (
+            json!({"not": {"patternProperties": {"^x": {}}, "additionalProperties": false}}),
+            json!({"b": 1}),
+        ),
+        (
+            json!({"patternProperties": {"^x": {}}, "unevaluatedProperties": false}),
+            json!({"x": 1}),
+        ),
+        (
+            json!({
+                "anyOf": [{"properties": {"a": text}}, true], "unevaluatedProperties": false,
+            }),
+            json!({"a": "a"}),
+        ),
+        (
+            json!({
+                "if": {"properties": {"a": text}}, "then": true, "else": {"properties": {"b": true}},
+                "unevaluatedProperties": false,
+            }),
+            json!({"a": "b", "b": 1}),
+        ),
+        (
+            json!({"not": {
+                "anyOf": [{"properties": {"a": text}}, true], "unevaluatedProperties": false,
+            }}),
+            json!({"a": "b"}),
+        ),
+        (
+            json!({"contains": text, "unevaluatedItems": false}),
+            json!(["a"]),
+        ),
+        (
+            json!({"not": {"contains": text, "unevaluatedItems": false}}),
+            json!(["b"]),
+        ),
+        (
+            json!({"not": {"dependentSchemas": {"a": named}}}),
+            json!({"a": 1, "x": 1}),
+        ),
+        (
+            json!({"not": {"$ref": "#/$defs/named"}, "$defs": {"named": named}}),
+            json!({"x": 1}),
+        ),
+    ] {
+        assert_eq!(faults(&of, value.clone()), "", "{value} and {of}");
+    }
+}
+
+#[test]
+fn what_is_certain_in_spite_of_unchecked_keywords_is_a_fault() {
+    let text = json!({"pattern": "^a"});
+    for (of, value) in [
+        (json!({"not": text}), json!(1)),
+        (json!({"not": {"anyOf": [text, true]}}), json!("b")),
+        (json!({"oneOf": [text, true, true]}), json!("b")),
+        (
+            json!({"anyOf": [{"pattern": "^a", "maxLength": 1}]}),
+            json!("ab"),
+        ),
+        (
+            json!({"contains": text, "minContains": 3}),
+            json!(["a", "b"]),
+        ),
+        (
+            json!({"contains": text, "maxContains": 1}),
+            json!([1, 2, "b"]),
+        ),
+        (json!({"not": {"contains": text}}), json!([1, "b"])),
+        (
+            json!({"patternProperties": {"^x": {}}, "required": ["a"]}),
+            json!({"x": 1}),
+        ),
+        (
+            json!({"if": {"properties": {"a": {"pattern": "^a", "type": "string"}}}, "else": false}),
+            json!({"a": 1}),
+        ),
+    ] {
+        assert_ne!(faults(&of, value.clone()), "", "{value} and {of}");
+    }
 }
 
 #[test]
@@ -293,14 +501,28 @@ fn hostile_schemas_and_values_end_soon() {
             (format!("a{n}"), json!({"anyOf": [next, next]}))
         }).chain([("a0".to_owned(), json!(false))]).collect::<Map<_, _>>(),
     });
+    let nested = (0..30).fold(
+        json!({}),
+        |inner, _| json!({"anyOf": [inner], "unevaluatedProperties": {}}),
+    );
     let many: Value = (0..100_000).collect();
+    let closed = vec![json!({"items": true}); 4_000];
     let mut last = vec![json!([[[1, 2, 3], "x"]]); 3_000];
     last.push(json!([[[1, 2, 3], "y"]]));
     for (of, value) in [
         (json!({"$ref": "#"}), json!(1)),
         (json!({"allOf": [{"$ref": "#"}, {"$ref": "#"}]}), json!(1)),
         (doubling, json!(1)),
+        (nested, json!({"a": 1})),
+        (
+            json!({"unevaluatedProperties": {}, "anyOf": [{"$ref": "#"}]}),
+            json!({"a": 1}),
+        ),
         (json!({"uniqueItems": true}), many.clone()),
+        (
+            json!({"unevaluatedItems": true, "allOf": closed}),
+            many.clone(),
+        ),
         (
             json!({"not": {"items": {"not": {"uniqueItems": true}}}}),
             json!([many.clone()]),
@@ -353,9 +575,92 @@ fn hostile_schemas_and_values_end_soon() {
     assert_eq!(all_wrong.len(), MAX_FAULTS);
 }
 
+/// A schema, and the same without unchecked keywords: each is replaced as if its regular expression fitted every
+/// text, or none.
+fn any_schema(u: &mut Unstructured<'_>, depth: u32) -> Result<(Value, Value), arbitrary::Error> {
+    let inner = |u: &mut Unstructured<'_>| any_schema(u, depth - 1);
+    let both = |schema: Value| Ok((schema.clone(), schema));
+    match u.int_in_range(0..=if depth == 0 { 4 } else { 9 })? {
+        0 => return both(u.arbitrary::<bool>()?.into()),
+        1 => return both(json!({"type": u.choose(&["string", "object", "array", "integer"])?})),
+        2 => return both(json!({"maxLength": 1, "minimum": 1, "minItems": 1, "required": ["a"]})),
+        3 | 4 => {
+            let fits = u.arbitrary::<bool>()?;
+            let as_if = if fits {
+                json!(true)
+            } else {
+                json!({"not": {"type": "string"}})
+            };
+            return Ok((json!({"pattern": "x"}), as_if));
+        }
+        5 => {
+            let (schema, checked) = inner(u)?;
+            let fits = u.arbitrary::<bool>()?;
+            let as_if = if fits {
+                json!({"additionalProperties": checked})
+            } else {
+                json!(true)
+            };
+            return Ok((json!({"patternProperties": {"x": schema}}), as_if));
+        }
+        _ => {}
+    }
+    let (mut schema, mut checked) = (Map::new(), Map::new());
+    for _ in 0..u.int_in_range(1..=3)? {
+        let keyword = *u.choose(&[
+            "not",
+            "if",
+            "then",
+            "else",
+            "contains",
+            "items",
+            "additionalProperties",
+            "propertyNames",
+            "unevaluatedItems",
+            "unevaluatedProperties",
+            "allOf",
+            "anyOf",
+            "oneOf",
+            "prefixItems",
+            "properties",
+            "dependentSchemas",
+        ])?;
+        let ((a, checked_a), (b, checked_b)) = (inner(u)?, inner(u)?);
+        let argument = |a: Value, b: Value| match keyword {
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => json!([a, b]),
+            "properties" | "dependentSchemas" => json!({"a": a, "b": b}),
+            _ => a,
+        };
+        schema.insert(keyword.to_owned(), argument(a, b));
+        checked.insert(keyword.to_owned(), argument(checked_a, checked_b));
+        if keyword == "contains" {
+            let (least, most) = (u.int_in_range(0..=2)?, u.int_in_range(1..=2)?);
+            for map in [&mut schema, &mut checked] {
+                map.insert("minContains".to_owned(), json!(least));
+                map.insert("maxContains".to_owned(), json!(most));
+            }
+        }
+    }
+    Ok((schema.into(), checked.into()))
+}
+
+#[test]
+fn a_fault_is_one_whatever_the_unchecked_keywords_say() {
+    check(|u| {
+        let (of, checked) = any_schema(u, 4)?;
+        let value = any_json(u, &["a", "b"], 3)?;
+        let is_valid = faults(&checked, value.clone()).is_empty();
+        let has_faults = !faults(&of, value.clone()).is_empty();
+        assert!(!(is_valid && has_faults), "{value} and {of}, as {checked}");
+        let negation = faults(&json!({"not": checked}), value.clone());
+        assert_ne!(is_valid, negation.is_empty(), "{value} and {checked}");
+        Ok(())
+    });
+}
+
 #[test]
 fn anything_may_be_a_schema_or_a_value() {
-    const WORDS: [&str; 24] = [
+    const WORDS: [&str; 26] = [
         "a",
         "#",
         "#/items",
@@ -373,6 +678,8 @@ fn anything_may_be_a_schema_or_a_value() {
         "required",
         "additionalProperties",
         "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
         "uniqueItems",
         "multipleOf",
         "minimum",

@@ -53,6 +53,15 @@ pub const TOPICS: &[Topic] = &[
         "extensions",
         "MCP servers: their entries, names, restarts and refusals"
     ),
+    topic!(
+        "deeplinks",
+        "goose:// links: what they install, what is blocked"
+    ),
+    topic!(
+        "screening",
+        "what extensions may run: malware, a list of allowed ones"
+    ),
+    topic!("pinning", "tools that change under their user"),
     topic!("builtins", "`developer`, `memory`, `todo` and `demo`"),
     topic!("containers", "running extensions in Docker or Podman"),
     topic!(
@@ -77,6 +86,7 @@ pub const TOPICS: &[Topic] = &[
         "logs",
         "where they are, what is in them, how long they are kept"
     ),
+    topic!("metrics", "numbers for Prometheus"),
     topic!("features", "what a build can leave out"),
     topic!("embedding", "gosling as a library of a Rust program"),
     topic!(
@@ -97,8 +107,14 @@ pub mod runs {}
 pub mod scripted {}
 #[doc = include_str!("chat.md")]
 pub mod chat {}
+#[doc = include_str!("pinning.md")]
+pub mod pinning {}
 #[doc = include_str!("extensions.md")]
 pub mod extensions {}
+#[doc = include_str!("deeplinks.md")]
+pub mod deeplinks {}
+#[doc = include_str!("screening.md")]
+pub mod screening {}
 #[doc = include_str!("builtins.md")]
 pub mod builtins {}
 #[doc = include_str!("containers.md")]
@@ -117,6 +133,8 @@ pub mod security {}
 pub mod processes {}
 #[doc = include_str!("logs.md")]
 pub mod logs {}
+#[doc = include_str!("metrics.md")]
+pub mod metrics {}
 #[doc = include_str!("features.md")]
 pub mod features {}
 #[doc = include_str!("embedding.md")]

@@ -1,6 +1,7 @@
 //! Arguments and the JSON Schema of their tool: obvious type errors are corrected, other mismatches are
 //! reported. Nothing is refused: the server has the last word.
 
+use crate::json::kind_of;
 use serde_json::{Map, Value};
 
 /// The most mismatches that are reported.
@@ -207,17 +208,6 @@ fn is_of(value: &Value, kind: &str) -> bool {
         "object" => value.is_object(),
         // An unknown type; the server checks it.
         _ => true,
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -3,11 +3,13 @@
 //! A `Target` is a server: its URI and the headers of every request, checked once, and the secrets that
 //! errors redact. A `Connection` is one connection to it; shutting it down does not affect another.
 //! [`sse`] decodes event streams, `error_text` makes the text of a server fit for an error message.
+//! A `Fetch` is one short request, for lists of the user and the like.
 //! `proxy` and `tls_roots` read the environment, `retry_after` reads the response header of that name.
 
 mod address_cache;
 mod connection;
 pub(crate) mod error_text;
+mod fetch;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 pub(crate) mod offline_variables;
@@ -20,6 +22,7 @@ mod tls_roots;
 
 pub(crate) use address_cache::AddressCache;
 pub(crate) use connection::Connection;
+pub(crate) use fetch::Fetch;
 pub(crate) use retry_after::retry_after;
 pub(crate) use target::{Target, TargetOptions, is_loopback_url};
 

@@ -79,6 +79,8 @@ pub enum Error {
     TooLarge,
     /// A text from a client is longer than [`MAX_TEXT`].
     LongText,
+    /// The recipe has characters that hide text from a person.
+    HiddenText,
     /// The recipe cannot be written as YAML.
     Yaml {
         /// Why.
@@ -114,6 +116,10 @@ impl fmt::Display for Error {
             Error::Empty => {
                 f.write_str("Recipe must specify at least one of `instructions` or `prompt`.")
             }
+            Error::HiddenText => f.write_str(
+                "the recipe has characters that hide text from the person who reads it; remove them before \
+                 you save it",
+            ),
             Error::Link => f.write_str("Failed to decode recipe deeplink"),
             Error::Shape { reason } => write!(f, "the recipe is not valid: {reason}"),
             Error::Duplicate { key } => write!(

@@ -1,12 +1,15 @@
 //! All faults of a recipe file at once, with their places, for the person who writes it. [`Recipe::check`] stops
 //! at the first one.
 
+use super::fields::MAX_SUB_RECIPES;
+use super::includes::Includes;
 use super::library::{self, MAX_FILE};
 use super::{Error, InputType, Parameter, Recipe, Requirement, Retry, Settings, SubRecipe};
 use super::{fields, rendering, template};
 use crate::extension::ExtensionConfig;
 use crate::json_schema::Schema;
 use crate::store;
+use crate::store::files;
 use crate::store::value_position::{Position, Step, in_json, in_yaml, of_offset, offset_of};
 use minijinja::Environment;
 use serde::de::DeserializeOwned;
@@ -74,8 +77,9 @@ pub fn of_file(path: &Path) -> Result<Vec<Fault>, Error> {
         around.push(Step::Key("recipe".to_owned()));
     }
     let mut found = Faults::default();
-    found.in_recipe(&object);
-    found.in_files_of_sub_recipes(&object, path.parent().unwrap_or(Path::new("")));
+    let folder = files::parent(path);
+    found.in_recipe(&object, folder);
+    found.in_files_of_sub_recipes(&object, path);
     let is_json = path.extension().is_some_and(|it| it == "json");
     Ok(found.located(&text, &around, if is_json { in_json } else { in_yaml }))
 }
@@ -129,12 +133,13 @@ impl Faults {
         });
     }
 
-    fn in_recipe(&mut self, given: &Map<String, Value>) {
+    fn in_recipe(&mut self, given: &Map<String, Value>, folder: &Path) {
         self.in_texts(given);
         self.in_parameters(given);
-        self.in_templates(given);
+        self.in_templates(given, folder);
         for (index, extension) in self.items::<Value>(given, "extensions") {
-            if let Err(reason) = ExtensionConfig::from_value(extension) {
+            let config = ExtensionConfig::from_value(extension);
+            if let Err(reason) = config.and_then(|config| config.check_environment()) {
                 self.add(path!["extensions", index], reason);
             }
         }
@@ -145,7 +150,9 @@ impl Faults {
         self.in_retry(given);
         self.in_sub_recipes(given);
         if self.0.is_empty() {
-            let checked = Recipe::from_object(given.clone()).and_then(|recipe| recipe.check());
+            let recipe = Recipe::from_object(given.clone());
+            let recipe = recipe.and_then(|recipe| recipe.with_includes(folder));
+            let checked = recipe.and_then(|recipe| recipe.check());
             if let Err(error) = checked {
                 self.add(path![], error.to_string());
             }
@@ -263,9 +270,10 @@ impl Faults {
     }
 
     /// Templates that are not valid, variables without a parameter, and parameters that no template uses.
-    fn in_templates(&mut self, given: &Map<String, Value>) {
+    fn in_templates(&mut self, given: &Map<String, Value>, folder: &Path) {
         let mut texts = Texts {
             used: BTreeMap::new(),
+            includes: Includes::new(folder),
             environment: template::environment(template::MIN_SIZE),
             left: MAX_FILE,
             faults: Vec::new(),
@@ -295,7 +303,8 @@ impl Faults {
         }
         let unused = declared
             .iter()
-            .filter(|(key, _)| is_known && !texts.used.contains_key(**key));
+            .filter(|(key, _)| is_known && !texts.used.contains_key(**key))
+            .filter(|(key, _)| **key != template::RECIPE_DIR);
         for (key, index) in unused {
             let reason = format!("nothing uses the parameter `{key}`; remove it");
             self.add(path!["parameters", *index, "key"], reason);
@@ -317,14 +326,9 @@ impl Faults {
         if !template::is_plain(&schema.to_string()) {
             return;
         }
-        let allows_object = match &schema["type"] {
-            Value::Null => true,
-            Value::Array(types) => types.iter().any(|it| it == "object"),
-            other => other == "object",
-        };
         match Schema::new(schema) {
             Err(fault) => self.add(place, fault.to_string()),
-            Ok(_) if !allows_object => self.add(
+            Ok(schema) if !schema.is_for_arguments() => self.add(
                 place,
                 "the output is the arguments of a tool, so it must allow an object (`type: object`)",
             ),
@@ -336,59 +340,45 @@ impl Faults {
         let Some(retry) = self.object::<Retry>(given, "retry") else {
             return;
         };
-        if retry.max_retries == 0 {
-            self.add(path!["retry", "max_retries"], "it is 0; write 1 or more");
-        }
-        if retry.checks.is_empty() {
-            let reason = "there is none, so nothing decides about success";
-            self.add(path!["retry", "checks"], reason);
-        }
-        for (index, check) in retry.checks.iter().enumerate() {
-            let fields::SuccessCheck::Shell { command } = check;
-            if command.trim().is_empty() {
-                self.add(path!["retry", "checks", index, "command"], "it is empty");
+        for (field, check, reason) in retry.faults() {
+            let mut place = path!["retry", field];
+            if let Some(index) = check {
+                place.extend(path![index, "command"]);
             }
-        }
-        for (field, limit) in [
-            ("timeout_seconds", retry.timeout_seconds),
-            (
-                "on_failure_timeout_seconds",
-                retry.on_failure_timeout_seconds,
-            ),
-        ] {
-            if limit.is_some_and(|limit| limit.is_zero()) {
-                self.add(path!["retry", field], "it is 0; write 1 or more");
-            }
+            self.add(place, reason);
         }
     }
 
     fn in_sub_recipes(&mut self, given: &Map<String, Value>) {
-        let mut names = BTreeSet::new();
-        for (index, sub) in self.items::<SubRecipe>(given, "sub_recipes") {
-            for (field, text) in [("name", &sub.name), ("path", &sub.path)] {
-                if text.trim().is_empty() {
-                    self.add(path!["sub_recipes", index, field], "it is empty");
-                }
-            }
-            if !names.insert(sub.name.clone()) {
-                let reason = format!("another sub-recipe has the name `{}`", sub.name);
-                self.add(path!["sub_recipes", index, "name"], reason);
-            }
+        let list = self.items::<SubRecipe>(given, "sub_recipes");
+        for (index, field, reason) in SubRecipe::faults(&list) {
+            self.add(path!["sub_recipes", index, field], reason);
         }
     }
 
-    /// Files of sub-recipes that are no recipes, and values that they do not take. `folder` is that of the
-    /// recipe.
-    fn in_files_of_sub_recipes(&mut self, given: &Map<String, Value>, folder: &Path) {
+    /// Files of sub-recipes that are no recipes or not allowed, and values that they do not take. `path` is the
+    /// recipe's file.
+    fn in_files_of_sub_recipes(&mut self, given: &Map<String, Value>, path: &Path) {
+        let folder = files::parent(path);
         let items = given.get("sub_recipes").and_then(Value::as_array);
-        for (index, item) in items.into_iter().flatten().enumerate() {
+        let items = items.into_iter().flatten().take(MAX_SUB_RECIPES);
+        let mut read = BTreeMap::new();
+        for (index, item) in items.enumerate() {
             let Ok(sub) = crate::json::from_value::<SubRecipe>(item) else {
                 continue;
             };
             if sub.path.trim().is_empty() || !template::is_plain(&sub.path) {
                 continue;
             }
-            let recipe = match library::read(&folder.join(&sub.path)) {
+            let file = folder.join(&sub.path);
+            if let Some(reason) = forbidden(&file, path) {
+                self.add(path!["sub_recipes", index, "path"], reason);
+                continue;
+            }
+            let recipe = read
+                .entry(file)
+                .or_insert_with_key(|file| library::load(file));
+            let recipe = match recipe {
                 Ok(recipe) => recipe,
                 Err(error) => {
                     self.add(path!["sub_recipes", index, "path"], error.to_string());
@@ -434,9 +424,25 @@ impl Faults {
     }
 }
 
+/// Why the recipe in the file `path` may not have `sub` as a sub-recipe.
+fn forbidden(sub: &Path, path: &Path) -> Option<&'static str> {
+    let (sub, path) = (sub.canonicalize().ok()?, path.canonicalize().ok()?);
+    let folder = files::parent(&path);
+    let mut around = folder.ancestors();
+    let is_of_project = around.any(|folder| folder.ends_with(".goose/recipes"));
+    if sub == path {
+        Some("it is this recipe itself, which would run itself without end")
+    } else if is_of_project && !sub.starts_with(folder) {
+        Some("the recipe of a project may only run recipes below its folder")
+    } else {
+        None
+    }
+}
+
 /// The variables of templates, each with the first text that uses it.
 struct Texts {
     used: BTreeMap<String, Vec<Step>>,
+    includes: Includes,
     environment: Environment<'static>,
     /// How much text may still be read, in bytes: aliases can repeat a text of the file.
     left: usize,
@@ -465,7 +471,8 @@ impl Texts {
         let variables = match self.left.checked_sub(text.len()) {
             Some(left) => {
                 self.left = left;
-                template::variables_of(&self.environment, text)
+                let text = self.includes.in_text(text);
+                text.and_then(|text| template::variables_of(&self.environment, &text))
             }
             // One fault is enough.
             None if self.left == 0 => return,

@@ -28,7 +28,7 @@ fn faults_of(name: &str, text: &str) -> Vec<String> {
     let faults = of_file(&path).unwrap();
     // What is called valid can be used.
     if faults.is_empty() {
-        library::read(&path).unwrap().check().unwrap();
+        library::load(&path).unwrap().check().unwrap();
     }
     faults.iter().map(Fault::to_string).collect()
 }
@@ -158,7 +158,7 @@ fn templates_that_are_not_valid_are_named_one_by_one() {
     // Whether a parameter is used is unknown then.
     assert_eq!(faults.len(), 2, "{faults:#?}");
     assert!(faults[0].starts_with("1:8: title: "), "{faults:#?}");
-    assert!(faults[1].starts_with("3:9: prompt: templates have no {% include %}"));
+    assert!(faults[1].starts_with("3:9: prompt: include of \"x\": No such file"));
 }
 
 #[test]
@@ -177,6 +177,37 @@ fn values_that_a_sub_recipe_does_not_take_are_faults() {
         faults[0].to_string(),
         "5:47: sub_recipes[0].values.b: the sub-recipe has no parameter `b`"
     );
+}
+
+#[test]
+fn a_sub_recipe_is_another_recipe_in_the_same_place() {
+    let folder = folder();
+    let project = folder.0.join(".goose/recipes");
+    fs::create_dir_all(&project).unwrap();
+    let valid = "title: S\ndescription: D\nprompt: go\n";
+    fs::write(folder.0.join("out.yaml"), valid).unwrap();
+    fs::write(project.join("in.yaml"), valid).unwrap();
+    let path = project.join("a.yaml");
+    let with = |subs: &str| {
+        let text = format!("{valid}sub_recipes: [{subs}]\n");
+        fs::write(&path, text).unwrap();
+        let faults = of_file(&path).unwrap();
+        faults.iter().map(Fault::to_string).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(with("{name: s, path: in.yaml}"), none);
+    for (sub, reason) in [
+        ("{name: s, path: a.yaml}", "this recipe itself"),
+        ("{name: s, path: ./a.yaml}", "this recipe itself"),
+        ("{name: s, path: ../../out.yaml}", "below its folder"),
+    ] {
+        let faults = with(sub);
+        assert!(faults.iter().any(|it| it.contains(reason)), "{faults:?}");
+    }
+    let many = "{name: s, path: in.yaml}, ".repeat(3_000);
+    let start = Instant::now();
+    assert!(with(&many).iter().any(|it| it.contains("more than 32")));
+    assert!(start.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

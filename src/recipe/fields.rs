@@ -3,6 +3,7 @@
 use crate::sys::TimeLimit;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The fields of a recipe that gosling knows.
@@ -147,6 +148,34 @@ pub struct SubRecipe {
     pub description: Option<String>,
 }
 
+/// How many sub-recipes a recipe may have.
+pub const MAX_SUB_RECIPES: usize = 32;
+
+impl SubRecipe {
+    /// The faults of a list of sub-recipes that show without their files: the index of each, its field, and the
+    /// reason.
+    pub(super) fn faults(list: &[(usize, SubRecipe)]) -> Vec<(usize, &'static str, String)> {
+        let mut names = BTreeSet::new();
+        let mut found = Vec::new();
+        if let Some((index, _)) = list.get(MAX_SUB_RECIPES) {
+            let reason = format!("there are more than {MAX_SUB_RECIPES} sub-recipes");
+            found.push((*index, "name", reason));
+        }
+        for (index, sub) in list.iter().take(MAX_SUB_RECIPES) {
+            for (field, text) in [("name", &sub.name), ("path", &sub.path)] {
+                if text.trim().is_empty() {
+                    found.push((*index, field, "it is empty".to_owned()));
+                }
+            }
+            if !names.insert(&sub.name) {
+                let reason = format!("another sub-recipe has the name `{}`", sub.name);
+                found.push((*index, "name", reason));
+            }
+        }
+        found
+    }
+}
+
 /// What to do when the recipe fails.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Retry {
@@ -163,6 +192,38 @@ pub struct Retry {
     /// How long the clean-up may take, in seconds.
     #[serde(default)]
     pub on_failure_timeout_seconds: Option<TimeLimit>,
+}
+
+impl Retry {
+    /// What makes it useless: the field of each fault, the index of the check, and the reason.
+    pub(super) fn faults(&self) -> Vec<(&'static str, Option<usize>, &'static str)> {
+        let mut found = Vec::new();
+        if self.max_retries == 0 {
+            found.push(("max_retries", None, "it is 0; write 1 or more"));
+        }
+        if self.checks.is_empty() {
+            let reason = "there is none, so nothing decides about success";
+            found.push(("checks", None, reason));
+        }
+        for (index, check) in self.checks.iter().enumerate() {
+            let SuccessCheck::Shell { command } = check;
+            if command.trim().is_empty() {
+                found.push(("checks", Some(index), "it is empty"));
+            }
+        }
+        for (field, limit) in [
+            ("timeout_seconds", self.timeout_seconds),
+            (
+                "on_failure_timeout_seconds",
+                self.on_failure_timeout_seconds,
+            ),
+        ] {
+            if limit.is_some_and(|limit| limit.is_zero()) {
+                found.push((field, None, "it is 0; write 1 or more"));
+            }
+        }
+        found
+    }
 }
 
 /// A check that decides about success.

@@ -1,6 +1,6 @@
 //! Text in a recipe that a person does not see and a model reads.
 
-use super::Recipe;
+use super::{Error, Recipe};
 use crate::text::may_hide_words;
 use serde_json::Value;
 
@@ -12,6 +12,19 @@ impl Recipe {
         self.given
             .iter()
             .any(|(name, value)| is_hiding(name) || value_hides(value))
+    }
+
+    /// Refuses to store a recipe with [hidden text](Self::has_hidden_text), because it would be run without another
+    /// look at it.
+    ///
+    /// # Errors
+    /// [`Error::HiddenText`].
+    pub fn check_visible(&self) -> Result<(), Error> {
+        if self.has_hidden_text() {
+            Err(Error::HiddenText)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -111,7 +111,7 @@ impl Library {
     /// As [`find`](Self::find).
     pub fn find_file(&self, wanted: &str) -> Result<Option<(PathBuf, Recipe)>, Error> {
         match self.path(wanted) {
-            Some(path) => read(&path).map(|recipe| Some((path, recipe))),
+            Some(path) => load(&path).map(|recipe| Some((path, recipe))),
             None => Ok(None),
         }
     }
@@ -125,8 +125,8 @@ impl Library {
     /// name from the title. Returns the file's id. A symbolic link is replaced, not followed.
     ///
     /// # Errors
-    /// [`Error::Unknown`] when no file has the id, [`Error::TooLarge`], [`Error::Yaml`], [`Error::Store`]. The
-    /// files are unchanged then.
+    /// The recipe is not valid, or [`Error::Unknown`] when no file has the id, [`Error::TooLarge`],
+    /// [`Error::Yaml`], [`Error::Store`]. The files are unchanged then.
     pub fn save(&self, to: Option<&str>, recipe: &Recipe) -> Result<String, Error> {
         let first = self.folders.first();
         let path = match to {
@@ -137,6 +137,7 @@ impl Library {
         };
         let text = text_for(&path, recipe)?;
         let folder = files::parent(&path);
+        recipe.clone().with_includes(folder)?.check()?;
         files::ensure_dir(folder)?;
         let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let _lock = FileLock::acquire(&folder.join(".lock"), LOCK_TIMEOUT)?;
@@ -190,7 +191,16 @@ pub fn id(path: &Path) -> String {
     format!("{hash:016x}")
 }
 
-/// The recipe in the file `path`, in YAML or JSON by its extension, optionally under a key `recipe`.
+/// The recipe in the file `path`, with the files that it includes.
+///
+/// # Errors
+/// As [`read`]; [`Error::Template`] when a file cannot be included.
+pub fn load(path: &Path) -> Result<Recipe, Error> {
+    read(path)?.with_includes(files::parent(path))
+}
+
+/// The recipe in the file `path`, as it is written: in YAML or JSON by its extension, optionally under a key
+/// `recipe`.
 ///
 /// # Errors
 /// [`Error::File`] when it does not contain a recipe or is larger than [`MAX_FILE`].

@@ -8,6 +8,7 @@ mod fields;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod hidden_text;
+mod includes;
 pub mod library;
 pub(crate) mod prompt_template;
 mod rendering;
@@ -17,8 +18,8 @@ mod validation;
 
 pub use error::Error;
 pub use fields::{
-    Author, InputType, Parameter, RecipeFields, Requirement, ResponseForm, Retry, Settings,
-    SubRecipe, SuccessCheck,
+    Author, InputType, MAX_SUB_RECIPES, Parameter, RecipeFields, Requirement, ResponseForm, Retry,
+    Settings, SubRecipe, SuccessCheck,
 };
 pub use library::Library;
 pub use rendering::{Rendered, apply, of_session};

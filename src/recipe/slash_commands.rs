@@ -86,7 +86,7 @@ pub fn find(config: &Config, command: &str) -> Result<Option<Recipe>, Error> {
         reason: error.to_string(),
     })?;
     match configured.into_iter().find(|(name, _)| *name == wanted) {
-        Some((_, path)) => library::read(&path).map(Some),
+        Some((_, path)) => library::load(&path).map(Some),
         None => Ok(None),
     }
 }

@@ -192,10 +192,16 @@ pub(super) fn refused(error: minijinja::Error) -> Error {
     Error::Template {
         reason: match error.kind() {
             ErrorKind::OutOfFuel => "it would run for too long".to_owned(),
-            kind => match error.detail() {
-                Some(detail) => format!("{kind}: {detail}"),
-                None => kind.to_string(),
-            },
+            kind => {
+                let detail = error.detail().map(|detail| format!(": {detail}"));
+                let line = error.line().filter(|line| *line > 1);
+                let line = line.map(|line| format!(" (line {line} of the text)"));
+                format!(
+                    "{kind}{}{}",
+                    detail.unwrap_or_default(),
+                    line.unwrap_or_default()
+                )
+            }
         },
     }
 }
@@ -279,8 +285,12 @@ pub(super) fn size_of_largest(text: &str, size: usize, tags: Tags) -> Result<usi
         match token {
             Token::TemplateData(_) => {}
             Token::VariableStart | Token::BlockStart => tag.clear(),
-            Token::VariableEnd => most = most.max(values_combined(&tag)),
+            Token::VariableEnd => {
+                tags.check_names(&tag)?;
+                most = most.max(values_combined(&tag));
+            }
             Token::BlockEnd => {
+                tags.check_names(&tag)?;
                 let combined = values_combined(expression_of(&tag));
                 match blocks.enter(&tag)? {
                     Names::Something => repeats = repeats.saturating_mul(combined),
@@ -319,6 +329,36 @@ pub(super) enum Tags {
     OfPrompts,
 }
 
+impl Tags {
+    /// Refuses filters and tests that do not exist, which minijinja notices only when it calls them. Prompts are
+    /// rendered before they are stored.
+    fn check_names(self, tag: &[Token<'_>]) -> Result<(), Error> {
+        if self == Tags::OfPrompts {
+            return Ok(());
+        }
+        let unknown = |kind: &str, name: &str, names: &[&str]| {
+            forbidden(&format!(
+                "there is no {kind} `{name}`; there are {}",
+                names.join(", ")
+            ))
+        };
+        for (at, token) in tag.iter().enumerate() {
+            let is_negated = matches!(tag.get(at + 1), Some(Token::Ident("not")));
+            let after = tag.get(at + 1 + usize::from(is_negated));
+            match (token, after) {
+                (Token::Pipe, Some(Token::Ident(name))) if !FILTERS.contains(name) => {
+                    return unknown("filter", name, &FILTERS);
+                }
+                (Token::Ident("is"), Some(Token::Ident(name))) if !TESTS.contains(name) => {
+                    return unknown("test", name, &TESTS);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The open blocks, each with the number of levels that it adds.
 struct Blocks(Vec<usize>, Tags);
 
@@ -346,6 +386,12 @@ impl Blocks {
             "set" if tag.iter().any(|token| matches!(token, Token::Assign)) => {}
             "with" if self.1 == Tags::OfPrompts => self.0.push(1),
             "endwith" if self.1 == Tags::OfPrompts => drop(self.0.pop()),
+            "include" => {
+                return forbidden(
+                    "`include` names one file below the folder of the recipe's file, as in \
+                     {% include \"notes.md\" %}, and a recipe that is not in a file includes none",
+                );
+            }
             other => return forbidden(&format!("templates have no {{% {other} %}}")),
         }
         if self.0.iter().sum::<usize>() > MAX_DEPTH {
@@ -397,6 +443,63 @@ fn values_combined(expression: &[Token<'_>]) -> usize {
 
 const KEYWORDS: [&str; 13] = [
     "in", "is", "not", "and", "or", "if", "else", "true", "false", "none", "True", "False", "None",
+];
+
+/// The filters in [`environment`].
+const FILTERS: [&str; 26] = [
+    "abs",
+    "bool",
+    "capitalize",
+    "count",
+    "d",
+    "default",
+    "first",
+    "float",
+    "indent",
+    "int",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "sort",
+    "split",
+    "title",
+    "trim",
+    "unique",
+    "upper",
+];
+
+/// The tests in [`environment`].
+const TESTS: [&str; 23] = [
+    "boolean",
+    "defined",
+    "divisibleby",
+    "endingwith",
+    "eq",
+    "equalto",
+    "even",
+    "ge",
+    "gt",
+    "in",
+    "integer",
+    "iterable",
+    "le",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "number",
+    "odd",
+    "sequence",
+    "startingwith",
+    "string",
+    "undefined",
 ];
 
 /// The functions, filters and tests of templates. None does I/O, none makes a text larger than `largest`, and

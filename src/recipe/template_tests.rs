@@ -183,3 +183,31 @@ fn the_names_that_are_used_are_known() {
     let names: Vec<_> = variables(&recipe).unwrap().into_iter().collect();
     assert_eq!(names, ["a", "b", "c"]);
 }
+
+#[test]
+fn every_filter_and_test_of_the_lists_exists_and_no_other_is_accepted() {
+    let environment = environment(MIN_SIZE);
+    let kind_of = |text: &str| {
+        let made = environment.render_str(text, ());
+        made.err().map(|error| error.kind())
+    };
+    for filter in FILTERS {
+        let kind = kind_of(&format!("{{{{ 'a' | {filter} }}}}"));
+        assert_ne!(kind, Some(ErrorKind::UnknownFilter), "{filter}");
+    }
+    for test in TESTS {
+        let kind = kind_of(&format!("{{{{ 1 is {test} }}}}"));
+        assert_ne!(kind, Some(ErrorKind::UnknownTest), "{test}");
+    }
+    for (text, reason) in [
+        ("{{ 'a' | nosuch }}", "no filter `nosuch`"),
+        ("{% if 1 is nosuch %}{% endif %}", "no test `nosuch`"),
+        ("{% if 1 is not nosuch %}{% endif %}", "no test `nosuch`"),
+        ("{{ 'a' | upper | tojson }}", "no filter `tojson`"),
+    ] {
+        let error = variables_of(&environment, text).unwrap_err().to_string();
+        assert!(error.contains(reason), "{text}: {error}");
+    }
+    let used = "{{ 'a' | upper }}{% if 1 is not none and 'b' is string %}{% endif %}";
+    assert!(variables_of(&environment, used).unwrap().is_empty());
+}

@@ -1,6 +1,6 @@
 //! Validation of a recipe before it is used.
 
-use super::{Error, InputType, Parameter, Recipe, Requirement, template};
+use super::{Error, InputType, Parameter, Recipe, Requirement, Retry, SubRecipe, template};
 use crate::extension::ExtensionConfig;
 use std::collections::BTreeSet;
 
@@ -16,7 +16,19 @@ pub(super) fn check(recipe: &Recipe) -> Result<(), Error> {
     check_use(recipe)?;
     for extension in fields.extensions.iter().flatten() {
         ExtensionConfig::from_value(extension.clone())
+            .and_then(|config| config.check_environment())
             .map_err(|reason| Error::Extension { reason })?;
+    }
+    if let Some((field, check, reason)) = fields.retry.iter().flat_map(Retry::faults).next() {
+        let check = check.map_or(String::new(), |index| format!("[{index}]"));
+        let reason = format!("retry.{field}{check}: {reason}");
+        return Err(Error::Shape { reason });
+    }
+    let sub_recipes = fields.sub_recipes.iter().cloned().enumerate();
+    let sub_recipes: Vec<_> = sub_recipes.collect();
+    if let Some((index, field, reason)) = SubRecipe::faults(&sub_recipes).into_iter().next() {
+        let reason = format!("sub_recipes[{index}].{field}: {reason}");
+        return Err(Error::Shape { reason });
     }
     match fields
         .response
@@ -59,9 +71,12 @@ fn check_parameters(parameters: &[Parameter]) -> Result<(), Error> {
 /// Errs unless every variable is a parameter and every parameter is used.
 fn check_use(recipe: &Recipe) -> Result<(), Error> {
     let parameters = recipe.fields().parameters.iter();
-    let defined: BTreeSet<String> = parameters.map(|it| it.key.clone()).collect();
+    let mut defined: BTreeSet<String> = parameters.map(|it| it.key.clone()).collect();
     let mut used = template::variables(&recipe.given)?;
-    used.remove(template::RECIPE_DIR);
+    // It always has a value, whether it is declared or used.
+    for names in [&mut defined, &mut used] {
+        names.remove(template::RECIPE_DIR);
+    }
     if used == defined {
         return Ok(());
     }
@@ -135,7 +150,10 @@ mod tests {
             "{error}"
         );
         let error = error_of(json!({"prompt": "{% include 'x' %}"})).unwrap();
-        assert!(error.contains("templates have no {% include %}"), "{error}");
+        assert!(
+            error.contains("a recipe that is not in a file includes none"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -121,18 +121,21 @@ impl Cron {
             return Err(Error::Length);
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let (second, rest) = match fields.len() {
-            5 => ("0", &fields[..]),
-            6 => (fields[0], &fields[1..]),
-            count => return Err(Error::Fields { count }),
+        let (seconds, [minutes, hours, days, months, weekdays]) = match fields[..] {
+            [a, b, c, d, e] => ("0", [a, b, c, d, e]),
+            [seconds, a, b, c, d, e] => (seconds, [a, b, c, d, e]),
+            _ => {
+                let count = fields.len();
+                return Err(Error::Fields { count });
+            }
         };
         let cron = Cron {
-            seconds: SECOND.plain(second)?,
-            minutes: MINUTE.plain(rest[0])?,
-            hours: HOUR.plain(rest[1])?,
-            days: parse_days(rest[2])?,
-            months: MONTH.plain(rest[3])?,
-            weekdays: parse_weekdays(rest[4])?,
+            seconds: SECOND.plain(seconds)?,
+            minutes: MINUTE.plain(minutes)?,
+            hours: HOUR.plain(hours)?,
+            days: parse_days(days)?,
+            months: MONTH.plain(months)?,
+            weekdays: parse_weekdays(weekdays)?,
         };
         Ok(cron)
     }
@@ -312,12 +315,14 @@ impl Field {
             Some(0) if is_end && self.max == WEEKDAY.max => Ok(7),
             Some(place) => Ok(self.min + place as u32),
             None if text.is_empty() => Err("a value is missing".to_owned()),
-            None if self.names.is_empty() => Err(format!("{text:?} is not a number")),
-            None => Err(format!(
-                "{text:?} is neither a number nor a name from {} to {}",
-                self.names[0].to_uppercase(),
-                self.names[self.names.len() - 1].to_uppercase()
-            )),
+            None => Err(match self.names {
+                [first, .., last] => format!(
+                    "{text:?} is neither a number nor a name from {} to {}",
+                    first.to_uppercase(),
+                    last.to_uppercase()
+                ),
+                _ => format!("{text:?} is not a number"),
+            }),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Schedules: recipes that run at the times of cron lines, without a client.
 
 pub mod cron;
+mod due;
 mod error;
 pub mod local_time;
 mod run;

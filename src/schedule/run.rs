@@ -53,7 +53,6 @@ impl Run {
             self.reason = Some(error.to_string());
         })?;
         let id = self.job.id();
-        self.scheduler.has_session(id, &session);
         self.session = Some(session.clone());
         let stored = self.scheduler.file.edit(|jobs| {
             find(jobs, id)?.set_session(&session);
@@ -66,6 +65,8 @@ impl Run {
                 error.to_string()
             );
         }
+        // Clients see it once it is stored, so that what they saw survives a crash.
+        self.scheduler.has_session(id, &session);
         log::info!("schedule runs id={id:?} session={session}");
         Ok(session)
     }

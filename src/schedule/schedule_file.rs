@@ -235,12 +235,6 @@ impl ScheduleFile {
         &self.recipes
     }
 
-    /// Whether the file exists. Costs one `stat`.
-    pub fn exists(&self) -> bool {
-        // A file that cannot be reached is reported by those who read it.
-        !matches!(files::stamp(&self.path), Ok(None))
-    }
-
     /// The schedules. Costs one `stat` while the file is unchanged.
     ///
     /// # Errors

@@ -1,15 +1,16 @@
 //! The scheduler: a thread that sleeps until a schedule is due, and the runs that it starts.
 //!
-//! The thread exists while there is a file with schedules. It waits for the next due moment on the wall clock,
-//! for a change of that clock or of the file, also by another process, and for the end of a run ([`Alarm`]).
+//! The thread waits for the next due moment on the wall clock, for a change of that clock or of the file, also
+//! by another process, which may create it, and for the end of a run ([`Alarm`]).
 //! It computes everything anew each time, from the file and from the moment up to which it has looked before, so
 //! that it holds no plan that could become stale.
 //!
 //! Before a run the process stores its due moment in the file, under the lock between processes
 //! ([`Job::handled_until`]). So each due moment has one run, whichever process is first, and none if that process
-//! is killed. A moment that is more than [`LATEST_START`] ago is missed, and is not made up for.
+//! is killed. A moment that is more than [`LATEST_START`](super::due::LATEST_START) ago is missed, and is not made up for.
 
 use super::cron::Cron;
+use super::due::due_since;
 use super::error::Error;
 use super::local_time::{Zone, next_run};
 use super::run::Run;
@@ -29,9 +30,6 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-
-/// How many seconds after its moment a run may start.
-const LATEST_START: i64 = 60;
 
 /// The schedules of one registry, and their runs.
 pub struct Scheduler {
@@ -94,15 +92,16 @@ impl Scheduler {
         &self.registry
     }
 
-    /// Starts the thread, if it does not run and there is a file with schedules. Without one this costs a `stat`.
+    /// Starts the thread, if it does not run.
     ///
     /// # Errors
     /// When the thread cannot start.
     pub fn start(self: &Arc<Self>) -> Result<(), Error> {
         let mut state = lock(&self.state);
-        if state.closed || state.thread.is_some() || !self.file.exists() {
+        if state.closed || state.thread.is_some() {
             return Ok(());
         }
+        files::ensure_dir(self.file.folder())?;
         let alarm = Alarm::new(self.file.folder(), OsStr::new(schedule_file::NAME));
         let alarm = Arc::new(alarm.map_err(Error::Thread)?);
         let (scheduler, waiting) = (self.clone(), alarm.clone());
@@ -145,6 +144,7 @@ impl Scheduler {
         check_id(id)?;
         Cron::parse_new(cron)?;
         recipe.check()?;
+        recipe.check_visible()?;
         // Nobody gives values when it runs.
         recipe.render(&Map::new(), self.file.recipes())?;
         let path = self.file.recipes().join(format!("{id}.yaml"));
@@ -199,7 +199,6 @@ impl Scheduler {
     /// # Errors
     /// When the file cannot be read.
     pub fn list(self: &Arc<Self>) -> Result<Vec<Listed>, Error> {
-        self.start_or_log();
         self.current_jobs()?;
         Ok(list(&self.registry.stores().paths)?)
     }
@@ -361,6 +360,7 @@ impl Scheduler {
         Ok(listed_job(job, &Zone::system(), clock::unix_seconds()))
     }
 
+    /// Starts the thread if that failed before.
     fn start_or_log(self: &Arc<Self>) {
         if let Err(error) = self.start() {
             log::error!("scheduler not started reason={:?}", error.to_string());
@@ -613,53 +613,6 @@ fn free_id(jobs: &[Job], path: &Path) -> String {
     ids.find(is_free).unwrap_or(stem)
 }
 
-/// Adds to `waiting` the schedules that were due after `seen` and until `now`, with their last moment, and
-/// removes those that no longer exist or are paused. Returns the next moment after `now` at which one is due.
-fn due_since(
-    jobs: &[Job],
-    zone: &Zone,
-    seen: i64,
-    now: i64,
-    waiting: &mut BTreeMap<String, i64>,
-) -> Option<i64> {
-    // If the clock was set back, `seen` is in the future; what was run before is known from `handled_until`.
-    let from = seen.min(now).max(now - LATEST_START - 1);
-    waiting.retain(|id, _| jobs.iter().any(|job| job.id() == id && !job.is_paused()));
-    let mut first = None;
-    for job in jobs.iter().filter(|job| !job.is_paused()) {
-        let Ok(cron) = Cron::parse(job.cron()) else {
-            continue;
-        };
-        let handled = job.handled_until().filter(|handled| *handled <= now);
-        let mut after = handled.unwrap_or(from).max(from);
-        let next = loop {
-            match next_run(&cron, zone, after) {
-                Some(due) if due <= now => {
-                    waiting.insert(job.id().to_owned(), due);
-                    after = due;
-                }
-                next => break next,
-            }
-        };
-        first = [first, next].into_iter().flatten().min();
-    }
-    if seen < from {
-        let missed = |job: &&Job| {
-            let cron = Cron::parse(job.cron()).ok();
-            let handled = job.handled_until().unwrap_or(seen).max(seen);
-            cron.and_then(|cron| next_run(&cron, zone, handled))
-                .is_some_and(|due| due <= from)
-        };
-        for job in jobs.iter().filter(|job| !job.is_paused()).filter(missed) {
-            log::warn!(
-                "schedule missed id={:?} reason=\"the machine slept or its clock was set\"",
-                job.id()
-            );
-        }
-    }
-    first
-}
-
 /// The folder in which schedules run: that of the process, as in Goose.
 pub(super) fn working_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_default()
@@ -668,84 +621,6 @@ pub(super) fn working_dir() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn job(cron: &str, handled: &str) -> Job {
-        let handled = clock::Utc::parse(handled).unwrap().unix_seconds();
-        Job::new("j", Path::new("/r.yaml"), cron, handled)
-    }
-
-    fn at(time: &str) -> i64 {
-        let text = format!("2026-05-01T{time}Z");
-        clock::Utc::parse(&text).unwrap().unix_seconds()
-    }
-
-    /// What is due after `seen` and until `now`, and the next moment.
-    fn due(job: &Job, seen: &str, now: &str) -> (Option<String>, String) {
-        let zone = Zone::named("UTC0").unwrap();
-        let mut waiting = BTreeMap::new();
-        let jobs = std::slice::from_ref(job);
-        let next = due_since(jobs, &zone, at(seen), at(now), &mut waiting);
-        let time = |moment: i64| clock::Utc::from_unix(moment).to_string()[11..19].to_owned();
-        (waiting.get("j").copied().map(time), time(next.unwrap()))
-    }
-
-    #[test]
-    fn a_schedule_is_due_at_its_moment() {
-        let job = job("*/5 * * * *", "2026-05-01T10:00:00Z");
-        assert_eq!(due(&job, "10:01:00", "10:04:59"), (None, "10:05:00".into()));
-        let now = (Some("10:05:00".into()), "10:10:00".into());
-        assert_eq!(due(&job, "10:04:59", "10:05:00"), now);
-        assert_eq!(due(&job, "10:04:00", "10:05:30"), now);
-        assert_eq!(due(&job, "10:05:00", "10:05:01"), (None, "10:10:00".into()));
-    }
-
-    #[test]
-    fn what_was_missed_is_not_made_up_for() {
-        let job = job("*/5 * * * *", "2026-05-01T09:00:00Z");
-        let none = (None, "11:10:00".into());
-        assert_eq!(due(&job, "10:00:00", "11:06:01"), none);
-        let late = (Some("11:05:00".into()), "11:10:00".into());
-        assert_eq!(due(&job, "10:00:00", "11:06:00"), late);
-    }
-
-    #[test]
-    fn several_moments_become_one_run() {
-        let job = job("*/10 * * * * *", "2026-05-01T09:00:00Z");
-        let last = (Some("10:00:30".into()), "10:00:40".into());
-        assert_eq!(due(&job, "10:00:00", "10:00:35"), last);
-    }
-
-    #[test]
-    fn what_another_process_has_claimed_is_not_due() {
-        let job = job("*/5 * * * *", "2026-05-01T10:05:00Z");
-        assert_eq!(due(&job, "10:04:00", "10:05:00"), (None, "10:10:00".into()));
-    }
-
-    #[test]
-    fn a_clock_that_is_set_back_does_not_stop_a_schedule() {
-        let job = job("*/5 * * * *", "2026-05-01T15:00:00Z");
-        assert_eq!(due(&job, "15:01:00", "10:04:00"), (None, "10:05:00".into()));
-        let now = (Some("10:05:00".into()), "10:10:00".into());
-        assert_eq!(due(&job, "10:04:00", "10:05:00"), now);
-    }
-
-    #[test]
-    fn a_paused_schedule_and_one_with_an_invalid_line_are_never_due() {
-        let zone = Zone::named("UTC0").unwrap();
-        let mut paused = job("* * * * *", "2026-05-01T10:00:00Z");
-        paused.set_paused(true);
-        let invalid = job("bad", "2026-05-01T10:00:00Z");
-        let mut waiting = BTreeMap::from([("j".to_owned(), 5), ("gone".to_owned(), 5)]);
-        let next = due_since(
-            &[paused, invalid],
-            &zone,
-            at("10:01:00"),
-            at("10:02:00"),
-            &mut waiting,
-        );
-        assert_eq!(next, None);
-        assert!(!waiting.contains_key("gone"));
-    }
 
     #[test]
     fn each_due_time_is_claimed_once_among_processes() {
@@ -793,7 +668,7 @@ mod tests {
 
     #[test]
     fn ids_of_recipe_files_are_free_and_allowed() {
-        let jobs = [job("* * * * *", "2026-05-01T10:00:00Z")];
+        let jobs = [Job::new("j", Path::new("/r.yaml"), "* * * * *", 0)];
         assert_eq!(free_id(&jobs, Path::new("/a/j.yaml")), "j_1");
         assert_eq!(free_id(&jobs, Path::new("/a/täglich.1.yaml")), "t-glich-1");
         let long = format!("/a/{}.yaml", "x".repeat(300));

@@ -196,16 +196,24 @@ impl Config {
     /// # Errors
     /// As [`Config::edit`]; [`Error::Broken`] also when `extensions` holds something else.
     pub fn set_extension(&self, key: &str, entry: &Value) -> Result<bool> {
+        self.put_extension(key, entry, true)
+    }
+
+    /// Sets the entry `key` under `extensions:` unless it exists; returns whether it existed.
+    ///
+    /// # Errors
+    /// As [`Config::set_extension`].
+    pub fn add_extension(&self, key: &str, entry: &Value) -> Result<bool> {
+        self.put_extension(key, entry, false)
+    }
+
+    fn put_extension(&self, key: &str, entry: &Value, replace: bool) -> Result<bool> {
         let entry = yaml::from_json(entry);
-        self.edit(|root| {
-            let section = root.entry(EXTENSIONS.into()).or_insert(Yaml::Null);
-            if section.is_null() {
-                *section = Mapping::new().into();
+        self.edit_extensions(|section| {
+            if !replace && section.contains_key(key) {
+                return true;
             }
-            match section {
-                Yaml::Mapping(section) => Ok(section.insert(key.into(), entry.clone()).is_some()),
-                _ => Err(self.invalid_extensions()),
-            }
+            section.insert(key.into(), entry.clone()).is_some()
         })
     }
 
@@ -214,9 +222,25 @@ impl Config {
     /// # Errors
     /// As [`Config::set_extension`].
     pub fn remove_extension(&self, key: &str) -> Result<bool> {
+        self.edit_extensions(|section| section.shift_remove(key).is_some())
+    }
+
+    /// Changes the entries under `extensions:` with `change`, as [`Config::edit`] changes the file. Without
+    /// that key, `change` gets no entries.
+    ///
+    /// # Errors
+    /// As [`Config::set_extension`].
+    pub fn edit_extensions<R>(&self, mut change: impl FnMut(&mut Mapping) -> R) -> Result<R> {
         self.edit(|root| match root.get_mut(EXTENSIONS) {
-            None | Some(Yaml::Null) => Ok(false),
-            Some(Yaml::Mapping(section)) => Ok(section.shift_remove(key).is_some()),
+            Some(Yaml::Mapping(section)) => Ok(change(section)),
+            None | Some(Yaml::Null) => {
+                let mut section = Mapping::new();
+                let changed = change(&mut section);
+                if !section.is_empty() {
+                    root.insert(EXTENSIONS.into(), section.into());
+                }
+                Ok(changed)
+            }
             Some(_) => Err(self.invalid_extensions()),
         })
     }

@@ -20,7 +20,7 @@ mod trigrams;
 mod turn_lock;
 #[cfg(feature = "recipes")]
 pub mod value_position;
-mod yaml;
+pub(crate) mod yaml;
 mod yaml_file;
 pub mod zip;
 

@@ -175,6 +175,14 @@ pub fn links(metadata: &Metadata) -> u64 {
     return u64::from(metadata.is_file());
 }
 
+/// Whether two files have the same owner.
+pub fn has_owner_of(one: &Metadata, other: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::uid(one) == std::os::unix::fs::MetadataExt::uid(other);
+    #[cfg(not(unix))]
+    return one.is_dir() == other.is_dir();
+}
+
 /// Gives `file` the owner and group of another file; false if that is not permitted.
 pub fn copy_owner(file: &File, of: &Metadata) -> bool {
     #[cfg(unix)]

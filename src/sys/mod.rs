@@ -97,6 +97,36 @@ pub fn os_version() -> String {
     unix::kernel_release().unwrap_or_else(|| "unknown".to_owned())
 }
 
+/// What this process uses. What the system does not tell is absent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Memory in RAM, in bytes.
+    pub resident: Option<u64>,
+    /// Processor time.
+    pub cpu: Option<std::time::Duration>,
+    /// Open file descriptors.
+    pub files: Option<u64>,
+}
+
+/// What this process uses now. Reads `/proc` on Linux.
+pub fn usage() -> Usage {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line?.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let files = std::fs::read_dir("/proc/self/fd").ok();
+    Usage {
+        threads: field("Threads:"),
+        resident: field("VmRSS:").map(|kib| kib << 10),
+        cpu: unix::cpu_time(),
+        // One of them is that of the folder itself.
+        files: files.map(|files| files.count().saturating_sub(1) as u64),
+    }
+}
+
 /// Whether the path is a file with an execute permission.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))

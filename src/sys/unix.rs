@@ -550,3 +550,21 @@ pub fn kernel_release() -> Option<String> {
     let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
+
+/// The processor time of this process, of user and system.
+pub fn cpu_time() -> Option<Duration> {
+    // SAFETY: an all-zero `rusage` is valid; `getrusage` fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        if libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) != 0 {
+            return None;
+        }
+        usage
+    };
+    let time = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).ok()?;
+        let micros = u64::try_from(time.tv_usec).ok()?;
+        Some(Duration::from_secs(seconds) + Duration::from_micros(micros))
+    };
+    Some(time(usage.ru_utime)? + time(usage.ru_stime)?)
+}

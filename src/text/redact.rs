@@ -145,6 +145,8 @@ mod tests {
             ("abab", &["ab", ""], "[secret][secret]"),
             ("ab é", &["é"], "ab [secret]"),
             ("a b", &[" ", "\n"], "a b"),
+            ("a bc", &[" b"], "a[secret]c"),
+            ("ab", &["\u{2005}b"], "a[secret]"),
             ("nothing", &["sk-1"], "nothing"),
         ] {
             assert_eq!(redact(text, &owned(secrets)), shown);

@@ -78,7 +78,7 @@ fn an_extension_cannot_ask_for_the_servers_key() {
         let one = Extension::scripted("one", &Script::new());
         let error = server.refuses(one.with("env_keys", [key]));
         assert!(
-            error.contains(key) && error.contains("is not set"),
+            error.contains(key) && error.contains("the key of this server"),
             "{error}"
         );
     }
@@ -150,6 +150,103 @@ fn hijacks_are_refused() {
         server.refuses(one().with("envs", json!({name: "x"})));
     }
     assert_eq!(record.starts(), [Value::Null; 0], "none was started");
+}
+
+#[test]
+fn a_hijack_is_refused_wherever_the_configuration_comes_from() {
+    let server = Server::new().start();
+    for (field, value, key) in [
+        ("envs", json!({"LD_PRELOAD": "/tmp/x.so"}), "LD_PRELOAD"),
+        ("envs", json!({"Git_Ssh_Command": "x"}), "Git_Ssh_Command"),
+        ("env_keys", json!(["NODE_OPTIONS"]), "NODE_OPTIONS"),
+        ("envs", json!({"A\nB": "x"}), "A\\nB"),
+        ("env_keys", json!(["A=B"]), "A=B"),
+    ] {
+        let mut config = json!({"type": "stdio", "name": "one", "cmd": "true"});
+        config[field] = value;
+        let entry = json!({"name": "one", "enabled": true, "config": config});
+        let stored = server.post("/config/extensions", entry);
+        let is_name = !key.contains(['=', '\\']);
+        let class = if is_name { "security" } else { "config" };
+        assert_eq!(stored.body["class"], class);
+        stored.is(400).says("\"one\"").says(key);
+        let refused = server.refuses(Extension(config.clone()));
+        assert!(refused.contains(key), "{refused}");
+        server.session([]).add(Extension(config.clone())).says(key);
+        #[cfg(feature = "recipes")]
+        {
+            let recipe =
+                json!({"title": "T", "description": "D", "prompt": "go", "extensions": [config]});
+            let start = json!({"working_dir": server.work(), "recipe": recipe});
+            server.post("/agent/start", start).is(400).says(key);
+            let save = json!({ "recipe": recipe });
+            server.post("/recipes/save", save).is(400).says(key);
+        }
+    }
+    let listed = server.get("/config/extensions").is(200);
+    listed.never_says("\"one\"");
+}
+
+#[test]
+fn an_entry_of_the_user_that_is_refused_prevents_no_session() {
+    let setup = Server::new();
+    let config = setup.root().join("config");
+    fs::create_dir_all(&config).unwrap();
+    let entry = "{enabled: true, type: stdio, name: one, cmd: 'true', envs: {LD_PRELOAD: x}}";
+    let text = format!("extensions:\n  one: {entry}\n");
+    fs::write(config.join("config.yaml"), text).unwrap();
+    let server = setup.start();
+    let body = json!({"working_dir": server.work()});
+    server.post("/agent/start", body).is(200);
+}
+
+#[test]
+fn a_child_has_the_keys_of_providers_only_if_its_configuration_asks() {
+    let server = || {
+        Server::new()
+            .env("OPENAI_API_KEY", TOKEN)
+            .env("OTHER", "kept")
+    };
+    let (child, _) = started(server(), |extension| extension);
+    assert!(!child.to_string().contains(TOKEN), "{child}");
+    assert_eq!(child["env"]["OTHER"], "kept");
+    let (child, _) = started(server(), |extension| {
+        extension.with("env_keys", ["OPENAI_API_KEY"])
+    });
+    assert_eq!(child["env"]["OPENAI_API_KEY"], TOKEN);
+}
+
+#[test]
+fn under_the_clean_policy_a_child_inherits_only_what_programs_need() {
+    for (policy, inherits) in [("inherit", true), ("clean", false), ("nonsense", false)] {
+        let server = Server::new()
+            .env("GOOSE_ENV_POLICY", policy)
+            .env("AWS_SECRET_ACCESS_KEY", TOKEN)
+            .env("LC_ALL", "C.UTF-8")
+            .env("UV_OFFLINE", "1");
+        let (child, id) = started(server, |extension| {
+            extension.with("envs", json!({"OWN": "1"}))
+        });
+        let env = &child["env"];
+        assert_eq!(
+            env["AWS_SECRET_ACCESS_KEY"].is_string(),
+            inherits,
+            "{policy}"
+        );
+        assert_eq!(
+            (&env["LC_ALL"], &env["UV_OFFLINE"]),
+            (&json!("C.UTF-8"), &json!("1"))
+        );
+        assert_eq!(
+            (&env["OWN"], &env["AGENT_SESSION_ID"]),
+            (&json!("1"), &json!(id))
+        );
+        assert!(
+            env["PATH"]
+                .as_str()
+                .is_some_and(|path| path.contains("/usr/bin"))
+        );
+    }
 }
 
 #[test]

@@ -250,10 +250,6 @@ fn types_that_cannot_run_fail_at_once_and_say_why() {
             "no builtin extension of this name, only demo, developer, memory, todo",
         ),
         (
-            json!({"type": "inline_python", "name": "x", "code": ""}),
-            "not available in this build",
-        ),
-        (
             json!({"type": "stdio", "name": "x", "cmd": " "}),
             "`cmd` is empty",
         ),

@@ -41,11 +41,12 @@ fn every_kind_of_extension_is_shown_as_it_is() {
     assert_eq!(good["tools"], 2);
     assert!(good["uptime"].as_u64().unwrap() < 60, "{good}");
     assert_eq!((&good["calls"], &good["errors"]), (&json!(0), &json!(0)));
-    for absent in ["latency_ms", "url", "error"] {
+    for absent in ["latency_ms", "url", "error", "class"] {
         assert!(good.get(absent).is_none(), "{absent} in {good}");
     }
     let bad = of(&session, "bad");
     assert_eq!(bad["state"], "failed");
+    assert_eq!(bad["class"], "initialize");
     assert!(
         bad["error"].as_str().unwrap().contains("no licence"),
         "{bad}"

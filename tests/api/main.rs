@@ -11,20 +11,27 @@ mod http_peer;
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(feature = "desktop")]
 mod apps;
 mod call_tool;
 mod child_environment;
 mod concurrent_calls;
 mod config;
+#[cfg(feature = "desktop")]
 mod config_file;
+#[cfg(feature = "desktop")]
 mod diagnostics;
 mod extension_activation;
 mod extension_status;
 mod frontend_extensions;
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(feature = "desktop")]
 mod not_offered;
 mod resources_and_prompts;
 mod session_history;
 mod session_lifecycle;
 mod tools_and_resources;
+#[cfg(feature = "desktop")]
 mod ui_proxy;
 mod untrusted_imports;

@@ -14,8 +14,11 @@ const PAGES: [&str; 2] = ["/mcp-ui-proxy", "/mcp-app-proxy"];
 const QUERY_KEY: &str = "open+sesame";
 
 fn policy(server: &RunningServer, query: &str) -> String {
-    let path = format!("/mcp-app-proxy?secret={QUERY_KEY}{query}");
-    let answer = server.ask("GET", &path, None, None).is(200);
+    policy_of(server, &format!("/mcp-app-proxy?secret={QUERY_KEY}{query}"))
+}
+
+fn policy_of(server: &RunningServer, path: &str) -> String {
+    let answer = server.ask("GET", path, None, None).is(200);
     let policy = answer
         .head
         .lines()
@@ -105,7 +108,7 @@ fn the_head_keeps_the_secret_from_caches_and_other_sites() {
 fn a_domain_of_the_query_adds_no_directive() {
     let server = Server::new().start();
     let closed = policy(&server, "");
-    assert!(closed.contains("frame-src 'none'"), "{closed}");
+    assert!(closed.contains("frame-src 'self';"), "{closed}");
     for hostile in [
         "https://a.b;script-src%20*",
         "https://a.b%0d%0aSet-Cookie:%20a=b",
@@ -139,8 +142,30 @@ fn a_domain_of_the_query_adds_no_directive() {
         mixed.contains("connect-src blob: data: https://a.b wss://c.d:1;"),
         "{mixed}"
     );
-    assert!(mixed.contains("frame-src https://e.f;"), "{mixed}");
+    assert!(mixed.contains("frame-src https://e.f 'self';"), "{mixed}");
     assert_eq!(mixed.matches("'none'").count(), 3, "{mixed}");
+}
+
+#[test]
+fn the_document_of_an_app_needs_no_key_and_has_an_opaque_origin_and_the_policy_of_its_page() {
+    let server = Server::new().start();
+    for query in ["", "connect_domains=https://a.b&frame_domains=https://e.f"] {
+        let view = policy_of(&server, &format!("/mcp-app-view?{query}"));
+        let (of_view, sandbox) = view.split_once("; sandbox ").expect("a sandbox");
+        assert!(!sandbox.contains("allow-same-origin") && !sandbox.contains("top-navigation"));
+        assert!(!of_view.contains("'self'"), "{of_view}");
+        let page = policy(&server, &format!("&{query}"));
+        let expected = page.replace("frame-src 'self'", "frame-src 'none'");
+        assert_eq!(of_view, expected.replace(" 'self'", ""));
+    }
+    let path = "/mcp-app-view?connect_domains=https://a.b;script-src%20*";
+    let closed = policy_of(&server, "/mcp-app-view");
+    assert_eq!(policy_of(&server, path), closed);
+    let key = format!("/mcp-app-view?secret={QUERY_KEY}");
+    server
+        .ask("GET", &key, None, None)
+        .is(200)
+        .never_says("sesame");
 }
 
 #[test]

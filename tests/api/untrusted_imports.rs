@@ -192,7 +192,7 @@ fn an_import_gets_what_the_user_has_configured_and_no_more_tools_than_either_all
     for (field, value) in [
         ("args", json!(["mcp", "memory"])),
         ("cmd", json!("sh")),
-        ("envs", json!({"LD_PRELOAD": "/tmp/x.so"})),
+        ("envs", json!({"DEBUG": "1"})),
         ("env_keys", json!(["OPENAI_API_KEY"])),
         ("container", json!("prod")),
         ("name", json!("other")),
@@ -202,6 +202,12 @@ fn an_import_gets_what_the_user_has_configured_and_no_more_tools_than_either_all
         let (active, off) = sorted(&answer);
         assert!(active.is_empty() && off.len() == 1, "{field}: {answer}");
     }
+    // One that no configuration may have is left out for good.
+    let hijack = Extension::demo().with("envs", json!({"LD_PRELOAD": "/tmp/x.so"}));
+    let answer = bring(json!([hijack.0]));
+    assert_eq!(sorted(&answer), (vec![], vec![]));
+    let warning = answer["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("`LD_PRELOAD`"), "{answer}");
 }
 
 #[cfg(feature = "recipes")]

@@ -1,5 +1,6 @@
 //! Extensions in a container. The container runtime is a script that runs commands on this machine.
 // Some tests and their helpers need features that a build may leave out.
+#![cfg(feature = "containers")]
 #![cfg_attr(not(feature = "developer"), allow(dead_code, unused_imports))]
 
 #[path = "../support/mod.rs"]
@@ -352,7 +353,7 @@ fn what_keeps_it_from_starting_is_explained() {
     says(&error, &["`LD_PRELOAD`", "loader"]);
     assert_eq!(record.starts(), [Value::Null; 0], "none was started");
 
-    let python = Extension(json!({"type": "inline_python", "name": "py", "code": ""}));
+    let python = Extension(json!({"type": "inline_python", "name": "py", "code": "c"}));
     says(
         &why_not(&server, "box", python),
         &["cannot run in a container"],

@@ -1,6 +1,13 @@
 //! Walks the OpenAPI document of Goose 1.24 (`openapi.json`): each operation gets a valid and an invalid request, on
 //! a real server, and each answer must have a documented status and fit its schema.
-#![cfg(all(feature = "recipes", unix))]
+#![cfg(all(
+    feature = "desktop",
+    feature = "manual",
+    feature = "metrics",
+    feature = "recipes",
+    feature = "schedules",
+    unix
+))]
 
 #[path = "../support/mod.rs"]
 mod support;

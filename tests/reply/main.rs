@@ -25,6 +25,7 @@ mod model_errors;
 mod model_requests;
 mod notifications;
 mod permission_modes;
+#[cfg(feature = "desktop")]
 mod prompt_templates;
 mod provider_fields;
 mod refused_images;

@@ -122,7 +122,7 @@ impl Drop for Developer {
     }
 }
 
-/// The words that the `shell` tool finds in a command, for a test of `cmd::split_command`, which reads the same
+/// The words that the `shell` tool finds in a command, for a test of `text::split_command`, which reads the same
 /// quotes.
 #[cfg(test)]
 pub(crate) fn words_of_command(command: &str) -> Vec<String> {

@@ -407,7 +407,7 @@ impl FilePatch {
                     expected.unwrap_or(&"")
                 ));
             };
-            moved = place.cast_signed() - start.cast_signed();
+            moved = place.wrapping_sub(start).cast_signed();
             out.extend(&lines[at..place]);
             first = first.min(out.len() + 1);
             at = place;
@@ -512,6 +512,14 @@ mod tests {
             applied("x\nx\nx\nx\nx\nx\n", diff).unwrap(),
             "x\nx\nx\nx\ny\nx\n"
         );
+    }
+
+    #[test]
+    fn a_hunk_that_names_a_line_beyond_any_file_is_applied_where_it_matches() {
+        for line in [u64::MAX, 1 << 63, (1 << 63) + 1] {
+            let diff = format!("@@ -{line} +1 @@\n-a\n+A\n@@ -{line} +1 @@\n-b\n+B\n");
+            assert_eq!(applied("a\nb\n", &diff).unwrap(), "A\nB\n");
+        }
     }
 
     #[test]

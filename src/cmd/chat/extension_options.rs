@@ -1,9 +1,10 @@
 //! Parses the options `--with-extension`, `--with-streamable-http` and `--with-builtin`.
 
-use super::super::{Failure, split_command};
+use super::super::Failure;
 use crate::builtin;
 use crate::extension::{ExtensionConfig, config};
 use crate::features;
+use crate::text::split_command;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::path::Path;

@@ -56,7 +56,11 @@ pub struct StdioTransport {
     tail: Arc<stderr_reader::Tail>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     grace: Mutex<Grace>,
+    owned: Owned,
 }
+
+/// What a process needs while it runs. Dropped when it has ended.
+type Owned = Arc<Mutex<Option<Box<dyn Send>>>>;
 
 impl StdioTransport {
     /// Starts the process of the server and waits until its program runs.
@@ -78,7 +82,14 @@ impl StdioTransport {
             threads: Mutex::default(),
             // A server that has not answered yet needs no time to shut down.
             grace: Mutex::new(Grace::SHORT),
+            owned: Arc::default(),
         })
+    }
+
+    /// Keeps `owned`, for example a file that the server reads, until the process has ended.
+    pub fn owning(self, owned: impl Send + 'static) -> Self {
+        *lock(&self.owned) = Some(Box::new(owned));
+        self
     }
 
     /// The id of the server's process.
@@ -123,6 +134,7 @@ impl Transport for StdioTransport {
             tail: self.tail.clone(),
             stderr_end,
             options: self.options.clone(),
+            owned: self.owned.clone(),
         };
         self.thread("reader", move || {
             let over = stdout_reader.read_all();
@@ -153,6 +165,7 @@ impl Transport for StdioTransport {
         self.stdin_writer.close();
         let grace = *lock(&self.grace);
         self.process.end(grace);
+        drop(lock(&self.owned).take());
         let stdout_reader = lock(&self.stdout_reader).take();
         let certain =
             stdout_reader.is_none_or(|stdout_reader| stdout_reader.end()) & self.stderr.stop();
@@ -179,6 +192,7 @@ struct ExitReport {
     tail: Arc<stderr_reader::Tail>,
     stderr_end: Inbox<()>,
     options: Arc<StdioOptions>,
+    owned: Owned,
 }
 
 impl ExitReport {
@@ -189,6 +203,7 @@ impl ExitReport {
             return TransportError::Closed;
         }
         self.process.end(Grace::SHORT);
+        drop(lock(&self.owned).take());
         if let Some(error) = over {
             return error;
         }

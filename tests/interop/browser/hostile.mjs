@@ -31,6 +31,7 @@ export async function hostile(page, world) {
     await messages(page, each);
   }
   await exfiltration(page, world);
+  await documentOfApps(page, world);
   const everything = [...world.site.requests, ...world.elsewhere.requests, world.gosling.log()];
   check("the secret is in no request to another site, and not in the server's log",
     !everything.some(text => text.includes(SECRET)), everything.find(text => text.includes(SECRET)));
@@ -164,6 +165,29 @@ async function messages(page, world) {
   const heard = after.filter(data => data.reported).map(data => data.reported);
   check(`${kind}: what it sends the view does not look like the host's`, heard.every(([, relayed]) => !relayed), heard);
   await page.evaluate(() => document.querySelectorAll("iframe").forEach(frame => frame !== proxy && frame.remove()));
+}
+
+/** The document of apps is there without the key: what another page shows in it is a stranger to the server. */
+async function documentOfApps(page, { gosling, elsewhere }) {
+  const seen = await page.evaluate(async ([server, elsewhere]) => {
+    const frame = Object.assign(document.createElement("iframe"), { src: `${server}/mcp-app-view?connect_domains=${server}` });
+    document.body.append(frame);
+    await new Promise(resolve => (frame.onload = resolve));
+    const reported = new Promise(resolve => addEventListener("message", ({ source, data }) =>
+      source === frame.contentWindow && resolve(data)));
+    frame.contentWindow.postMessage({ goslingView: `<script>(async () => {
+      const attempt = action => { try { return String(action()); } catch (error) { return error.name; } };
+      const status = path => fetch("${server}" + path).then(response => response.status, () => "failed");
+      parent.postMessage({ origin: self.origin, cookie: attempt(() => document.cookie), storage: attempt(() => localStorage.length),
+        config: await status("/config"), out: await fetch("${elsewhere}/view").then(() => "sent", () => "failed") }, "*");
+    })()</scr` + `ipt>` }, "*");
+    const result = await Promise.race([reported, new Promise(resolve => setTimeout(resolve, 5000))]);
+    frame.remove();
+    return result;
+  }, [gosling.url, elsewhere.url]);
+  check("MCP Apps: another page that uses their document gets an opaque origin, no key, and the policy of the address",
+    seen?.origin === "null" && seen.cookie === "SecurityError" && seen.storage === "SecurityError" && seen.config === 401 &&
+    seen.out === "failed", seen);
 }
 
 /** An app that has data must not get it out, unless its resource declares where to. */

@@ -5,7 +5,7 @@
 ///
 /// # Errors
 /// When a quote is not closed, or a backslash ends the text.
-pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
+pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word = None::<String>;
     let mut quote = None;

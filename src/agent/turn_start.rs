@@ -1,0 +1,270 @@
+//! The start of a turn: the session's state is loaded, and the user's message goes to a pending question or to a
+//! new turn. CORE §7.4; GUIDE §6.
+
+use super::permission_mode::Mode;
+#[cfg(feature = "recipes")]
+use super::recipe_run::Nesting;
+#[cfg(not(feature = "recipes"))]
+use super::recipe_tools::Nesting;
+use super::recipe_tools::RecipeTools;
+use super::refused_images::RefusedImages;
+use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
+use super::turn::{Turn, TurnReport, TurnState};
+use super::turn_channel::TurnChannel;
+use super::turn_output::TurnOutput;
+use super::{Error, Event, EventSink, Registry, model_history, session_naming};
+use crate::conversation::{Action, Content, Message, Session, TokenState};
+use crate::metrics::METRICS;
+use crate::sys::cancel::Cancel;
+use std::sync::Arc;
+
+/// The input of a turn.
+pub(super) struct TurnInput {
+    /// The user's message.
+    pub(super) user: Message,
+    /// Replaces the stored messages.
+    pub(super) so_far: Option<Vec<Message>>,
+    /// Whether a user can answer questions. If not, what needs an answer is refused at once.
+    pub(super) attended: bool,
+    /// Whether the success checks of the session's recipe are run.
+    pub(super) with_checks: bool,
+    /// The runs that this turn is in.
+    pub(super) nesting: Nesting,
+}
+
+impl Registry {
+    /// Runs a turn: appends the user's message and lets the model answer; returns when the turn is over.
+    /// `so_far` replaces the stored messages. Errors become events, and the last event is
+    /// [`Event::Finish`] or [`Event::Error`], also if `cancel` ended the turn.
+    ///
+    /// A message that answers a pending question (an elicitation, a tool of the client) goes to the call
+    /// that waits for it, and no turn begins.
+    pub fn reply(
+        &self,
+        id: &str,
+        user: Message,
+        so_far: Option<Vec<Message>>,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) {
+        let input = TurnInput {
+            user,
+            so_far,
+            attended: true,
+            with_checks: false,
+            nesting: Nesting::default(),
+        };
+        let _ = self.reply_and_report(id, input, events, cancel);
+    }
+
+    /// As [`reply`](Self::reply). Also returns the outcome; the events tell an error, too.
+    pub(super) fn reply_and_report(
+        &self,
+        id: &str,
+        input: TurnInput,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        METRICS.turns.add(1);
+        let outcome = self.run_turn(id, input, events, cancel);
+        let failed = match &outcome {
+            Ok(report) => report.failure.is_some(),
+            Err(_) => true,
+        };
+        METRICS.failed_turns.add(u64::from(failed));
+        if let Err(error) = &outcome {
+            let error = match error {
+                Error::NoSession => format!("Failed to read session: {error}"),
+                error => error.to_string(),
+            };
+            events.event(Event::Error { error: &error });
+        }
+        events.flush();
+        outcome
+    }
+
+    fn run_turn(
+        &self,
+        id: &str,
+        input: TurnInput,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
+        let user = input.user;
+        let (session, agent) = self.activate(id)?;
+        let mut output = TurnOutput {
+            tokens: TokenState::of(&session),
+            events,
+        };
+        if answer_pending_questions(&agent.channel, &user) || is_elicitation_response(&user) {
+            output.finish();
+            return Ok(TurnReport::default());
+        }
+        let mut guard = agent.begin_turn(cancel)?;
+        let lock = self.stores().sessions.lock_turn(id, RUNNING_TURN_TIMEOUT)?;
+        // The previous turn may have changed the session while this one waited.
+        let session = self.session(id)?;
+        output.tokens = TokenState::of(&session);
+        self.turn_states.touch(&agent);
+        let turn_cancel = agent.cancel().child();
+        let _link = cancel.on_cancel({
+            let cancel = turn_cancel.clone();
+            move || cancel.cancel()
+        });
+        agent.wait(&turn_cancel)?;
+        let state = self.load_turn_state(&session, &mut guard)?;
+        self.apply_client_history(&session, input.so_far, state)?;
+        if model_history::is_stray(&user, state.journal.messages()) {
+            output.finish();
+            return Ok(TurnReport::default());
+        }
+        let mut turn = self.prepare_turn(session, &agent, state, output, turn_cancel)?;
+        turn.recipe = Arc::new(RecipeTools::of(&turn.session, &input.nesting)?);
+        turn.attended = input.attended;
+        turn.with_checks = input.with_checks;
+        agent
+            .channel
+            .begin_turn(&turn.model, turn.mode, turn.attended);
+        let end = turn.run(user);
+        turn.finish(end)?;
+        let report = turn.report();
+        let messages = turn.state.journal.messages();
+        let has_topic = messages.iter().any(|m| session_naming::has_topic(m));
+        drop(lock);
+        drop(guard);
+        if has_topic && input.attended {
+            self.name_in_background(&agent, id);
+        }
+        Ok(report)
+    }
+
+    /// The state of the previous turn with what other processes have appended since, or a new one.
+    fn load_turn_state<'g>(
+        &self,
+        session: &Session,
+        guard: &'g mut TurnStateGuard<'_>,
+    ) -> Result<&'g mut TurnState, Error> {
+        match &mut **guard {
+            Some(state) => {
+                state.journal.refresh()?;
+                Ok(state)
+            }
+            none => {
+                let journal = self.stores().sessions.journal(&session.id)?;
+                Ok(none.insert(Box::new(TurnState::new(journal))))
+            }
+        }
+    }
+
+    /// Replaces the stored messages by those that the client sent, if they differ.
+    fn apply_client_history(
+        &self,
+        session: &Session,
+        so_far: Option<Vec<Message>>,
+        state: &mut TurnState,
+    ) -> Result<(), Error> {
+        let new = so_far.filter(|messages| !is_same(messages, state.journal.messages()));
+        let Some(messages) = new else {
+            state.estimate.resume(session, state.journal.messages());
+            return Ok(());
+        };
+        state.journal.replace(messages)?;
+        state.estimate.forget();
+        // The stored counts cover the replaced messages. This holds even if the turn ends early.
+        self.stores()
+            .sessions
+            .end_turn(&mut state.journal, |session| {
+                session.counted_messages = Some(0)
+            })?;
+        Ok(())
+    }
+
+    /// Chooses the model and the mode of the turn, and tells the client if the model changes.
+    fn prepare_turn<'t>(
+        &'t self,
+        session: Session,
+        agent: &'t Agent,
+        state: &'t mut TurnState,
+        mut output: TurnOutput<'t>,
+        cancel: Cancel,
+    ) -> Result<Turn<'t>, Error> {
+        let own_model = self.model_of(&session)?;
+        let (model, role) = self.model_for_turn(&own_model, &state.progress)?;
+        if let Some(mode) = role
+            && role != state.last_role
+        {
+            let model = &model.config.model_name;
+            output.event(Event::ModelChange { model, mode });
+        }
+        state.last_role = role;
+        let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
+        let refused = RefusedImages::of(&session.extension_data);
+        Ok(Turn {
+            tokens_before: output.tokens,
+            registry: self,
+            agent,
+            session,
+            state,
+            output,
+            cancel,
+            mode,
+            model,
+            own_model,
+            attended: true,
+            recipe: Arc::default(),
+            with_checks: false,
+            failure: None,
+            refused,
+            told_import: false,
+            calls: 0,
+            failures: 0,
+            answered: false,
+            compacted: 0,
+        })
+    }
+}
+
+/// Whether the client sent the messages that are stored. Some clients repeat them with every message, and
+/// the journal must not grow by that.
+fn is_same(so_far: &[Message], stored: &[Arc<Message>]) -> bool {
+    let json = |message: &Message| serde_json::to_string(message).ok();
+    so_far.len() == stored.len()
+        && so_far
+            .iter()
+            .zip(stored)
+            .all(|(a, b)| a.id == b.id && json(a) == json(b))
+}
+
+/// Passes the answers in the message to the pending questions; true if there was one of them.
+fn answer_pending_questions(channel: &TurnChannel, user: &Message) -> bool {
+    let mut any = false;
+    for part in &user.content {
+        any |= match part {
+            Content::ActionRequired(action) => match &action.data {
+                Action::ElicitationResponse { id, user_data } => {
+                    let data = Some(user_data.clone()).filter(|data| !data.is_null());
+                    channel.elicitations.answer(id, data)
+                }
+                _ => false,
+            },
+            Content::ToolResponse(response) => {
+                let result = response.tool_result.clone();
+                channel.frontend_results.answer(&response.id, result)
+            }
+            _ => false,
+        };
+    }
+    any
+}
+
+/// Whether the message holds nothing but responses to elicitations. They are not for the model, even if
+/// they come too late.
+fn is_elicitation_response(user: &Message) -> bool {
+    let is_response = |part: &Content| match part {
+        Content::ActionRequired(action) => {
+            matches!(action.data, Action::ElicitationResponse { .. })
+        }
+        _ => false,
+    };
+    !user.content.is_empty() && user.content.iter().all(is_response)
+}

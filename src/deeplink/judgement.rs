@@ -1,0 +1,453 @@
+//! Whether the extension of a link may be installed.
+
+use super::query::placeholders;
+use super::{Error, ErrorClass, ExtensionLink, LinkTransport, docker_run, error};
+use crate::extension::packages::{self, Package};
+use crate::extension::screening::{Decision, Outcome};
+use crate::extension::{ExtensionConfig, config, environment, is_reserved};
+use crate::outbound::is_loopback_url;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+/// The programs that a link may start, by exactly these names.
+const COMMANDS: [&str; 9] = [
+    "cu",
+    "docker",
+    "jbang",
+    "npx",
+    "npx.cmd",
+    "uvx",
+    "goosed",
+    "gosling",
+    "i-ching-mcp-server",
+];
+
+/// Options of `npx` that make it run other code than the package's: a command line, another shell, options of
+/// Node, or a file of settings that can name these.
+const NPX_CODE: [&str; 9] = [
+    "node-options",
+    "node-arg",
+    "n",
+    "script-shell",
+    "shell",
+    "shell-auto-fallback",
+    "userconfig",
+    "globalconfig",
+    "prefix",
+];
+
+/// Options that name another source of packages.
+const OTHER_INDEX: [&str; 9] = [
+    "registry",
+    "index",
+    "index-url",
+    "default-index",
+    "extra-index-url",
+    "find-links",
+    "i",
+    "f",
+    "config-file",
+];
+
+/// Programs that run code from their arguments.
+const INTERPRETERS: [&str; 9] = [
+    "python", "python3", "ipython", "node", "tsx", "ts-node", "bash", "sh", "deno",
+];
+
+/// Headers that the MCP client sets itself.
+const OWN_HEADERS: [&str; 9] = [
+    "host",
+    "connection",
+    "content-length",
+    "content-type",
+    "transfer-encoding",
+    "accept",
+    "mcp-session-id",
+    "mcp-protocol-version",
+    "last-event-id",
+];
+
+/// Whether an extension may be installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judgement {
+    /// At once.
+    Allowed,
+    /// Once the user has confirmed it.
+    ConfirmRequired,
+    /// Not at all.
+    Blocked,
+    /// The link is not valid.
+    InvalidPayload,
+}
+
+impl Judgement {
+    /// The name for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Judgement::Allowed => "EXTENSION_ALLOWED",
+            Judgement::ConfirmRequired => "EXTENSION_UNTRUSTED_CONFIRM_REQUIRED",
+            Judgement::Blocked => "EXTENSION_BLOCKED",
+            Judgement::InvalidPayload => "EXTENSION_INVALID_PAYLOAD",
+        }
+    }
+}
+
+/// A link after its classification.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// Whether it may be installed.
+    pub judgement: Judgement,
+    /// The class of the error, if it may not.
+    pub class: Option<ErrorClass>,
+    /// Why, one sentence each, and what else the user should know.
+    pub reasons: Vec<String>,
+    /// The secrets and headers without a value. The extension cannot start before they are set.
+    pub needs_configuration: Vec<String>,
+    /// The configuration, if it may be installed.
+    pub config: Option<ExtensionConfig>,
+}
+
+impl Judged {
+    /// With what the screening of the packages found.
+    pub(super) fn screened(mut self, decision: Decision) -> Self {
+        match decision.decision {
+            Outcome::Allowed => self,
+            Outcome::Warned => {
+                self.judgement = self.judgement.max(Judgement::ConfirmRequired);
+                self.reasons.splice(0..0, decision.reasons);
+                self
+            }
+            Outcome::Refused => error(ErrorClass::SecurityBlocked, decision.reason()).into(),
+        }
+    }
+}
+
+/// As clients and programs get it.
+impl Serialize for Judged {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Judged", 5)?;
+        fields.serialize_field("judgement", self.judgement.as_str())?;
+        fields.serialize_field("class", &self.class.map(ErrorClass::as_str))?;
+        fields.serialize_field("reasons", &self.reasons)?;
+        fields.serialize_field("needs_configuration", &self.needs_configuration)?;
+        fields.serialize_field("config", &self.config)?;
+        fields.end()
+    }
+}
+
+impl From<Error> for Judged {
+    fn from(error: Error) -> Self {
+        let blocked = error.class == ErrorClass::SecurityBlocked;
+        Judged {
+            judgement: if blocked {
+                Judgement::Blocked
+            } else {
+                Judgement::InvalidPayload
+            },
+            class: Some(error.class),
+            reasons: vec![error.reason],
+            needs_configuration: Vec::new(),
+            config: None,
+        }
+    }
+}
+
+/// What is known of a secret.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct KnownSecret {
+    /// It has a value.
+    pub is_set: bool,
+    /// The provider or the other extension that it belongs to.
+    pub owner: Option<String>,
+}
+
+/// The reasons found so far.
+#[derive(Default)]
+struct Findings {
+    /// They forbid the installation.
+    blocked: Vec<String>,
+    /// They need a confirmation.
+    confirm: Vec<String>,
+    /// The user should know them.
+    notes: Vec<String>,
+}
+
+/// Decides whether the extension of a link may be installed. `secret` tells what is known of the secret of a
+/// name.
+pub fn classify(link: &ExtensionLink, secret: &dyn Fn(&str) -> KnownSecret) -> Judged {
+    let mut found = Findings::default();
+    if is_reserved(&config::key(&link.name)) {
+        found.confirm(format!(
+            "{:?} is also the name of an extension that is part of Goose or gosling; this one is another",
+            link.name
+        ));
+    }
+    let mut names: Vec<&str> = link.env.iter().map(String::as_str).collect();
+    match &link.transport {
+        LinkTransport::Stdio { cmd, args } => found.stdio(cmd, args),
+        LinkTransport::StreamableHttp { url, headers } => {
+            found.url(url);
+            found.headers(headers);
+            for (_, value) in headers {
+                names.extend(placeholders(value));
+            }
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let mut needs = Vec::new();
+    for name in &names {
+        let known = secret(name);
+        found.variable(name, &known);
+        if !known.is_set {
+            needs.push((*name).to_owned());
+        }
+    }
+    if let LinkTransport::StreamableHttp { headers, .. } = &link.transport {
+        let empty = headers.iter().filter(|(_, value)| value.is_empty());
+        needs.extend(empty.map(|(name, _)| name.clone()));
+    }
+    for name in &link.ignored_values {
+        found.notes.push(format!(
+            "the link has a value for {name}, which is ignored; set the secret yourself"
+        ));
+    }
+    found.judge(needs, || to_config(link, &names))
+}
+
+impl Findings {
+    fn judge(self, needs: Vec<String>, config: impl FnOnce() -> Option<ExtensionConfig>) -> Judged {
+        if !self.blocked.is_empty() {
+            return Judged {
+                judgement: Judgement::Blocked,
+                class: Some(ErrorClass::SecurityBlocked),
+                reasons: self.blocked,
+                needs_configuration: Vec::new(),
+                config: None,
+            };
+        }
+        let mut reasons = self.confirm;
+        let judgement = if reasons.is_empty() {
+            Judgement::Allowed
+        } else {
+            Judgement::ConfirmRequired
+        };
+        reasons.extend(self.notes);
+        Judged {
+            judgement,
+            class: None,
+            reasons,
+            needs_configuration: needs,
+            config: config(),
+        }
+    }
+
+    fn block(&mut self, reason: impl Into<String>) {
+        self.blocked.push(reason.into());
+    }
+
+    fn confirm(&mut self, reason: impl Into<String>) {
+        self.confirm.push(reason.into());
+    }
+
+    fn stdio(&mut self, cmd: &str, args: &[String]) {
+        if !COMMANDS.contains(&cmd) {
+            let commands = COMMANDS.join(", ");
+            self.block(format!(
+                "a link may not start {cmd:?}, but only {commands}, by exactly these names"
+            ));
+            return;
+        }
+        for arg in args {
+            let is_code = |c: char| matches!(c, ';' | '|' | '&' | '`') || is_batch(cmd, c);
+            let expands = arg.contains("$(") || arg.contains("${");
+            if expands || arg.contains(is_code) {
+                self.block(format!(
+                    "the argument {arg:?} has characters that a shell would run as code"
+                ));
+            }
+        }
+        match cmd {
+            "npx" | "npx.cmd" => self.npx(args),
+            "docker" => docker_run::check(args, &mut self.blocked, &mut self.confirm),
+            "gosling" | "goosed" => self.own_program(cmd, args),
+            _ => {}
+        }
+        self.packages(cmd, args);
+    }
+
+    /// Only the servers that are part of the program: its other commands run what their arguments say.
+    fn own_program(&mut self, cmd: &str, args: &[String]) {
+        if args.first().is_none_or(|first| first != "mcp") {
+            self.block(format!("a link may start {cmd} only as `{cmd} mcp SERVER`"));
+        }
+    }
+
+    fn npx(&mut self, args: &[String]) {
+        let mut before_package = true;
+        for arg in args {
+            if !arg.starts_with('-') || arg == "--" {
+                before_package = false;
+                continue;
+            }
+            if runs_command(arg, before_package) {
+                self.block(format!("npx with {arg:?} runs a command line"));
+            } else if before_package && NPX_CODE.contains(&option_name(arg)) {
+                self.block(format!(
+                    "npx with {arg:?} can run other code than the package's"
+                ));
+            }
+        }
+    }
+
+    fn packages(&mut self, cmd: &str, args: &[String]) {
+        for option in args.iter().take_while(|arg| *arg != "--") {
+            let launches = matches!(cmd, "npx" | "npx.cmd" | "uvx");
+            if launches && option.starts_with('-') && OTHER_INDEX.contains(&option_name(option)) {
+                self.confirm(format!(
+                    "{option:?} makes {cmd} install packages from another source"
+                ));
+            }
+        }
+        for package in packages::packages(cmd, args) {
+            match package {
+                Package::Published { name, .. } => {
+                    if cmd != "docker" && INTERPRETERS.contains(&name.as_str()) {
+                        self.block(format!(
+                            "{cmd} {name} runs code that the arguments or a file contain"
+                        ));
+                    }
+                }
+                Package::Elsewhere { source } => self.confirm(format!(
+                    "{source:?} is not a package of a public registry, but a repository, an archive or a path"
+                )),
+            }
+        }
+    }
+
+    fn url(&mut self, url: &str) {
+        let authority = match url.split_once("://") {
+            Some((scheme @ ("http" | "https"), rest)) => {
+                let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+                (scheme, &rest[..end])
+            }
+            _ => {
+                self.block("`url` does not begin with http:// or https://");
+                return;
+            }
+        };
+        let (scheme, authority) = authority;
+        if url.contains(|c: char| c == '\\' || c.is_whitespace() || c.is_control()) {
+            self.block("`url` has a backslash or white space");
+        } else if authority.contains('@') {
+            self.block("`url` has a user name or password; use `header`");
+        } else if !is_authority(authority) {
+            self.block("`url` has no valid host and port");
+        } else if scheme == "http" && !is_loopback_url(url) {
+            self.confirm(format!(
+                "requests to http://{authority} are not encrypted: everybody on the way can read and change them"
+            ));
+        }
+    }
+
+    fn headers(&mut self, headers: &[(String, String)]) {
+        for (at, (name, _)) in headers.iter().enumerate() {
+            let is_name = |other: &str| other.eq_ignore_ascii_case(name);
+            if OWN_HEADERS.iter().any(|own| is_name(own)) {
+                self.block(format!("the header {name:?} may not be set"));
+            }
+            if headers[..at].iter().any(|(earlier, _)| is_name(earlier)) {
+                self.block(format!("the header {name:?} is given twice"));
+            }
+        }
+    }
+
+    fn variable(&mut self, name: &str, known: &KnownSecret) {
+        if let Some(reason) = environment::refusal_in_link(name) {
+            self.block(format!(
+                "the environment variable {name} may not be set, because {reason}"
+            ));
+        } else if let Some(owner) = known.owner.as_ref().filter(|_| known.is_set) {
+            self.confirm(format!(
+                "the extension gets your secret {name}, which belongs to {owner}"
+            ));
+        }
+    }
+}
+
+/// Whether the command interpreter of Windows, which runs `npx.cmd`, would interpret this character.
+fn is_batch(cmd: &str, c: char) -> bool {
+    cmd.ends_with(".cmd") && matches!(c, '<' | '>' | '^' | '%' | '!' | '"')
+}
+
+/// The name of an option, as npm reads it: any number of dashes, and no value.
+fn option_name(arg: &str) -> &str {
+    let name = arg.trim_start_matches('-');
+    name.split('=').next().unwrap_or_default()
+}
+
+/// Whether `npx` reads this argument as `--call` or `-c`: npm accepts abbreviations, any number of dashes, and
+/// several short options in one argument.
+fn runs_command(arg: &str, before_package: bool) -> bool {
+    let name = option_name(arg);
+    let is_abbreviation = !name.is_empty() && "call".starts_with(&name.to_ascii_lowercase());
+    let is_cluster = !arg.starts_with("--")
+        && name.len() <= 6
+        && name.bytes().all(|b| b.is_ascii_alphabetic())
+        && name.contains('c');
+    is_abbreviation || (before_package && is_cluster)
+}
+
+/// Whether this is a host and an optional port of a URL. Names in other scripts must be written in ASCII, so
+/// that nobody mistakes one for another.
+fn is_authority(authority: &str) -> bool {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((host, rest)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (
+                "ip6",
+                rest.strip_prefix(':').or(rest.is_empty().then_some("1")),
+            ),
+            _ => return false,
+        },
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, Some("1")),
+        },
+    };
+    let is_host = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+    let port = port.filter(|port| port.bytes().all(|b| b.is_ascii_digit()));
+    !host.is_empty()
+        && host.bytes().all(is_host)
+        && !host.starts_with('.')
+        && port
+            .and_then(|port| port.parse::<u16>().ok())
+            .is_some_and(|port| port > 0)
+}
+
+fn to_config(link: &ExtensionLink, env_keys: &[&str]) -> Option<ExtensionConfig> {
+    let mut config = json!({
+        "name": link.name,
+        "description": link.description,
+        "env_keys": env_keys,
+        "timeout": link.timeout,
+    });
+    match &link.transport {
+        LinkTransport::Stdio { cmd, args } => {
+            config["type"] = "stdio".into();
+            config["cmd"] = cmd.as_str().into();
+            config["args"] = json!(args);
+        }
+        LinkTransport::StreamableHttp { url, headers } => {
+            config["type"] = "streamable_http".into();
+            config["uri"] = url.as_str().into();
+            let headers = headers.iter();
+            let headers = headers.map(|(name, value)| (name.clone(), value.as_str().into()));
+            config["headers"] = Value::Object(headers.collect());
+        }
+    }
+    if let Some(notes) = &link.installation_notes {
+        config["installation_notes"] = notes.as_str().into();
+    }
+    ExtensionConfig::from_value(config).ok()
+}

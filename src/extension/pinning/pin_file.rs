@@ -1,0 +1,208 @@
+//! The file with the pins of one extension: `data/tool_pins/KEY.json`. Several sessions and processes share it.
+
+use super::pins::Pins;
+use super::review::Comparison;
+use super::{Change, Pinned};
+use crate::store;
+use crate::store::file_lock::{FileLock, LOCK_TIMEOUT};
+use crate::store::files;
+use crate::sys::fs::Stamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read, in bytes: more than is ever written.
+const MAX_FILE: u64 = 32 << 20;
+
+/// How many launches of one extension have pins.
+const MAX_LAUNCHES: usize = 4;
+
+/// The longest key that is a file name.
+const MAX_KEY: usize = 100;
+
+/// The pins of one extension.
+pub(super) struct PinFile {
+    path: PathBuf,
+}
+
+/// The content of the file.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Content {
+    /// What is pinned, for each launch; the last was accepted last.
+    accepted: Vec<Pins>,
+    /// What differed last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seen: Option<Pins>,
+}
+
+/// Why pins could not be accepted.
+#[derive(Debug)]
+pub enum AcceptError {
+    /// No extension of this key was started while pinning was on.
+    Unknown,
+    /// The file cannot be read or written.
+    Store(store::Error),
+}
+
+impl fmt::Display for AcceptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AcceptError::Unknown => f.write_str("no tools of an extension of this name are pinned"),
+            AcceptError::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl From<store::Error> for AcceptError {
+    fn from(error: store::Error) -> Self {
+        AcceptError::Store(error)
+    }
+}
+
+impl PinFile {
+    /// The pins of the extension with this key.
+    pub(super) fn new(folder: &Path, key: &str) -> Self {
+        // Keys have only letters, digits, `_` and `-`. Long ones may share a file, and are then pinned together.
+        let name = key.get(..MAX_KEY).unwrap_or(key);
+        PinFile {
+            path: folder.join(format!("{name}.json")),
+        }
+    }
+
+    /// The state of the file, if there is one.
+    pub(super) fn stamp(&self) -> Option<Stamp> {
+        files::stamp(&self.path).ok().flatten()
+    }
+
+    /// Compares with what is pinned, and keeps what differs for [`accept`](Self::accept); pins everything if
+    /// nothing is. Also returns the state of the file that was compared.
+    pub(super) fn compare(&self, now: &Pins) -> store::Result<(Option<Comparison>, Option<Stamp>)> {
+        // Usually nothing differs, and nothing is written.
+        let (mut content, stamp) = self.read()?;
+        let (found, has_changed) = content.note(now);
+        if !has_changed {
+            return Ok((found, stamp));
+        }
+        let _lock = self.lock()?;
+        let (mut content, stamp) = self.read()?;
+        let (found, has_changed) = content.note(now);
+        if !has_changed {
+            return Ok((found, stamp));
+        }
+        self.write(&content)?;
+        Ok((found, self.stamp()))
+    }
+
+    /// Accepts what differed last; returns how it differed from what was pinned.
+    ///
+    /// # Errors
+    /// There are no pins, or they cannot be read or written.
+    pub(super) fn accept(&self) -> Result<Vec<Change>, AcceptError> {
+        let _lock = match self.stamp() {
+            Some(_) => self.lock()?,
+            None => return Err(AcceptError::Unknown),
+        };
+        let (mut content, _) = self.read()?;
+        let Some(seen) = content.seen.take() else {
+            return match content.accepted.is_empty() {
+                true => Err(AcceptError::Unknown),
+                false => Ok(Vec::new()),
+            };
+        };
+        let found = content.compare(&seen).unwrap_or_default();
+        content.accepted.retain(|it| it.launch != seen.launch);
+        content.accepted.push(seen);
+        let more = content.accepted.len().saturating_sub(MAX_LAUNCHES);
+        content.accepted.drain(..more);
+        self.write(&content)?;
+        Ok(found.changes)
+    }
+
+    /// How many tools are pinned for this launch, or else for the one that was accepted last, and how what the
+    /// extension listed last differs; `None` if nothing is pinned.
+    pub(super) fn pinned(&self, launch: &str) -> store::Result<Option<Pinned>> {
+        let (content, _) = self.read()?;
+        let of_launch = content.accepted.iter().find(|it| it.launch == launch);
+        let Some(accepted) = of_launch.or(content.accepted.last()) else {
+            return Ok(None);
+        };
+        let seen = content.seen.as_ref();
+        let found = seen.and_then(|seen| content.compare(seen));
+        Ok(Some(Pinned {
+            tools: accepted.tools.len(),
+            launch_changed: of_launch.is_none(),
+            changes: found.unwrap_or_default().changes,
+        }))
+    }
+
+    fn lock(&self) -> store::Result<FileLock> {
+        files::ensure_dir(files::parent(&self.path))?;
+        FileLock::acquire(&files::beside(&self.path, ".", ".lock"), LOCK_TIMEOUT)
+    }
+
+    fn read(&self) -> store::Result<(Content, Option<Stamp>)> {
+        let Some(mut file) = files::open(&self.path)? else {
+            return Ok((Content::default(), None));
+        };
+        let (text, stamp) = files::read(&mut file, &self.path, MAX_FILE)?;
+        let content = crate::json::from_slice(&text).map_err(|error| store::Error::Broken {
+            path: self.path.clone(),
+            line: error.line(),
+            column: error.column(),
+            reason:
+                "the pinned tools cannot be read; delete the file to pin what the server lists then"
+                    .to_owned(),
+        })?;
+        Ok((content, Some(stamp)))
+    }
+
+    fn write(&self, content: &Content) -> store::Result<()> {
+        let text = serde_json::to_vec(content).map_err(|error| store::Error::Unwritable {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })?;
+        files::write_atomic(&self.path, &text)
+    }
+}
+
+impl Content {
+    /// Pins these if nothing is pinned, or keeps them for later if they differ. Returns how they differ, and
+    /// whether the content has changed.
+    fn note(&mut self, now: &Pins) -> (Option<Comparison>, bool) {
+        if self.accepted.is_empty() {
+            self.accepted.push(now.clone());
+            return (None, true);
+        }
+        let found = self.compare(now);
+        let seen = match &found {
+            Some(_) => Some(now.clone()),
+            // What another launch differs in may still be accepted.
+            None => self.seen.clone().filter(|seen| seen.launch != now.launch),
+        };
+        let has_changed = seen != self.seen;
+        self.seen = seen;
+        (found, has_changed)
+    }
+
+    /// How these differ from what is pinned for their launch, or else from what was accepted last.
+    fn compare(&self, now: &Pins) -> Option<Comparison> {
+        let of_launch = self.accepted.iter().find(|it| it.launch == now.launch);
+        let found = of_launch.or(self.accepted.last())?.compare(now);
+        (found.launch_changed || !found.changes.is_empty()).then_some(found)
+    }
+}
+
+/// Reads a file of pins, and compares each of them with the first.
+#[cfg(any(test, fuzzing))]
+pub(super) fn fuzz(text: &str) {
+    let Ok(mut content) = crate::json::from_str::<Content>(text) else {
+        return;
+    };
+    let written = serde_json::to_string(&content).expect("pins can be written");
+    assert!(crate::json::from_str::<Content>(&written).is_ok_and(|read| read == content));
+    for now in content.accepted.clone().iter().chain(&content.seen.clone()) {
+        let (found, _) = content.note(now);
+        assert_eq!(found, content.compare(now));
+        assert_eq!(content.note(now), (found, false));
+    }
+}

@@ -1,0 +1,110 @@
+//! Configurations of extensions without their secrets, to show them to a user.
+
+use super::ExtensionConfig;
+use crate::store::mask;
+use crate::text::{redact, redact_credentials};
+use serde_json::Value;
+
+/// Values of variables and headers are redacted elsewhere, too, from this length on, in bytes.
+const LIKELY_SECRET: usize = 8;
+
+/// The fields that hold no secrets by their meaning. Known secrets are redacted in them.
+const SHOWN: [&str; 15] = [
+    "type",
+    "name",
+    "display_name",
+    "description",
+    "cmd",
+    "args",
+    "env_keys",
+    "available_tools",
+    "tools",
+    "instructions",
+    "code",
+    "dependencies",
+    "container",
+    "timeout",
+    "bundled",
+];
+
+/// The configuration with its variables and headers masked, as well as the query of its address and the fields
+/// that no type has. `secrets` and what looks like credentials are redacted everywhere.
+pub fn redacted_config(config: &ExtensionConfig, secrets: &[String]) -> Value {
+    let mut shown = config.to_value();
+    for (name, value) in shown.as_object_mut().into_iter().flatten() {
+        match (name.as_str(), &mut *value) {
+            ("uri", Value::String(uri)) => {
+                if let Some((address, query)) = uri.split_once('?') {
+                    *uri = format!("{address}?{}", mask(&query.into()));
+                }
+                redact_texts(value, secrets);
+            }
+            ("envs" | "headers", Value::Object(values)) => {
+                for value in values.values_mut() {
+                    *value = mask(value).into();
+                }
+            }
+            (name, _) if SHOWN.contains(&name) => redact_texts(value, secrets),
+            (_, Value::Null | Value::Bool(_)) => {}
+            (_, value) => *value = mask(value).into(),
+        }
+    }
+    shown
+}
+
+/// The values of the configuration that may be secrets.
+pub fn values_to_redact(config: &ExtensionConfig) -> Vec<String> {
+    let (envs, headers) = match config {
+        ExtensionConfig::Stdio(stdio) => (&stdio.envs, None),
+        ExtensionConfig::StreamableHttp(http) => (&http.envs, Some(&http.headers)),
+        _ => return Vec::new(),
+    };
+    let values = envs
+        .iter()
+        .chain(headers.into_iter().flat_map(|it| it.iter()));
+    let is_likely = |value: &&str| value.len() >= LIKELY_SECRET && !value.starts_with(['/', '~']);
+    let values = values.map(|(_, value)| value).filter(is_likely);
+    values.map(str::to_owned).collect()
+}
+
+fn redact_texts(value: &mut Value, secrets: &[String]) {
+    match value {
+        Value::String(text) => *text = redact(&redact_credentials(text), secrets),
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|value| redact_texts(value, secrets)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|value| redact_texts(value, secrets)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_masked_and_the_rest_stays() {
+        let config = json!({
+            "type": "streamable_http", "name": "n", "uri": "https://u:pw-planted@host/mcp?key=open-sesame",
+            "envs": {"A": "open-sesame-1"}, "headers": {"K": "open-sesame-2"}, "timeout": 3,
+            "description": "says open-sesame-1 and stored-secret", "strange": {"token": "open-sesame-3"},
+            "stranger": false,
+        });
+        let config = ExtensionConfig::from_value(config).unwrap();
+        let mut secrets = values_to_redact(&config);
+        secrets.push("stored-secret".to_owned());
+        let shown = redacted_config(&config, &secrets);
+        assert_eq!(
+            shown,
+            json!({
+                "type": "streamable_http", "name": "n", "description": "says [secret] and [secret]",
+                "uri": "https://[secret]@host/mcp?key=ope********", "envs": {"A": "open-s*******"},
+                "env_keys": [], "headers": {"K": "open-s*******"}, "timeout": 3, "bundled": null,
+                "available_tools": [], "strange": "{\"token\"*****************", "stranger": false,
+            })
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! Screening: whether a command line may start, by a list of allowed ones and by advisories about the packages
+//! that it installs.
+//!
+//! [`Settings`] says where the list and the advisories are; [`Settings::screen`] looks the packages up and decides.
+//! Of advisories nothing stays in memory between two launches; a list from an address does.
+
+pub mod advisory;
+mod allowlist;
+mod decision;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
+pub mod index;
+pub mod look_alikes;
+mod osv_server;
+pub mod sources;
+pub mod versions;
+
+pub use decision::{Decision, Outcome};
+
+use crate::extension::packages::{self, Ecosystem, Package, Version};
+use crate::outbound::is_loopback_url;
+use crate::store::{Config, Paths};
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use advisory::Malware;
+use allowlist::Allowlist;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use versions::Affects;
+
+/// The longest reason why advisories or a list cannot be read, in characters.
+const MAX_FAULT: usize = 300;
+
+/// How long the questions to an OSV server about one command line may take.
+const ASKING: Duration = Duration::from_secs(10);
+
+/// The settings of the screening.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// `GOOSE_ADVISORIES`: a file or a folder of OSV files, or an index.
+    pub advisories: Option<PathBuf>,
+    /// The index that is used without that setting, if it exists.
+    pub index: Option<PathBuf>,
+    /// `OSV_ENDPOINT`: a server that is asked, too.
+    pub endpoint: Option<String>,
+    /// `GOOSE_SCREENING=strict`: refuse what cannot be checked.
+    pub strict: bool,
+    /// `GOOSE_ALLOWLIST`: the file or the address of the list of allowed extensions.
+    pub allowlist: Option<String>,
+    /// `GOOSE_ALLOWLIST_WARNING`: warn of what is not on the list.
+    pub allowlist_warns: bool,
+    /// Make no connection that leaves this machine.
+    pub offline: bool,
+}
+
+/// A package of a registry that a command line installs.
+type Published<'a> = (Ecosystem, &'a str, &'a Version);
+
+impl Settings {
+    /// Whether the user wants more than warnings about look-alikes.
+    pub fn is_configured(&self) -> bool {
+        let Settings {
+            advisories,
+            endpoint,
+            strict,
+            allowlist,
+            ..
+        } = self;
+        advisories.is_some() || endpoint.is_some() || *strict || allowlist.is_some()
+    }
+
+    /// The settings of the user.
+    pub fn read(config: &Config, paths: &Paths, offline: bool) -> Self {
+        let text = |key: &str| match config.get(key) {
+            Ok(Some(Value::String(text))) => Some(text).filter(|text| !text.trim().is_empty()),
+            Ok(None | Some(Value::Null)) => None,
+            Ok(Some(other)) => Some(other.to_string()),
+            Err(error) => {
+                log::warn!("setting not read key={key} reason={error}");
+                None
+            }
+        };
+        let strict = text("GOOSE_SCREENING").is_some_and(|mode| match mode.trim() {
+            "warn" => false,
+            "strict" => true,
+            other => {
+                log::warn!(
+                    "unknown value, so taken for strict setting=GOOSE_SCREENING value={:?}",
+                    printable(other, 100)
+                );
+                true
+            }
+        });
+        let is_on = |value: String| {
+            let value = value.trim();
+            value == "1" || value.eq_ignore_ascii_case("true")
+        };
+        Settings {
+            advisories: text("GOOSE_ADVISORIES").map(PathBuf::from),
+            index: Some(paths.data.join(sources::INDEX)),
+            // Without a network the server is no source, unless it is on this machine.
+            endpoint: text("OSV_ENDPOINT").filter(|url| !offline || is_loopback_url(url.trim())),
+            strict,
+            allowlist: text("GOOSE_ALLOWLIST"),
+            allowlist_warns: text("GOOSE_ALLOWLIST_WARNING").is_some_and(is_on),
+            offline,
+        }
+    }
+
+    /// Decides whether this command line may start; `None` if there is no list of allowed ones, and it installs
+    /// nothing.
+    pub fn screen(&self, cmd: &str, args: &[String], cancel: &Cancel) -> Option<Decision> {
+        let mut packages: Vec<Package> = Vec::new();
+        for package in packages::packages(cmd, args) {
+            if !packages.contains(&package) && !is_interpreter(&package) {
+                packages.push(package);
+            }
+        }
+        if packages.is_empty() && self.allowlist.is_none() {
+            return None;
+        }
+        let mut decision = Decision {
+            packages: packages.iter().map(shown).collect(),
+            ..Decision::default()
+        };
+        self.check_allowlist(cmd, args, cancel, &mut decision);
+        if !packages.is_empty() {
+            self.check_advisories(&packages, cancel, &mut decision);
+        }
+        for package in &packages {
+            check_name(package, &mut decision);
+        }
+        Some(decision)
+    }
+
+    fn check_allowlist(
+        &self,
+        cmd: &str,
+        args: &[String],
+        cancel: &Cancel,
+        decision: &mut Decision,
+    ) {
+        let Some(source) = &self.allowlist else {
+            return;
+        };
+        let reason = match Allowlist::load(source, self.offline, cancel) {
+            Ok(list) if list.allows(cmd, args) => return,
+            Ok(_) => "its command line is not on the list of allowed extensions (GOOSE_ALLOWLIST)"
+                .to_owned(),
+            Err(fault) => format!(
+                "the list of allowed extensions (GOOSE_ALLOWLIST) cannot be read: {}",
+                printable(&fault, MAX_FAULT)
+            ),
+        };
+        decision.warn_or_refuse(!self.allowlist_warns, reason);
+    }
+
+    fn check_advisories(&self, packages: &[Package], cancel: &Cancel, decision: &mut Decision) {
+        // An index that cannot be seen may be there.
+        let is_there = |index: &PathBuf| index.try_exists().unwrap_or(true);
+        let default = || self.index.clone().filter(is_there);
+        let path = self.advisories.clone().or_else(default);
+        if path.is_none() && self.endpoint.is_none() {
+            if self.strict {
+                decision.refuse(
+                    "GOOSE_SCREENING is strict, but there are no advisories to check its packages: import some \
+                     with `gosling advisories import`, or name them with GOOSE_ADVISORIES",
+                );
+            }
+            return;
+        }
+        let published: Vec<Published<'_>> = packages.iter().filter_map(published).collect();
+        let mut faults = Vec::new();
+        if let Some(path) = &path {
+            let names: Vec<_> = published.iter().map(|it| (it.0, it.1)).collect();
+            let found = sources::find(path, &names, cancel);
+            faults.extend(found.fault);
+            for package in &published {
+                self.check_malware(*package, &found.malware, decision);
+            }
+        }
+        let is_image = |package: &Published<'_>| package.0 == Ecosystem::Docker;
+        if let Some(endpoint) = &self.endpoint
+            && decision.decision != Outcome::Refused
+        {
+            let packages = published.iter().filter(|package| !is_image(package));
+            let asked = self.ask(endpoint, packages, cancel, decision);
+            faults.extend(asked.err());
+        }
+        for fault in faults {
+            let fault = printable(&fault, MAX_FAULT);
+            let reason = format!("the advisories cannot be read: {fault}");
+            decision.warn_or_refuse(self.strict, reason);
+        }
+        let unknown = packages.iter().filter_map(elsewhere);
+        for source in unknown {
+            let source = printable(source, 100);
+            let reason =
+                format!("{source:?} is not a package of a registry, so advisories do not name it");
+            decision.warn_or_refuse(self.strict, reason);
+        }
+        if self.strict && path.is_none() && published.iter().any(is_image) {
+            decision.refuse("there are no advisories about images of containers");
+        }
+    }
+
+    /// Asks the OSV server about the packages.
+    fn ask<'a>(
+        &self,
+        endpoint: &str,
+        packages: impl Iterator<Item = &'a Published<'a>>,
+        cancel: &Cancel,
+        decision: &mut Decision,
+    ) -> Result<(), String> {
+        let end = Instant::now() + ASKING;
+        for package in packages {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err("the OSV server takes too long".to_owned());
+            }
+            let malware = osv_server::ask(endpoint, *package, left, cancel)?;
+            self.check_malware(*package, &malware, decision);
+        }
+        Ok(())
+    }
+
+    /// Decides about a package by the advisories that name it.
+    fn check_malware(
+        &self,
+        (ecosystem, name, version): Published<'_>,
+        malware: &[Malware],
+        decision: &mut Decision,
+    ) {
+        let is_it = |it: &&Malware| it.ecosystem == ecosystem.name() && it.name == name;
+        let affects = |it: &Malware| versions::affects(ecosystem, &it.versions, version);
+        let named = malware.iter().filter(is_it);
+        let Some((affects, id)) = named.map(|it| (affects(it), &it.id)).max() else {
+            return;
+        };
+        let of = ecosystem.name();
+        let name = printable(name, 100);
+        match affects {
+            Affects::All => decision.refuse(format!("the package {name:?} of {of} is malware: {id}; do not install it")),
+            Affects::Some => decision.refuse(format!(
+                "versions of the package {name:?} of {of} are malware: {id}; name a version that is not"
+            )),
+            Affects::None => {}
+        }
+    }
+}
+
+/// Whether this is Python itself, which `uvx python` runs without a package.
+fn is_interpreter(package: &Package) -> bool {
+    matches!(package, Package::Published { ecosystem: Ecosystem::PyPi, name, .. } if name == "python")
+}
+
+/// Warns of a name that resembles a well-known one.
+fn check_name(package: &Package, decision: &mut Decision) {
+    let (name, known) = match package {
+        Package::Published {
+            ecosystem, name, ..
+        } => (name, look_alikes::resembles(*ecosystem, name)),
+        Package::Elsewhere { source } => (source, look_alikes::is_homoglyph(source)),
+    };
+    if let Some(known) = known {
+        let name = printable(name, 100);
+        decision.warn(format!(
+            "{name:?} resembles {known:?}, a well-known package; check whether it is the right one"
+        ));
+    }
+}
+
+fn published(package: &Package) -> Option<Published<'_>> {
+    match package {
+        Package::Published {
+            ecosystem,
+            name,
+            version,
+        } => Some((*ecosystem, name, version)),
+        Package::Elsewhere { .. } => None,
+    }
+}
+
+fn elsewhere(package: &Package) -> Option<&str> {
+    match package {
+        Package::Published { .. } => None,
+        Package::Elsewhere { source } => Some(source),
+    }
+}
+
+/// The package for users: `npm name 1.0.0`.
+fn shown(package: &Package) -> String {
+    let text = match package {
+        Package::Published {
+            ecosystem,
+            name,
+            version: Version::Exact(version),
+        } => format!("{} {name} {version}", ecosystem.name()),
+        Package::Published {
+            ecosystem, name, ..
+        } => format!("{} {name}", ecosystem.name()),
+        Package::Elsewhere { source } => source.clone(),
+    };
+    printable(&text, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(settings: &Settings, line: &str) -> Option<Decision> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        settings.screen(&words[0], &words[1..], &Cancel::new())
+    }
+
+    #[test]
+    fn each_package_counts_once_and_an_interpreter_not_at_all() {
+        let settings = Settings::default();
+        let packages = |line| screen(&settings, line).map(|decision| decision.packages);
+        let line = "uvx --with mcp --with Mcp --with a==1.0 python f.py";
+        let expected = ["PyPI mcp", "PyPI a 1.0"].map(str::to_owned);
+        assert_eq!(packages(line), Some(expected.to_vec()));
+        assert_eq!(packages("uvx python f.py"), None);
+        assert_eq!(packages("python server.py"), None);
+    }
+
+    #[test]
+    fn without_sources_only_the_strict_refuse() {
+        let mut settings = Settings::default();
+        let outcome = |settings: &Settings, line| screen(settings, line).map(|it| it.decision);
+        assert_eq!(outcome(&settings, "npx a"), Some(Outcome::Allowed));
+        assert_eq!(outcome(&settings, "npx user/repo"), Some(Outcome::Allowed));
+        // A name in letters of another script is no name of a package, but may look like one.
+        assert_eq!(outcome(&settings, "uvx rеquests"), Some(Outcome::Warned));
+        settings.strict = true;
+        assert_eq!(outcome(&settings, "npx a"), Some(Outcome::Refused));
+        assert_eq!(outcome(&settings, "npx user/repo"), Some(Outcome::Refused));
+        assert_eq!(outcome(&settings, "server"), None);
+    }
+}
