@@ -353,7 +353,9 @@ fn what_keeps_it_from_starting_is_explained() {
     says(&error, &["`LD_PRELOAD`", "loader"]);
     assert_eq!(record.starts(), [Value::Null; 0], "none was started");
 
-    let python = Extension(json!({"type": "inline_python", "name": "py", "code": "c"}));
+    let python = Extension(json!({
+        "type": "inline_python", "name": "py", "description": "", "code": "c"
+    }));
     says(
         &why_not(&server, "box", python),
         &["cannot run in a container"],
