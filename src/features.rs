@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `anthropic` | the provider `anthropic` and its wire protocol |
 //! | `chat` | the commands `gosling chat`, `gosling call` and `gosling extensions`, and with `recipes` `gosling run` |
+//! | `check` | the conformance checks of MCP servers: the command `gosling check`, and `POST /agent/check_extension` |
 //! | `containers` | extensions in Docker or Podman |
 //! | `deeplinks` | `goose://` links: the command `gosling deeplink`, and their installation through the API |
 //! | `demo` | the command `gosling demo` and the builtin server `demo` |
@@ -34,6 +35,7 @@
 pub const FEATURES: &[(&str, bool)] = &[
     ("anthropic", cfg!(feature = "anthropic")),
     ("chat", cfg!(feature = "chat")),
+    ("check", cfg!(feature = "check")),
     ("containers", cfg!(feature = "containers")),
     ("deeplinks", cfg!(feature = "deeplinks")),
     ("demo", cfg!(feature = "demo")),

@@ -22,7 +22,7 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
-//! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
+//! extensions`. [`check`](features) sends raw messages to a server, right and wrong ones, for `gosling check`. Before the program of an extension is started, [`extension::screening`] checks its command line:
 //! against the user's list of allowed ones, and its packages against advisories about malware. The tools that a
 //! server lists are compared with those that it listed first ([`extension::pinning`]).
 //!
@@ -204,6 +204,8 @@
 pub mod agent;
 pub mod api;
 pub mod builtin;
+#[cfg(feature = "check")]
+pub mod check;
 pub mod cmd;
 pub mod conversation;
 #[cfg(feature = "deeplinks")]

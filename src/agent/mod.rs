@@ -6,6 +6,8 @@ mod conversation_digest;
 mod diagnostics;
 mod error;
 mod event;
+#[cfg(feature = "check")]
+mod extension_check;
 mod extension_trial;
 #[cfg(feature = "recipes")]
 mod final_output;

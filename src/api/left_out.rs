@@ -13,7 +13,15 @@ struct Routes {
     delete: &'static [&'static str],
 }
 
-const ROUTES: [Routes; 6] = [
+const ROUTES: [Routes; 7] = [
+    Routes {
+        feature: "check",
+        what: "no server is checked",
+        get: &[],
+        post: &["/agent/check_extension"],
+        put: &[],
+        delete: &[],
+    },
     Routes {
         feature: "deeplinks",
         what: "links are not read",

@@ -10,6 +10,8 @@ mod custom_providers;
 #[cfg(feature = "deeplinks")]
 mod deeplinks;
 mod diagnostics;
+#[cfg(feature = "check")]
+mod extension_check;
 mod extensions;
 mod left_out;
 pub mod mcp_endpoint;
@@ -47,6 +49,8 @@ pub fn router(registry: Arc<Registry>) -> Router {
     #[cfg(feature = "deeplinks")]
     let router = deeplinks::routes(router, &registry);
     let router = agents::routes(router, &registry);
+    #[cfg(feature = "check")]
+    let router = extension_check::routes(router, &registry);
     #[cfg(feature = "pinning")]
     let router = pinning::routes(router, &registry);
     let router = reply::routes(router, &registry);

@@ -89,6 +89,12 @@ const COMMANDS: &[Command] = &[
         summary: "list, show, add, enable, disable and remove extensions",
         help: super::extensions::HELP,
     },
+    #[cfg(feature = "check")]
+    Command {
+        name: "check",
+        summary: "say whether Goose can use an MCP server, and what to fix",
+        help: super::check::HELP,
+    },
     #[cfg(feature = "screening")]
     Command {
         name: "advisories",

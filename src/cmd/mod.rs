@@ -12,6 +12,8 @@ mod api_client;
 mod call;
 #[cfg(feature = "chat")]
 mod chat;
+#[cfg(feature = "check")]
+mod check;
 #[cfg(feature = "deeplinks")]
 mod deeplink;
 #[cfg(feature = "demo")]
@@ -54,6 +56,7 @@ enum Failure {
         not(any(
             feature = "builtin",
             feature = "chat",
+            feature = "check",
             feature = "deeplinks",
             feature = "recipes",
             feature = "screening"
@@ -64,6 +67,9 @@ enum Failure {
     /// A signal ended the command: this exit code.
     #[cfg(feature = "chat")]
     Signalled(u8),
+    /// A server could not be checked: exit code 2.
+    #[cfg(feature = "check")]
+    NotChecked(String),
 }
 
 impl From<lexopt::Error> for Failure {
@@ -108,6 +114,8 @@ pub fn main() -> ExitCode {
         #[cfg(feature = "chat")]
         Err(Failure::Signalled(code)) => (code, None),
         Err(Failure::Failed(message)) => (1, Some(message)),
+        #[cfg(feature = "check")]
+        Err(Failure::NotChecked(message)) => (2, Some(message)),
         Err(Failure::Usage(message)) => (2, Some(message)),
     };
     if let Some(message) = message {
@@ -134,6 +142,8 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("agent") => agent::run(parser, server_key),
         #[cfg(feature = "chat")]
         Some("chat") => chat::run(parser),
+        #[cfg(feature = "check")]
+        Some("check") => check::run(parser),
         #[cfg(feature = "deeplinks")]
         Some("deeplink") => deeplink::run(parser),
         #[cfg(feature = "demo")]
@@ -155,7 +165,7 @@ fn run(mut parser: lexopt::Parser, server_key: Option<String>) -> Result<(), Fai
         Some("help") => help::run(parser),
         name => {
             let hint = match name {
-                Some(name @ ("chat" | "demo")) => features::hint(name),
+                Some(name @ ("chat" | "check" | "demo")) => features::hint(name),
                 Some("advisories") => features::hint("screening"),
                 Some("call" | "extensions") => features::hint("chat"),
                 Some("deeplink") => features::hint("deeplinks"),

@@ -117,8 +117,12 @@ impl From<Error> for ConnectError {
 }
 
 /// A transport that is ready for `initialize`.
-struct Started {
-    transport: Arc<dyn Transport>,
+pub(crate) struct Started {
+    pub(crate) transport: Arc<dyn Transport>,
+    /// The same transport, if the server is a process.
+    pub(crate) process: Option<Arc<StdioTransport>>,
+    /// The options of the transport, if it is HTTP.
+    pub(crate) http: Option<HttpOptions>,
     location: Option<Location>,
     environment: Environment,
     screening: Option<Decision>,
@@ -126,12 +130,21 @@ struct Started {
 
 impl Started {
     fn process(transport: StdioTransport, environment: Environment) -> Self {
+        let transport = Arc::new(transport);
         Started {
             location: Some(Location::Pid(transport.pid())),
-            transport: Arc::new(transport),
+            transport: transport.clone(),
+            process: Some(transport),
+            http: None,
             environment,
             screening: None,
         }
+    }
+
+    /// The secrets that the server got.
+    #[cfg(feature = "check")]
+    pub(crate) fn secrets(&self) -> &[String] {
+        self.environment.secrets()
     }
 }
 
@@ -226,6 +239,7 @@ impl Context {
             location,
             environment,
             screening,
+            ..
         } = started?;
         let stale = Arc::new(AtomicBool::new(false));
         let changes = Arc::new(ListChanges {
@@ -266,6 +280,19 @@ impl Context {
         })
     }
 
+    /// A transport to the server of an extension, on which nothing has been sent.
+    ///
+    /// # Errors
+    /// Why the server could not be started.
+    #[cfg(feature = "check")]
+    pub(crate) fn open(&self, config: &ExtensionConfig, cancel: &Cancel) -> Result<Started, Error> {
+        let inside = self
+            .containers
+            .inside(config, &self.working_dir)
+            .map_err(|reason| Error::new(config.name(), Phase::Config, reason))?;
+        self.start_transport(config, inside.as_ref(), cancel)
+    }
+
     /// Makes the transport to the server of an extension: starts its process, or prepares its address.
     fn start_transport(
         &self,
@@ -288,10 +315,14 @@ impl Context {
             }
             ExtensionConfig::StreamableHttp(http) => {
                 let environment = self.environment(name, &http.envs, &http.env_keys)?;
-                let transport = self.http(http, &environment)?;
+                let options = self.http(http, &environment)?;
+                let transport = HttpTransport::new(options.clone())
+                    .map_err(|e| Error::new(name, Phase::Config, e.to_string()))?;
                 Ok(Started {
                     location: Some(Location::Url(transport.origin().to_owned())),
                     transport: Arc::new(transport),
+                    process: None,
+                    http: Some(options),
                     environment,
                     screening: None,
                 })
@@ -396,6 +427,8 @@ impl Context {
         let Some(inside) = inside else {
             return Ok(Started {
                 transport: Arc::new(InProcess::new(server)),
+                process: None,
+                http: None,
                 location: None,
                 environment,
                 screening: None,
@@ -518,7 +551,7 @@ impl Context {
         &self,
         config: &StreamableHttp,
         environment: &Environment,
-    ) -> Result<HttpTransport, Error> {
+    ) -> Result<HttpOptions, Error> {
         let wrong = |reason: String| Error::new(&config.name, Phase::Config, reason);
         let mut options = HttpOptions::new(key(&config.name), &config.uri);
         for (header, value) in config.headers.iter() {
@@ -535,7 +568,7 @@ impl Context {
         }
         options.offline = self.offline;
         options.max_message = self.limits.message;
-        HttpTransport::new(options).map_err(|e| wrong(e.to_string()))
+        Ok(options)
     }
 }
 

@@ -127,6 +127,27 @@ pub fn usage() -> Usage {
     }
 }
 
+/// The memory in RAM of the processes of a group, in bytes; `None` if none of them can be seen. Reads `/proc` on
+/// Linux.
+pub fn resident_of_group(group: i32) -> Option<u64> {
+    let mut sum = None;
+    for process in std::fs::read_dir("/proc").ok()?.flatten() {
+        let stat = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        // The program's name, which may contain anything, is in parentheses. The group is the third field after it.
+        let Some((_, fields)) = stat.rsplit_once(") ") else {
+            continue;
+        };
+        if fields.split(' ').nth(2) != Some(group.to_string().as_str()) {
+            continue;
+        }
+        let status = std::fs::read_to_string(process.path().join("status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        sum = Some(sum.unwrap_or(0) + (kib.unwrap_or(0) << 10));
+    }
+    sum
+}
+
 /// Whether the path is a file with an execute permission.
 pub fn is_executable(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|file| file.is_file() && unix::may_run(&file))

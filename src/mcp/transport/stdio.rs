@@ -20,9 +20,10 @@ use crate::sys::process::{Command, Grace, Process};
 use crate::sys::{SMALL_STACK, lock};
 use crossbeam_channel::{Receiver as Inbox, bounded};
 use std::io;
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stderr_reader::StderrReader;
 use stdin_writer::StdinWriter;
 use stdout_reader::{EndOfInput, StdoutReader};
@@ -95,6 +96,31 @@ impl StdioTransport {
     /// The id of the server's process.
     pub fn pid(&self) -> i32 {
         self.process.pid()
+    }
+
+    /// Sends bytes that contain their own framing, for example a line that ends with CR LF.
+    ///
+    /// # Errors
+    /// As [`send`](Transport::send).
+    pub fn send_unframed(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<i64>,
+    ) -> Result<(), TransportError> {
+        StdinWriter::send_unframed(&self.stdin_writer, bytes, request, &self.options.name)
+    }
+
+    /// Closes the server's stdin and waits until its process has ended by itself; how long that took, or `None`
+    /// if it still runs after `limit`.
+    pub fn end_input(&self, limit: Duration) -> Option<Duration> {
+        let begin = Instant::now();
+        self.stdin_writer.close();
+        self.process.wait_exit(limit).then(|| begin.elapsed())
+    }
+
+    /// The exit status of a process that has ended by itself, known after [`close`](Transport::close).
+    pub fn own_status(&self) -> Option<ExitStatus> {
+        self.process.own_status()
     }
 
     fn thread(

@@ -64,7 +64,16 @@ impl StdinWriter {
         request: Option<i64>,
         name: &str,
     ) -> Result<(), TransportError> {
-        let line = frame(message);
+        Self::send_unframed(this, frame(message), request, name)
+    }
+
+    /// As [`send`](Self::send), for bytes that contain their own framing.
+    pub(super) fn send_unframed(
+        this: &Arc<Self>,
+        line: Vec<u8>,
+        request: Option<i64>,
+        name: &str,
+    ) -> Result<(), TransportError> {
         let mut state = lock(&this.state);
         let waiting = state.backlog.len();
         if waiting > 0 && waiting + line.len() > MAX_BACKLOG {

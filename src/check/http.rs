@@ -1,0 +1,407 @@
+//! Streamable HTTP: status codes, headers, sessions and event streams. SERVER §4.3.
+
+use super::checks::Check;
+use super::findings::{Exchange, Findings};
+use super::http_probe::{HttpReply, Probe, events};
+use super::runner::Runner;
+use super::session::ClientKind;
+use crate::mcp::transport::http::HttpOptions;
+use crate::mcp::types::VERSIONS;
+use crate::text::printable;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const CHECKS: [Check; 15] = [
+    Check::HttpMediaType,
+    Check::HttpAccept,
+    Check::HttpNotificationStatus,
+    Check::HttpSessionIdShape,
+    Check::HttpUnknownSession,
+    Check::HttpMissingSession,
+    Check::HttpSessionDeleted,
+    Check::HttpVersionHeader,
+    Check::HttpGet,
+    Check::HttpEventStream,
+    Check::HttpErrorBody,
+    Check::HttpOrigin,
+    Check::HttpHost,
+    Check::HttpLegacySse,
+    Check::HttpMethodErrors,
+];
+const ACCEPT: &str = "application/json, text/event-stream";
+/// An `Accept` of the same meaning.
+const OTHER_ACCEPT: &str = "text/event-stream;q=0.9 ,application/json; charset=utf-8";
+const JSON: &str = "application/json";
+/// A host that does not exist (RFC 6761).
+const FOREIGN: &str = "gosling-check.invalid";
+
+/// The requests of one session.
+struct Requests<'a> {
+    probe: &'a Probe,
+    session: Option<String>,
+    version: String,
+}
+
+impl Requests<'_> {
+    /// Sends a message with the headers of the session; `changed` replaces some, and removes those that it gives
+    /// no value.
+    fn post(&self, message: &str, changed: &[(&str, &str)]) -> Result<HttpReply, Exchange> {
+        self.send("POST", message, changed)
+    }
+
+    fn send(
+        &self,
+        method: &str,
+        message: &str,
+        changed: &[(&str, &str)],
+    ) -> Result<HttpReply, Exchange> {
+        let mut headers = vec![("accept", ACCEPT)];
+        if method == "POST" {
+            headers.push(("content-type", JSON));
+        }
+        if !self.version.is_empty() {
+            headers.push(("mcp-protocol-version", &self.version));
+        }
+        if let Some(session) = &self.session {
+            headers.push(("mcp-session-id", session));
+        }
+        headers.retain(|(name, _)| changed.iter().all(|(other, _)| other != name));
+        let added = changed.iter().filter(|(_, value)| !value.is_empty());
+        headers.extend(added);
+        let until = if method == "GET" { "" } else { "\"id\"" };
+        self.probe.send(method, &headers, message, until)
+    }
+}
+
+fn request(id: u32, method: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}}).to_string()
+}
+
+fn initialize() -> String {
+    json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": VERSIONS[0],
+            "capabilities": ClientKind::Full.capabilities(),
+            "clientInfo": {"name": "gosling-check", "version": env!("CARGO_PKG_VERSION")},
+        },
+    })
+    .to_string()
+}
+
+pub(super) fn run(runner: &mut Runner<'_>) {
+    let options = match runner.main() {
+        Ok(main) => main.http.clone(),
+        Err(reason) => return runner.findings.none_checked(&CHECKS, &reason),
+    };
+    let Some(options) = options else {
+        let reason = "the transport is not Streamable HTTP";
+        return runner.findings.none_applicable(&CHECKS, reason);
+    };
+    let timeout = runner.options.timeout;
+    match Probe::new(&options, timeout) {
+        Ok(probe) => check(&mut runner.findings, &probe),
+        Err(reason) => runner.findings.none_checked(&CHECKS, &reason),
+    }
+}
+
+/// Whether a server that did not initialize over Streamable HTTP speaks the old transport.
+pub(super) fn run_uninitialized(findings: &mut Findings, options: &HttpOptions, timeout: Duration) {
+    let Ok(probe) = Probe::new(options, timeout) else {
+        return;
+    };
+    let accept = [("accept", "text/event-stream")];
+    let Ok(reply) = probe.send("GET", &accept, "", "endpoint") else {
+        return;
+    };
+    let text = String::from_utf8_lossy(&reply.body);
+    let mut lines = text.lines().map(|line| line.replace(": ", ":"));
+    if lines.any(|line| line == "event:endpoint") {
+        let fault = "GET answers as HTTP+SSE of 2024-11-05, and POST does not work";
+        findings.fail(Check::HttpLegacySse, fault, reply.exchange);
+    }
+}
+
+fn check(findings: &mut Findings, probe: &Probe) {
+    findings.pass(Check::HttpLegacySse, "");
+    let mut requests = Requests {
+        probe,
+        session: None,
+        version: String::new(),
+    };
+    let opened = match requests.post(&initialize(), &[]) {
+        Ok(opened) => opened,
+        Err(exchange) => {
+            let reason = format!("`initialize` got no response: {}", exchange.received);
+            return findings.none_checked(&CHECKS, &reason);
+        }
+    };
+    let is_right = |reply: &HttpReply| {
+        reply.status == 200 && matches!(reply.media_type.as_str(), JSON | "text/event-stream")
+    };
+    if !is_right(&opened) {
+        let fault = format!("`initialize` got {}", opened.describe());
+        findings.fail(Check::HttpMediaType, fault, opened.exchange.clone());
+    }
+    check_stream(findings, &opened);
+    let agreed = opened.messages().0.into_iter().next().unwrap_or_default();
+    let agreed = agreed["result"]["protocolVersion"].as_str();
+    requests.version = agreed.unwrap_or_default().to_owned();
+    check_session_id(findings, &opened);
+    requests.session = opened.header("mcp-session-id").map(str::to_owned);
+
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    match requests.post(&initialized.to_string(), &[]) {
+        Ok(reply) if reply.status == 202 && reply.body.is_empty() => {
+            findings.pass(Check::HttpNotificationStatus, "");
+        }
+        Ok(reply) => {
+            let body = if reply.body.is_empty() {
+                ""
+            } else {
+                " and a body"
+            };
+            let fault = format!("`notifications/initialized` got {}{body}", reply.describe());
+            findings.fail(Check::HttpNotificationStatus, fault, reply.exchange);
+        }
+        Err(exchange) => {
+            let fault = "`notifications/initialized` got no response";
+            findings.fail(Check::HttpNotificationStatus, fault, exchange);
+        }
+    }
+    if let Ok(reply) = requests.post(&request(2, "ping"), &[]) {
+        if !is_right(&reply) {
+            let fault = format!("`ping` got {}", reply.describe());
+            findings.fail(Check::HttpMediaType, fault, reply.exchange.clone());
+        }
+        check_stream(findings, &reply);
+    }
+    findings.pass(Check::HttpMediaType, opened.media_type.clone());
+    check_accept(findings, &requests);
+    check_refusals(findings, &requests);
+    check_get(findings, &requests);
+    check_foreign(findings, &requests);
+    check_method_errors(findings, &requests);
+    check_delete(findings, &requests);
+    findings.not_applicable(Check::HttpEventStream, "no response was an event stream");
+    findings.pass(Check::HttpErrorBody, "");
+}
+
+fn check_stream(findings: &mut Findings, reply: &HttpReply) {
+    if reply.media_type != "text/event-stream" {
+        return;
+    }
+    match events(&reply.body).1 {
+        Some(fault) => findings.fail(Check::HttpEventStream, fault, reply.exchange.clone()),
+        None => findings.pass(Check::HttpEventStream, ""),
+    }
+}
+
+fn check_session_id(findings: &mut Findings, opened: &HttpReply) {
+    let Some(id) = opened.headers.get("mcp-session-id") else {
+        let checks = [
+            Check::HttpSessionIdShape,
+            Check::HttpUnknownSession,
+            Check::HttpMissingSession,
+            Check::HttpSessionDeleted,
+        ];
+        return findings.none_applicable(&checks, "the server has no sessions");
+    };
+    let is_visible = |byte: &u8| (0x21..=0x7e).contains(byte);
+    if !id.is_empty() && id.as_bytes().iter().all(is_visible) {
+        findings.pass(Check::HttpSessionIdShape, "");
+    } else {
+        let shown = printable(&String::from_utf8_lossy(id.as_bytes()), 80);
+        let fault = format!("the session id is {shown:?}");
+        findings.fail(Check::HttpSessionIdShape, fault, opened.exchange.clone());
+    }
+}
+
+fn check_accept(findings: &mut Findings, requests: &Requests<'_>) {
+    match requests.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
+        Ok(reply) if reply.status == 200 => {
+            check_stream(findings, &reply);
+            findings.pass(Check::HttpAccept, "");
+        }
+        Ok(reply) => {
+            let fault = format!("`Accept: {OTHER_ACCEPT}` got {}", reply.describe());
+            findings.fail(Check::HttpAccept, fault, reply.exchange);
+        }
+        Err(exchange) => {
+            let fault = "a request with another `Accept` got no response";
+            findings.fail(Check::HttpAccept, fault, exchange);
+        }
+    }
+}
+
+/// Requests that have to be refused, with a status and a body that say why.
+fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
+    let ping = request(4, "ping");
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    let mut cases = vec![
+        (
+            None,
+            "a body that is not JSON",
+            "{\"jsonrpc\":",
+            ("", ""),
+            400,
+        ),
+        (
+            Some(Check::HttpVersionHeader),
+            "a request with `MCP-Protocol-Version: 1999-01-01`",
+            ping.as_str(),
+            ("mcp-protocol-version", "1999-01-01"),
+            400,
+        ),
+    ];
+    if requests.session.is_some() {
+        cases.push((
+            Some(Check::HttpUnknownSession),
+            "a request with an unknown session id",
+            &ping,
+            ("mcp-session-id", unknown),
+            404,
+        ));
+        cases.push((
+            Some(Check::HttpMissingSession),
+            "a request without a session id",
+            &ping,
+            ("mcp-session-id", ""),
+            400,
+        ));
+    }
+    for (check, what, message, changed, expected) in cases {
+        let changed = if changed.0.is_empty() {
+            vec![]
+        } else {
+            vec![changed]
+        };
+        let reply = match requests.post(message, &changed) {
+            Ok(reply) => reply,
+            Err(exchange) => {
+                let fault = format!("{what} got no response");
+                let check = check.unwrap_or(Check::HttpErrorBody);
+                findings.fail(check, fault, exchange);
+                continue;
+            }
+        };
+        let is_refused = (400..500).contains(&reply.status);
+        if let Some(check) = check {
+            if reply.status == expected {
+                findings.pass(check, "");
+            } else {
+                let fault = format!("{what} got {}", reply.describe());
+                findings.fail(check, fault, reply.exchange.clone());
+            }
+        } else if !is_refused {
+            let fault = format!("{what} got {}", reply.describe());
+            findings.fail(Check::HttpErrorBody, fault, reply.exchange.clone());
+        }
+        if is_refused && !is_readable(&reply) {
+            let fault = format!("the body for {what} is not readable: {}", reply.describe());
+            findings.fail(Check::HttpErrorBody, fault, reply.exchange);
+        }
+    }
+}
+
+/// Whether the body is JSON or plain text, or empty.
+fn is_readable(reply: &HttpReply) -> bool {
+    match reply.media_type.as_str() {
+        "application/json" | "application/problem+json" => {
+            crate::json::from_slice::<Value>(&reply.body).is_ok()
+        }
+        "text/event-stream" => !reply.messages().0.is_empty(),
+        "text/plain" => true,
+        _ => reply.body.is_empty(),
+    }
+}
+
+fn check_get(findings: &mut Findings, requests: &Requests<'_>) {
+    match requests.send("GET", "", &[("accept", "text/event-stream")]) {
+        Ok(reply) if reply.status == 405 => findings.pass(Check::HttpGet, "405"),
+        Ok(reply) if reply.status == 200 && reply.media_type == "text/event-stream" => {
+            findings.pass(Check::HttpGet, "an event stream");
+        }
+        Ok(reply) => {
+            let fault = format!("GET got {}", reply.describe());
+            findings.fail(Check::HttpGet, fault, reply.exchange);
+        }
+        Err(exchange) => {
+            // The head of an event stream may come only with its first event.
+            findings.not_checked(Check::HttpGet, exchange.received);
+        }
+    }
+}
+
+/// Requests that a web page could make, on this machine.
+fn check_foreign(findings: &mut Findings, requests: &Requests<'_>) {
+    if !requests.probe.is_local {
+        let reason = "the server is not on this machine";
+        return findings.none_applicable(&[Check::HttpOrigin, Check::HttpHost], reason);
+    }
+    let origin = format!("https://{FOREIGN}");
+    for (check, header, value, what) in [
+        (
+            Check::HttpOrigin,
+            "origin",
+            origin.as_str(),
+            "a foreign web page",
+        ),
+        (Check::HttpHost, "host", FOREIGN, "a foreign host"),
+    ] {
+        match requests.post(&request(5, "ping"), &[(header, value)]) {
+            Ok(reply) if (400..500).contains(&reply.status) => {
+                findings.pass(check, reply.describe())
+            }
+            Ok(reply) => {
+                let fault = format!("a request of {what} got {}", reply.describe());
+                findings.fail(check, fault, reply.exchange);
+            }
+            // A refusal, though not a polite one.
+            Err(_) => findings.pass(check, "no response"),
+        }
+    }
+}
+
+fn check_method_errors(findings: &mut Findings, requests: &Requests<'_>) {
+    for method in ["gosling/unknown-method", "tools/call"] {
+        if let Ok(reply) = requests.post(&request(6, method), &[])
+            && reply.status >= 500
+        {
+            let fault = format!("{method} got {}", reply.describe());
+            findings.fail(Check::HttpMethodErrors, fault, reply.exchange);
+        }
+    }
+    findings.pass(Check::HttpMethodErrors, "");
+}
+
+fn check_delete(findings: &mut Findings, requests: &Requests<'_>) {
+    if requests.session.is_none() {
+        return;
+    }
+    let deleted = match requests.send("DELETE", "", &[]) {
+        Ok(reply) => reply,
+        Err(exchange) => {
+            let fault = "DELETE got no response";
+            return findings.fail(Check::HttpSessionDeleted, fault, exchange);
+        }
+    };
+    if deleted.status == 405 {
+        return findings.pass(Check::HttpSessionDeleted, "405");
+    }
+    if !(200..300).contains(&deleted.status) {
+        let fault = format!("DELETE got {}", deleted.describe());
+        return findings.fail(Check::HttpSessionDeleted, fault, deleted.exchange);
+    }
+    match requests.post(&request(7, "ping"), &[]) {
+        Ok(reply) if reply.status == 404 => findings.pass(Check::HttpSessionDeleted, ""),
+        Ok(reply) => {
+            let fault = format!("after DELETE, `ping` got {}", reply.describe());
+            findings.fail(Check::HttpSessionDeleted, fault, reply.exchange);
+        }
+        Err(exchange) => {
+            let fault = "after DELETE, `ping` got no response";
+            findings.fail(Check::HttpSessionDeleted, fault, exchange);
+        }
+    }
+}

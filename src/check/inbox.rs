@@ -1,0 +1,398 @@
+//! Everything that the server sends on one connection: finds the request of each response, answers the server's
+//! own requests, and notes every message that breaks the rules of JSON-RPC or MCP.
+
+use super::callbacks::{self, ServerRequest};
+use super::checks::Check;
+use super::session::{Answer, ClientKind};
+use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
+use crate::sys::lock;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Instant;
+
+/// The most faults, responses without a request, and notifications that are kept of one connection.
+const MAX_KEPT: usize = 100;
+/// The text that is kept of a message, in bytes.
+const MAX_TEXT: usize = 4 << 10;
+/// The most requests of the server that are answered.
+const MAX_SERVER_REQUESTS: usize = 1_000;
+
+/// What came for a request.
+pub(super) enum Response {
+    Message { answer: Answer, text: String },
+    Failed(TransportError),
+    None,
+}
+
+/// Something wrong that the server did unasked: the check, what, and the message.
+pub(super) type Fault = (Check, String, String);
+
+/// See the module.
+pub(super) struct Inbox {
+    client: ClientKind,
+    is_stdio: bool,
+    transport: OnceLock<Weak<dyn Transport>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The numbers of the requests without a response, by the JSON of their ids.
+    waiting: HashMap<String, i64>,
+    /// The ids of requests that got one.
+    answered: HashSet<String>,
+    responses: HashMap<i64, Response>,
+    strays: Vec<String>,
+    faults: Vec<Fault>,
+    /// The last progress by token, `None` after the end of the request.
+    progress: HashMap<String, Option<f64>>,
+    capabilities: Value,
+    server_requests: usize,
+    closed: Option<TransportError>,
+}
+
+impl State {
+    fn fault(&mut self, check: Check, detail: impl Into<String>, text: &str) {
+        if self.faults.len() < MAX_KEPT {
+            self.faults.push((check, detail.into(), text.to_owned()));
+        }
+    }
+
+    fn stray(&mut self, text: &str) {
+        if self.strays.len() < MAX_KEPT {
+            self.strays.push(text.to_owned());
+        }
+    }
+}
+
+impl Inbox {
+    pub(super) fn new(client: ClientKind, is_stdio: bool) -> Self {
+        Inbox {
+            client,
+            is_stdio,
+            transport: OnceLock::new(),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// The transport for answers to the server's requests.
+    pub(super) fn set_transport(&self, transport: &Arc<dyn Transport>) {
+        let _ = self.transport.set(Arc::downgrade(transport));
+    }
+
+    /// The server's capabilities, which its notifications have to fit.
+    pub(super) fn set_capabilities(&self, capabilities: &Value) {
+        lock(&self.state).capabilities = capabilities.clone();
+    }
+
+    /// Expects a response with this id. Its request is called `number`.
+    pub(super) fn expect(&self, id: &Value, number: i64) {
+        lock(&self.state).waiting.insert(id.to_string(), number);
+    }
+
+    /// Expects progress with this token.
+    pub(super) fn expect_progress(&self, token: &Value) {
+        let none_yet = Some(f64::NEG_INFINITY);
+        lock(&self.state)
+            .progress
+            .insert(token.to_string(), none_yet);
+    }
+
+    /// The request with this token has ended.
+    pub(super) fn end_progress(&self, token: &Value) {
+        lock(&self.state).progress.insert(token.to_string(), None);
+    }
+
+    /// Waits for the response to a request.
+    pub(super) fn wait(&self, number: i64, deadline: Instant) -> Response {
+        let mut state = lock(&self.state);
+        loop {
+            if let Some(response) = state.responses.remove(&number) {
+                return response;
+            }
+            if let Some(error) = &state.closed {
+                return Response::Failed(error.clone());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Response::None;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        lock(&self.state).closed.is_some()
+    }
+
+    /// The responses without a request so far.
+    pub(super) fn take_strays(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.state).strays)
+    }
+
+    /// What the server did wrong so far.
+    pub(super) fn take_faults(&self) -> Vec<Fault> {
+        std::mem::take(&mut lock(&self.state).faults)
+    }
+
+    /// Takes what the server did wrong and is seen by `check`.
+    pub(super) fn take_faults_of(&self, checks: &[Check]) -> Vec<Fault> {
+        let mut state = lock(&self.state);
+        let (taken, left) = std::mem::take(&mut state.faults)
+            .into_iter()
+            .partition(|fault: &Fault| checks.contains(&fault.0));
+        state.faults = left;
+        taken
+    }
+
+    /// How many requests of the server came.
+    pub(super) fn server_requests(&self) -> usize {
+        lock(&self.state).server_requests
+    }
+
+    fn receive(&self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_TEXT)]).into_owned();
+        let Ok(whole) = std::str::from_utf8(bytes) else {
+            let detail = "a message is not UTF-8";
+            return lock(&self.state).fault(Check::ValidJson, detail, &text);
+        };
+        match crate::json::from_str::<Value>(whole) {
+            Ok(Value::Array(parts)) => {
+                for part in parts {
+                    self.message_value(part, &text);
+                }
+            }
+            Ok(message) => self.message_value(message, &text),
+            Err(error) => {
+                let is_json_like = whole.trim_start().starts_with(['{', '[']);
+                let (check, detail) = if self.is_stdio && !is_json_like {
+                    let detail = "a line on stdout is not a message".to_owned();
+                    (Check::StdoutClean, detail)
+                } else {
+                    (Check::ValidJson, format!("a message is not JSON: {error}"))
+                };
+                lock(&self.state).fault(check, detail, &text);
+            }
+        }
+    }
+
+    fn message_value(&self, message: Value, text: &str) {
+        let Value::Object(fields) = &message else {
+            // A number or a text alone is more likely output of the program than a message.
+            let check = if self.is_stdio {
+                Check::StdoutClean
+            } else {
+                Check::MessageShape
+            };
+            return lock(&self.state).fault(check, "a message is not an object", text);
+        };
+        if fields.get("jsonrpc").is_none_or(|version| version != "2.0") {
+            let detail = "`jsonrpc` is not \"2.0\"";
+            lock(&self.state).fault(Check::MessageShape, detail, text);
+        }
+        let has_outcome = fields.contains_key("result") || fields.contains_key("error");
+        match fields.get("method") {
+            Some(Value::String(method)) => {
+                if has_outcome {
+                    let detail = "a message has `method` and `result` or `error`";
+                    lock(&self.state).fault(Check::MessageShape, detail, text);
+                }
+                let params = fields.get("params");
+                match fields.get("id") {
+                    None => self.notification(method, params, text),
+                    Some(id) if id.is_i64() || id.is_u64() || id.is_string() => {
+                        self.server_request(id, method, params, text);
+                    }
+                    Some(_) => {
+                        let detail = "the `id` of a request is neither an integer nor a string";
+                        lock(&self.state).fault(Check::MessageShape, detail, text);
+                    }
+                }
+            }
+            Some(_) => {
+                let detail = "`method` is not a string";
+                lock(&self.state).fault(Check::MessageShape, detail, text);
+            }
+            None if has_outcome => self.response(&message, text),
+            None => {
+                let detail = "a message has neither `method` nor `result` nor `error`";
+                lock(&self.state).fault(Check::MessageShape, detail, text);
+            }
+        }
+    }
+
+    fn response(&self, message: &Value, text: &str) {
+        let mut state = lock(&self.state);
+        if message.get("result").is_some() && message.get("error").is_some() {
+            let detail = "a response has both `result` and `error`";
+            state.fault(Check::MessageShape, detail, text);
+        }
+        let answer = match message.get("error") {
+            Some(error) => read_error(error, text, &mut state),
+            None => Answer::Result(message["result"].clone()),
+        };
+        let id = message.get("id").unwrap_or(&Value::Null);
+        let Some(number) = find_request(&mut state, id, text) else {
+            if state.answered.contains(&id.to_string()) {
+                let detail = "a request got a second response";
+                state.fault(Check::AnsweredOnce, detail, text);
+            } else {
+                state.stray(text);
+            }
+            return;
+        };
+        let text = text.to_owned();
+        state
+            .responses
+            .insert(number, Response::Message { answer, text });
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn notification(&self, method: &str, params: Option<&Value>, text: &str) {
+        let mut state = lock(&self.state);
+        let faults = callbacks::notification_faults(method, params, &state.capabilities);
+        for (check, detail) in faults {
+            state.fault(check, detail, text);
+        }
+        if method == "notifications/progress" {
+            let params = params.unwrap_or(&Value::Null);
+            self.progress(&mut state, params, text);
+        }
+    }
+
+    fn progress(&self, state: &mut State, params: &Value, text: &str) {
+        let token = params["progressToken"].to_string();
+        let (Some(now), true) = (
+            params["progress"].as_f64(),
+            params["progressToken"] != Value::Null,
+        ) else {
+            return;
+        };
+        let fault = match state.progress.get_mut(&token) {
+            None => Some("progress has a token that no request has"),
+            // Over HTTP it may come on another stream than the response, and later.
+            Some(None) => self.is_stdio.then_some("progress came after the response"),
+            Some(Some(before)) if now <= *before => Some("progress does not increase"),
+            Some(Some(before)) => {
+                *before = now;
+                None
+            }
+        };
+        if let Some(fault) = fault {
+            state.fault(Check::Progress, fault, text);
+        }
+    }
+
+    /// Answers a request of the server, if that is allowed.
+    fn server_request(&self, id: &Value, method: &str, params: Option<&Value>, text: &str) {
+        let answer = {
+            let mut state = lock(&self.state);
+            state.server_requests += 1;
+            if state.server_requests > MAX_SERVER_REQUESTS {
+                return;
+            }
+            let ServerRequest { answer, faults } =
+                callbacks::answer(method, params, self.client == ClientKind::Full);
+            for (check, detail) in faults {
+                state.fault(check, detail, text);
+            }
+            answer
+        };
+        let response = match answer {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err((code, message)) => json!({
+                "jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message},
+            }),
+        };
+        if let Some(transport) = self.transport.get().and_then(Weak::upgrade) {
+            let _ = transport.send(response.to_string().into_bytes(), None);
+        }
+    }
+}
+
+/// The error of a response. What is wrong with it is noted.
+fn read_error(error: &Value, text: &str, state: &mut State) -> Answer {
+    let code = match &error["code"] {
+        code if code.is_i64() => code.as_i64(),
+        code => {
+            let whole = code.as_f64().filter(|code| code.fract() == 0.0);
+            if whole.is_some() {
+                let detail = "an error code is written as a fraction";
+                state.fault(Check::Integers, detail, text);
+            }
+            whole.map(|code| code as i64)
+        }
+    };
+    if code.is_none() {
+        state.fault(
+            Check::ErrorShape,
+            "the `code` of an error is not an integer",
+            text,
+        );
+    }
+    if !error["message"].is_string() {
+        state.fault(
+            Check::ErrorShape,
+            "the `message` of an error is not a string",
+            text,
+        );
+    }
+    Answer::Error {
+        code: code.unwrap_or(0),
+        message: error["message"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The number of the request with this id, or with one that only differs in its type, which is noted.
+fn find_request(state: &mut State, id: &Value, text: &str) -> Option<i64> {
+    let exact = id.to_string();
+    if let Some(number) = state.waiting.remove(&exact) {
+        state.answered.insert(exact);
+        return Some(number);
+    }
+    let other = match id {
+        Value::String(id) => id.parse::<i64>().ok().map(|id| id.to_string()),
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|id| id.fract() == 0.0);
+            let whole = whole.map(|id| (id as i64).to_string());
+            let as_text = Value::String(number.to_string()).to_string();
+            whole
+                .filter(|id| state.waiting.contains_key(id))
+                .or(Some(as_text))
+        }
+        _ => None,
+    }?;
+    let number = state.waiting.remove(&other)?;
+    state.answered.insert(other);
+    let detail = "the `id` of a response has another type than that of the request";
+    state.fault(Check::IdsReturned, detail, text);
+    Some(number)
+}
+
+impl MessageHandler for Inbox {
+    fn message(&self, bytes: &[u8], _: Stream) {
+        if !bytes.trim_ascii().is_empty() {
+            self.receive(bytes);
+        }
+    }
+
+    fn failed(&self, request: i64, error: TransportError) {
+        let mut state = lock(&self.state);
+        state
+            .responses
+            .entry(request)
+            .or_insert(Response::Failed(error));
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn closed(&self, error: TransportError) {
+        lock(&self.state).closed.get_or_insert(error);
+        self.changed.notify_all();
+    }
+}

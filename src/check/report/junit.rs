@@ -1,0 +1,86 @@
+//! The report as JUnit XML: a test case for each check. Only a failed MUST is a failure; other failures are the
+//! case's output.
+
+use super::section;
+use crate::check::{Outcome, Report};
+use std::fmt::Write;
+
+/// The report as an XML document.
+pub fn write(report: &Report) -> String {
+    let broken = report.checks.iter().filter(|it| it.is_broken()).count();
+    let [_, _, not_applicable, not_checked] = report.counts();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuite name=\"gosling check\" tests=\"{}\" failures=\"{broken}\" errors=\"0\" skipped=\"{}\" \
+         time=\"{:.3}\">\n",
+        report.checks.len(),
+        not_applicable + not_checked,
+        report.seconds
+    );
+    for checked in &report.checks {
+        let it = checked.description;
+        let _ = write!(
+            out,
+            "  <testcase classname=\"SERVER {}\" name=\"{} {}\">",
+            escape(&section(it.section)),
+            it.number,
+            it.name
+        );
+        match &checked.outcome {
+            Outcome::Passed { .. } => {}
+            Outcome::NotApplicable { reason } | Outcome::NotChecked { reason } => {
+                let _ = write!(out, "<skipped message=\"{}\"/>", escape(reason));
+            }
+            Outcome::Failed {
+                detail, exchange, ..
+            } => {
+                let text = format!(
+                    "{}\nsent: {}\nreceived: {}\nhow to fix: {}",
+                    it.requires, exchange.sent, exchange.received, it.fix
+                );
+                let (detail, text) = (escape(detail), escape(&text));
+                let level = it.level.name();
+                if checked.is_broken() {
+                    let _ = write!(
+                        out,
+                        "<failure type=\"{level}\" message=\"{detail}\">{text}</failure>"
+                    );
+                } else {
+                    let _ = write!(out, "<system-out>{level}: {detail}\n{text}</system-out>");
+                }
+            }
+        }
+        out += "</testcase>\n";
+    }
+    out + "</testsuite>\n"
+}
+
+/// The text with the characters of XML escaped, and those that XML cannot contain replaced.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '&' => out += "&amp;",
+            '"' => out += "&quot;",
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_leaves_its_place() {
+        assert_eq!(
+            escape("a<b>&\"\u{1}\u{ffff}\n"),
+            "a&lt;b&gt;&amp;&quot;\u{fffd}\u{fffd}\n"
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! The run: the groups of checks in their order, and the connections that they share.
+
+use super::checks::Check;
+use super::findings::{Findings, Outcome};
+use super::listing::{Kind, Listing};
+use super::session::{ClientKind, Reply, Session, Timeouts};
+use super::{
+    Checked, Options, Report, advice, errors, http, install, lifecycle, listing, metadata, prompts,
+    resources, stdio, tools, ui,
+};
+use crate::extension::{Context, ExtensionConfig};
+use crate::mcp::types::VERSIONS;
+use crate::sys::cancel::Cancel;
+use crate::text::printable;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// How often the main connection is opened again after the server has ended.
+const MAX_REOPENED: usize = 10;
+
+/// See the module.
+pub(super) struct Runner<'a> {
+    context: &'a Context,
+    config: &'a ExtensionConfig,
+    pub(super) options: &'a Options,
+    progress: &'a dyn Fn(&str),
+    cancel: &'a Cancel,
+    timeouts: Arc<Timeouts>,
+    pub(super) findings: Findings,
+    main: Option<Session>,
+    reopened: usize,
+    listings: HashMap<Kind, Arc<Listing>>,
+}
+
+/// A group of checks: its name for the progress, its checks, and what makes them.
+type Group = (&'static str, std::ops::Range<u16>, fn(&mut Runner<'_>));
+
+/// In this order: later groups may end the server.
+const GROUPS: &[Group] = &[
+    ("lists", 50..86, listing::run),
+    ("pages", 100..105, listing::run_pages),
+    ("tools", 50..67, tools::run),
+    ("resources", 70..77, resources::run),
+    ("prompts", 80..86, prompts::run),
+    ("capabilities", 14..16, lifecycle::run_capabilities),
+    ("errors", 120..127, errors::run),
+    ("metadata", 130..131, metadata::run),
+    ("user interfaces", 140..145, ui::run),
+    ("versions", 4..14, lifecycle::run_openings),
+    ("HTTP", 30..45, http::run),
+    ("advice", 150..156, advice::run),
+    ("stdio", 20..27, stdio::run),
+    ("malformed messages", 120..127, errors::run_malformed),
+];
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        context: &'a Context,
+        config: &'a ExtensionConfig,
+        options: &'a Options,
+        progress: &'a dyn Fn(&str),
+        cancel: &'a Cancel,
+    ) -> Self {
+        Runner {
+            context,
+            config,
+            options,
+            progress,
+            cancel,
+            timeouts: Arc::new(Timeouts::new(options.timeout)),
+            findings: Findings::default(),
+            main: None,
+            reopened: 0,
+            listings: HashMap::new(),
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<Report, String> {
+        let begin = Instant::now();
+        (self.progress)("life cycle");
+        let transport = match self.config {
+            ExtensionConfig::StreamableHttp(_) => "streamable_http",
+            ExtensionConfig::Builtin(_) | ExtensionConfig::Platform(_) => "builtin",
+            _ => "stdio",
+        };
+        let server = lifecycle::run(&mut self)?;
+        if self.main.is_some() {
+            for (name, numbers, group) in GROUPS {
+                if self.cancel.is_cancelled() {
+                    return Err("the run was cancelled".to_owned());
+                }
+                if self.is_asked(numbers) {
+                    (self.progress)(name);
+                    group(&mut self);
+                    self.record();
+                }
+            }
+        }
+        stdio::run_end(&mut self);
+        if let Some(main) = self.main.take() {
+            main.close(&mut self.findings);
+        }
+        if self.cancel.is_cancelled() {
+            return Err("the run was cancelled".to_owned());
+        }
+        lifecycle::pass_the_rest(&mut self.findings, server.is_initialized, transport);
+        let checks = Check::ALL
+            .iter()
+            .filter(|check| self.options.only.is_empty() || self.options.only.contains(check));
+        let mut findings = self.findings;
+        let checks = checks.map(|check| Checked {
+            check: *check,
+            description: check.describe(),
+            outcome: findings.take(*check).unwrap_or(Outcome::NotChecked {
+                reason: "the checks before it did not get this far".to_owned(),
+            }),
+        });
+        Ok(Report {
+            server: server.name,
+            protocol: server.protocol,
+            transport,
+            capabilities: server.capabilities,
+            checks: checks.collect(),
+            installation: install::installation(self.config),
+            seconds: begin.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Whether a check with one of these numbers is to be made. Lists are needed by many.
+    fn is_asked(&self, numbers: &std::ops::Range<u16>) -> bool {
+        let only = &self.options.only;
+        let mut numbers_of = only.iter().map(|check| check.describe().number);
+        only.is_empty() || numbers_of.any(|number| numbers.contains(&number))
+    }
+
+    /// A new connection on which nothing was sent.
+    ///
+    /// # Errors
+    /// The server could not be started.
+    pub(super) fn open(&self, client: ClientKind) -> Result<Session, String> {
+        Session::open(
+            self.context,
+            self.config,
+            client,
+            &self.timeouts,
+            self.cancel,
+        )
+    }
+
+    /// A new connection with an initialized server.
+    ///
+    /// # Errors
+    /// The server could not be started or initialized.
+    pub(super) fn open_initialized(&self, client: ClientKind) -> Result<(Session, Reply), String> {
+        let mut session = self.open(client)?;
+        let reply = session.initialize(VERSIONS[0], client);
+        if reply.result().is_none() {
+            return Err(format!("`initialize` got {}", reply.describe()));
+        }
+        session.notify_initialized();
+        Ok((session, reply))
+    }
+
+    /// Uses `session` for the groups to come.
+    pub(super) fn set_main(&mut self, session: Session) {
+        self.main = Some(session);
+    }
+
+    /// The connection that most groups use. It is opened again after the server has ended.
+    ///
+    /// # Errors
+    /// The server cannot be started any more.
+    pub(super) fn main(&mut self) -> Result<&Session, String> {
+        if self.main.as_ref().is_none_or(|main| !main.is_open()) {
+            if self.reopened == MAX_REOPENED {
+                return Err("the server ended too often".to_owned());
+            }
+            self.reopened += 1;
+            if let Some(ended) = self.main.take() {
+                ended.close(&mut self.findings);
+            }
+            let (session, _) = self.open_initialized(ClientKind::Full)?;
+            self.main = Some(session);
+        }
+        self.main
+            .as_ref()
+            .ok_or_else(|| "there is no connection".to_owned())
+    }
+
+    /// The main connection, for its end.
+    pub(super) fn take_main(&mut self) -> Option<Session> {
+        self.main.take()
+    }
+
+    /// Records what the server did wrong on the main connection so far.
+    pub(super) fn record(&mut self) {
+        if let Some(main) = &self.main {
+            main.record(&mut self.findings);
+        }
+    }
+
+    /// A list of the server, fetched once. Empty if its capability is not declared.
+    pub(super) fn listing(&mut self, kind: Kind) -> Arc<Listing> {
+        if let Some(listing) = self.listings.get(&kind) {
+            return listing.clone();
+        }
+        let listing = match self.main() {
+            Ok(main) => Listing::fetch(main, kind),
+            Err(reason) => Listing::failed(reason),
+        };
+        let listing = Arc::new(listing);
+        self.listings.insert(kind, listing.clone());
+        listing
+    }
+}
+
+/// What is known of the server after `initialize`.
+pub(super) struct ServerFacts {
+    pub(super) name: String,
+    pub(super) protocol: String,
+    pub(super) capabilities: Vec<String>,
+    pub(super) is_initialized: bool,
+}
+
+impl ServerFacts {
+    /// Of the result of `initialize`; nothing if it is not an object.
+    pub(super) fn of(result: &serde_json::Value) -> Self {
+        let text = |value: &serde_json::Value| printable(value.as_str().unwrap_or_default(), 100);
+        let info = &result["serverInfo"];
+        let mut capabilities: Vec<String> = result["capabilities"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .filter(|(_, details)| !details.is_null())
+            .take(50)
+            .map(|(name, _)| printable(name, 50))
+            .collect();
+        if !ui::capability(&result["capabilities"]).is_null() {
+            capabilities.push("ui".to_owned());
+        }
+        ServerFacts {
+            name: format!("{} {}", text(&info["name"]), text(&info["version"]))
+                .trim()
+                .to_owned(),
+            protocol: text(&result["protocolVersion"]),
+            capabilities,
+            is_initialized: result.is_object(),
+        }
+    }
+}

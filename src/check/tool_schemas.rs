@@ -1,0 +1,159 @@
+//! The schemas of tools: whether strict clients accept them. Pure. SERVER §5.1.
+
+use super::checks::Check;
+use crate::json_schema::Schema;
+use crate::text::printable;
+use serde_json::Value;
+
+/// The largest input schema, in bytes of JSON.
+const MAX_SIZE: usize = 32 << 10;
+/// How deep a schema is searched.
+const MAX_DEPTH: usize = 64;
+
+/// What is wrong with the schemas of a tool.
+pub(super) fn faults(tool: &Value) -> Vec<(Check, String)> {
+    let name = printable(tool["name"].as_str().unwrap_or("a tool"), 80);
+    let mut faults = Vec::new();
+    let schema = &tool["inputSchema"];
+    if schema.is_object() {
+        let mut found = |check, fault: String| faults.push((check, format!("{name}: {fault}")));
+        if schema["type"] != "object" {
+            let fault = "`type` at the root is not \"object\"";
+            found(Check::ToolSchemaObject, fault.to_owned());
+        }
+        if let Some(reference) = remote_reference(schema, 0) {
+            let reference = printable(reference, 80);
+            let fault = format!("`$ref` leads to another document: {reference}");
+            found(Check::ToolSchemaLocal, fault);
+        } else if let Err(fault) = Schema::new(schema.clone()) {
+            found(Check::ToolSchemaValid, fault.to_string());
+        }
+        if let Some(missing) = missing_property(schema, 0) {
+            let missing = printable(missing, 80);
+            let fault = format!("`required` names {missing}, which is not in `properties`");
+            found(Check::ToolSchemaRequired, fault);
+        }
+        let size = schema.to_string().len();
+        if size > MAX_SIZE {
+            let fault = format!("the schema has {} KiB", size >> 10);
+            found(Check::ToolSchemaSize, fault);
+        }
+    }
+    let output = &tool["outputSchema"];
+    if output.is_object() {
+        let fault = match Schema::new(output.clone()) {
+            Err(fault) => Some(fault.to_string()),
+            Ok(_) if output["type"] != "object" => {
+                Some("`type` at the root is not \"object\"".to_owned())
+            }
+            Ok(_) => None,
+        };
+        if let Some(fault) = fault {
+            faults.push((Check::OutputSchemaValid, format!("{name}: {fault}")));
+        }
+    }
+    faults
+}
+
+/// A `$ref` to another document.
+fn remote_reference(schema: &Value, depth: usize) -> Option<&str> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Array(schemas) => schemas
+            .iter()
+            .find_map(|it| remote_reference(it, depth + 1)),
+        Value::Object(fields) => {
+            let reference = fields.get("$ref").and_then(Value::as_str);
+            let reference = reference.filter(|reference| !reference.starts_with('#'));
+            let mut below = fields.iter().filter(|(name, _)| !is_data(name));
+            reference.or_else(|| below.find_map(|(_, it)| remote_reference(it, depth + 1)))
+        }
+        _ => None,
+    }
+}
+
+/// A name in `required` that is not in `properties`, where no other keyword could allow it.
+fn missing_property(schema: &Value, depth: usize) -> Option<&str> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Array(schemas) => schemas
+            .iter()
+            .find_map(|it| missing_property(it, depth + 1)),
+        Value::Object(fields) => {
+            // Below `allOf`, `anyOf` and the like, the properties may be those of the schema around.
+            let is_whole = fields.get("type").is_some_and(|it| it == "object");
+            let combines = ["$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+            let own = if is_whole && !combines.iter().any(|it| fields.contains_key(*it)) {
+                let names = schema["required"].as_array().into_iter().flatten();
+                let mut names = names.filter_map(Value::as_str);
+                names.find(|name| schema["properties"].get(*name).is_none())
+            } else {
+                None
+            };
+            let mut below = fields.iter().filter(|(name, _)| !is_data(name));
+            own.or_else(|| below.find_map(|(_, it)| missing_property(it, depth + 1)))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the keyword's value is data, not schemas.
+fn is_data(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "const" | "default" | "enum" | "examples" | "required"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn found(schema: Value) -> Vec<Check> {
+        let tool = json!({"name": "a", "inputSchema": schema});
+        faults(&tool).into_iter().map(|(check, _)| check).collect()
+    }
+
+    #[test]
+    fn each_fault_of_a_schema_is_found_alone() {
+        let fine = json!({
+            "type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"],
+            "$defs": {"a": {"type": "string", "default": {"$ref": "x.json"}}},
+        });
+        assert_eq!(found(fine), []);
+        assert_eq!(found(json!({})), [Check::ToolSchemaObject]);
+        let wrong = json!({"type": "object", "properties": {"a": {"type": "text"}}});
+        assert_eq!(found(wrong), [Check::ToolSchemaValid]);
+        let remote = json!({"type": "object", "properties": {"a": {"$ref": "x.json"}}});
+        assert_eq!(found(remote), [Check::ToolSchemaLocal]);
+        let nested = json!({
+            "type": "object",
+            "properties": {"a": {"type": "object", "required": ["b"]}},
+        });
+        assert_eq!(found(nested), [Check::ToolSchemaRequired]);
+        let combined = json!({
+            "type": "object", "properties": {"a": {}, "b": {}},
+            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+        });
+        assert_eq!(found(combined), []);
+        let large = json!({"type": "object", "description": "x".repeat(MAX_SIZE)});
+        assert_eq!(found(large), [Check::ToolSchemaSize]);
+    }
+
+    #[test]
+    fn an_output_schema_is_an_object() {
+        let with = |output: Value| {
+            let schema = json!({"type": "object"});
+            let tool = json!({"name": "a", "inputSchema": schema, "outputSchema": output});
+            faults(&tool).len()
+        };
+        assert_eq!(with(json!({"type": "object"})), 0);
+        assert_eq!(with(json!({"type": "array"})), 1);
+        assert_eq!(with(json!({"type": 1})), 1);
+    }
+}
