@@ -4,10 +4,9 @@ use super::checks::Check;
 use super::findings::Exchange;
 use super::listing::Kind;
 use super::runner::Runner;
-use super::sample;
 use crate::sys;
 use crate::text::printable;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const MAX_MEMORY: u64 = 200 << 20;
 const MAX_TOKENS: usize = 8_000;
@@ -33,7 +32,7 @@ pub(super) fn run(runner: &mut Runner<'_>) {
     let about = format!("{} tools, about {tokens} tokens", tools.len());
     advise(runner, Check::ToolTokens, tokens < MAX_TOKENS, about);
     check_texts(runner, &tools);
-    call_at_once(runner, &tools);
+    call_at_once(runner);
 }
 
 fn advise(runner: &mut Runner<'_>, check: Check, is_right: bool, detail: String) {
@@ -100,18 +99,11 @@ fn counted(what: &str, names: &[String]) -> String {
     }
 }
 
-fn call_at_once(runner: &mut Runner<'_>, tools: &[&Value]) {
-    let read_only = tools
-        .iter()
-        .filter(|tool| tool["annotations"]["readOnlyHint"] == true);
-    // The one with the fewest arguments is likely to be the quickest.
-    let Some(tool) = read_only.min_by_key(|tool| tool["inputSchema"].to_string().len()) else {
-        let reason = "no tool says that it is read-only";
+fn call_at_once(runner: &mut Runner<'_>) {
+    let Some(params) = runner.quick_call() else {
+        let reason = "no read-only tool was called with success";
         return runner.findings.not_checked(Check::CallsAtOnce, reason);
     };
-    let params = json!({
-        "name": tool["name"], "arguments": sample::arguments(&tool["inputSchema"]),
-    });
     let Ok(main) = runner.main() else {
         return;
     };
@@ -120,7 +112,7 @@ fn call_at_once(runner: &mut Runner<'_>, tools: &[&Value]) {
         .collect();
     let replies = pending.into_iter().map(|request| main.wait(request));
     let answered = replies.filter(|reply| reply.is_answered()).count();
-    let name = printable(tool["name"].as_str().unwrap_or_default(), 80);
+    let name = printable(params["name"].as_str().unwrap_or_default(), 80);
     let detail = format!("{answered} of {BURST} calls of {name} answered");
     advise(runner, Check::CallsAtOnce, answered == BURST, detail);
 }

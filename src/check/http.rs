@@ -3,7 +3,9 @@
 use super::checks::Check;
 use super::findings::{Exchange, Findings};
 use super::http_probe::{HttpReply, Probe, events};
+use super::listing::Kind;
 use super::runner::Runner;
+use super::sample;
 use super::session::ClientKind;
 use crate::mcp::transport::http::HttpOptions;
 use crate::mcp::types::VERSIONS;
@@ -32,6 +34,8 @@ const ACCEPT: &str = "application/json, text/event-stream";
 /// An `Accept` of the same meaning.
 const OTHER_ACCEPT: &str = "text/event-stream;q=0.9 ,application/json; charset=utf-8";
 const JSON: &str = "application/json";
+/// The most tools that are called.
+const MAX_CALLED: usize = 5;
 /// A host that does not exist (RFC 6761).
 const FOREIGN: &str = "gosling-check.invalid";
 
@@ -68,7 +72,7 @@ impl Requests<'_> {
         headers.retain(|(name, _)| changed.iter().all(|(other, _)| other != name));
         let added = changed.iter().filter(|(_, value)| !value.is_empty());
         headers.extend(added);
-        let until = if method == "GET" { "" } else { "\"id\"" };
+        let until = if method == "GET" { "" } else { "\"jsonrpc\"" };
         self.probe.send(method, &headers, message, until)
     }
 }
@@ -99,8 +103,9 @@ pub(super) fn run(runner: &mut Runner<'_>) {
         return runner.findings.none_applicable(&CHECKS, reason);
     };
     let timeout = runner.options.timeout;
+    let calls = sample_calls(runner);
     match Probe::new(&options, timeout) {
-        Ok(probe) => check(&mut runner.findings, &probe),
+        Ok(probe) => check(&mut runner.findings, &probe, &calls),
         Err(reason) => runner.findings.none_checked(&CHECKS, &reason),
     }
 }
@@ -122,7 +127,24 @@ pub(super) fn run_uninitialized(findings: &mut Findings, options: &HttpOptions, 
     }
 }
 
-fn check(findings: &mut Findings, probe: &Probe) {
+/// Calls of read-only tools, with a progress token: likely to be answered with an event stream.
+fn sample_calls(runner: &mut Runner<'_>) -> Vec<String> {
+    let listing = runner.listing(Kind::Tools);
+    let read_only = listing
+        .entries()
+        .filter(|tool| tool["annotations"]["readOnlyHint"] == true);
+    let calls = read_only.take(MAX_CALLED).map(|tool| {
+        let params = json!({
+            "name": tool["name"],
+            "arguments": sample::arguments(&tool["inputSchema"]),
+            "_meta": {"progressToken": "gosling"},
+        });
+        json!({"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": params}).to_string()
+    });
+    calls.collect()
+}
+
+fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
     findings.pass(Check::HttpLegacySse, "");
     let mut requests = Requests {
         probe,
@@ -177,6 +199,11 @@ fn check(findings: &mut Findings, probe: &Probe) {
         check_stream(findings, &reply);
     }
     findings.pass(Check::HttpMediaType, opened.media_type.clone());
+    for call in calls {
+        if let Ok(reply) = requests.post(call, &[]) {
+            check_stream(findings, &reply);
+        }
+    }
     check_accept(findings, &requests);
     check_refusals(findings, &requests);
     check_get(findings, &requests);

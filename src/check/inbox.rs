@@ -50,6 +50,7 @@ struct State {
     progress: HashMap<String, Option<f64>>,
     capabilities: Value,
     server_requests: usize,
+    questions: usize,
     closed: Option<TransportError>,
 }
 
@@ -149,9 +150,16 @@ impl Inbox {
         taken
     }
 
-    /// How many requests of the server came.
-    pub(super) fn server_requests(&self) -> usize {
-        lock(&self.state).server_requests
+    /// How many requests for sampling and elicitation came.
+    pub(super) fn questions(&self) -> usize {
+        lock(&self.state).questions
+    }
+
+    /// Whether progress with this token has come, and its request has not ended.
+    pub(super) fn has_progress(&self, token: &Value) -> bool {
+        let state = lock(&self.state);
+        let last = state.progress.get(&token.to_string());
+        last.is_some_and(|last| last.is_some_and(f64::is_finite))
     }
 
     fn receive(&self, bytes: &[u8]) {
@@ -293,6 +301,9 @@ impl Inbox {
         let answer = {
             let mut state = lock(&self.state);
             state.server_requests += 1;
+            if matches!(method, "sampling/createMessage" | "elicitation/create") {
+                state.questions += 1;
+            }
             if state.server_requests > MAX_SERVER_REQUESTS {
                 return;
             }

@@ -39,10 +39,22 @@ pub(super) fn installation(config: &ExtensionConfig) -> Installation {
     for key in keys.filter_map(Value::as_str) {
         query.add("env", key);
     }
+    if let Some(fields) = entry.as_object_mut() {
+        fields.retain(|_, value| !is_empty(value));
+    }
     let by_key = json!({ config.key(): entry });
     Installation {
         yaml: yaml_serde::to_string(&by_key).unwrap_or_default(),
         link: query.link(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(values) => values.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
     }
 }
 
@@ -53,7 +65,7 @@ fn hide_values(entry: &mut Value) {
     keys.extend(listed.filter_map(Value::as_str).map(str::to_owned));
     let variables = entry["envs"].as_object().into_iter().flatten();
     keys.extend(variables.map(|(name, _)| name.clone()));
-    if let Some(headers) = entry["headers"].as_object_mut() {
+    if let Some(headers) = entry.get_mut("headers").and_then(Value::as_object_mut) {
         for (name, value) in headers.iter_mut() {
             let variable = variable_of(name);
             *value = format!("${{{variable}}}").into();

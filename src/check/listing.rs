@@ -290,10 +290,11 @@ pub(super) fn run(runner: &mut Runner<'_>) {
             continue;
         }
         let count = listing.entries().count();
-        findings.pass(
-            kind.check(),
-            format!("{count} in {} pages", listing.pages.len()),
-        );
+        let pages = match listing.pages.len() {
+            1 => String::new(),
+            pages => format!(" on {pages} pages"),
+        };
+        findings.pass(kind.check(), format!("{count} listed{pages}"));
         for (entry, exchange) in listing.entries_with_exchange() {
             for fault in types::entry_faults(kind, entry) {
                 findings.fail(kind.shape_check(), fault, exchange.clone());

@@ -3,7 +3,6 @@
 use super::checks::Check;
 use super::listing::Kind;
 use super::runner::Runner;
-use super::sample;
 use super::session::{Answer, Reply};
 use serde_json::{Value, json};
 
@@ -20,18 +19,11 @@ fn shapes() -> [Value; 5] {
 
 pub(super) fn run(runner: &mut Runner<'_>) {
     let listing = runner.listing(Kind::Tools);
-    let tool = listing
-        .entries()
-        .find(|tool| tool["annotations"]["readOnlyHint"] == true);
     let mut requests = vec![("ping", json!({}))];
     if listing.missing.is_none() {
         requests.push(("tools/list", json!({})));
     }
-    if let Some(tool) = tool {
-        let arguments = sample::arguments(&tool["inputSchema"]);
-        let params = json!({"name": tool["name"], "arguments": arguments});
-        requests.push(("tools/call", params));
-    }
+    requests.extend(runner.quick_call().map(|params| ("tools/call", params)));
     for (method, params) in requests {
         let Ok(main) = runner.main() else {
             return;

@@ -12,9 +12,10 @@ use crate::extension::{Context, ExtensionConfig};
 use crate::mcp::types::VERSIONS;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How often the main connection is opened again after the server has ended.
 const MAX_REOPENED: usize = 10;
@@ -31,6 +32,8 @@ pub(super) struct Runner<'a> {
     main: Option<Session>,
     reopened: usize,
     listings: HashMap<Kind, Arc<Listing>>,
+    /// The read-only tool that was called in the shortest time.
+    quick: Option<(Duration, Value)>,
 }
 
 /// A group of checks: its name for the progress, its checks, and what makes them.
@@ -73,6 +76,7 @@ impl<'a> Runner<'a> {
             main: None,
             reopened: 0,
             listings: HashMap::new(),
+            quick: None,
         }
     }
 
@@ -193,6 +197,18 @@ impl<'a> Runner<'a> {
         self.main.take()
     }
 
+    /// Remembers the quickest of the successful calls of read-only tools.
+    pub(super) fn note_call(&mut self, took: Duration, tool: &str, arguments: &Map<String, Value>) {
+        if self.quick.as_ref().is_none_or(|(least, _)| took < *least) {
+            self.quick = Some((took, json!({"name": tool, "arguments": arguments})));
+        }
+    }
+
+    /// The parameters of a call that is allowed and was quick.
+    pub(super) fn quick_call(&self) -> Option<Value> {
+        self.quick.as_ref().map(|(_, params)| params.clone())
+    }
+
     /// Records what the server did wrong on the main connection so far.
     pub(super) fn record(&mut self) {
         if let Some(main) = &self.main {
@@ -225,8 +241,8 @@ pub(super) struct ServerFacts {
 
 impl ServerFacts {
     /// Of the result of `initialize`; nothing if it is not an object.
-    pub(super) fn of(result: &serde_json::Value) -> Self {
-        let text = |value: &serde_json::Value| printable(value.as_str().unwrap_or_default(), 100);
+    pub(super) fn of(result: &Value) -> Self {
+        let text = |value: &Value| printable(value.as_str().unwrap_or_default(), 100);
         let info = &result["serverInfo"];
         let mut capabilities: Vec<String> = result["capabilities"]
             .as_object()

@@ -22,6 +22,9 @@ const MAX_EXCERPT: usize = 500;
 /// The text of an exchange before it is escaped, in bytes.
 const MAX_EXCERPT_BYTES: usize = 4 << 10;
 
+/// How often a call that takes long is asked for progress.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+
 /// How long a request may take. Servers that do not answer get less time after a while, so that a run ends.
 pub(super) struct Timeouts {
     request: Duration,
@@ -290,11 +293,41 @@ impl Session {
         self.wait_for(pending, timeout)
     }
 
+    /// Waits for the answer to a call. A call that reports progress and takes longer than `patience` is cancelled
+    /// instead: `None`.
+    pub(super) fn wait_for_call(
+        &self,
+        pending: Pending,
+        token: &Value,
+        patience: Duration,
+    ) -> Option<Reply> {
+        let end = pending.begin + self.timeouts.current();
+        let mut until = pending.begin + patience;
+        while pending.failed.is_none() && until < end {
+            let response = self.inbox.wait(pending.number, until);
+            if !matches!(response, Response::None) {
+                return Some(self.reply(pending, response, patience));
+            }
+            until += POLL_INTERVAL;
+            if self.inbox.has_progress(token) {
+                let params = json!({"requestId": pending.number, "reason": "it takes too long"});
+                self.notify("notifications/cancelled", Some(params));
+                self.transport.abandon(pending.number);
+                return None;
+            }
+        }
+        Some(self.wait(pending))
+    }
+
     fn wait_for(&self, pending: Pending, timeout: Duration) -> Reply {
-        let response = match pending.failed {
-            Some(error) => Response::Failed(error),
+        let response = match &pending.failed {
+            Some(error) => Response::Failed(error.clone()),
             None => self.inbox.wait(pending.number, pending.begin + timeout),
         };
+        self.reply(pending, response, timeout)
+    }
+
+    fn reply(&self, pending: Pending, response: Response, timeout: Duration) -> Reply {
         let (answer, received) = match response {
             Response::Message { answer, text } => (answer, self.excerpt(text.as_bytes())),
             Response::Failed(error) => {

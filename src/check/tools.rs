@@ -12,11 +12,14 @@ use crate::json_schema::Schema;
 use crate::text::printable;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// The most read-only tools that are called.
 const MAX_CALLED: usize = 20;
 /// The longest tool name that models' APIs accept.
 const MAX_NAME: usize = 64;
+/// How long a call that reports progress may take. Then it is cancelled.
+const CALL_TIMEOUT: Duration = Duration::from_secs(2);
 const UNKNOWN: &str = "gosling-unknown-tool";
 
 /// A tool, for calls.
@@ -109,15 +112,17 @@ fn check_schemas(findings: &mut Findings, tools: &[(&Value, &Exchange)]) {
     }
 }
 
-/// Calls a tool. The request has a progress token, so that the server may report progress.
-fn call_tool(session: &Session, tool: &str, arguments: &Map<String, Value>) -> Reply {
+/// Calls a tool. The request has a progress token, so that the server may report progress. `None`: the tool still
+/// reports progress after a while, and the call was cancelled.
+fn call_tool(session: &Session, tool: &str, arguments: &Map<String, Value>) -> Option<Reply> {
     let token = json!(format!("gosling-{tool}"));
     session.inbox.expect_progress(&token);
-    let reply = session.request(
-        "tools/call",
-        json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}}),
-    );
-    session.inbox.end_progress(&token);
+    let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}});
+    let pending = session.begin_request("tools/call", params);
+    let reply = session.wait_for_call(pending, &token, CALL_TIMEOUT);
+    if reply.as_ref().is_some_and(Reply::is_answered) {
+        session.inbox.end_progress(&token);
+    }
     reply
 }
 
@@ -145,6 +150,10 @@ fn call_unknown(runner: &mut Runner<'_>) {
     };
     let first = call_tool(main, UNKNOWN, &Map::new());
     let second = call_tool(main, UNKNOWN, &Map::new());
+    let (Some(first), Some(second)) = (first, second) else {
+        let reason = "a call of an unknown tool reports progress";
+        return runner.findings.not_checked(Check::UnknownTool, reason);
+    };
     let findings = &mut runner.findings;
     if !first.is_answered() {
         let fault = format!("a call of an unknown tool got {}", first.describe());
@@ -249,7 +258,7 @@ fn call(runner: &mut Runner<'_>, tools: &[(&Value, &Exchange)]) {
         findings.not_applicable(Check::StructuredContent, reason);
     }
     if let Ok(main) = runner.main()
-        && main.inbox.server_requests() > 0
+        && main.inbox.questions() > 0
     {
         let detail = "the calls that asked ended";
         runner.findings.pass(Check::RefusedServerRequests, detail);
@@ -277,9 +286,15 @@ fn call_one(
     let Ok(main) = runner.main() else {
         return;
     };
-    let asked = main.inbox.server_requests();
-    let reply = call_tool(main, &tool.name, arguments);
-    let has_asked = main.inbox.server_requests() > asked;
+    let asked = main.inbox.questions();
+    let begin = Instant::now();
+    let Some(reply) = call_tool(main, &tool.name, arguments) else {
+        return;
+    };
+    let has_asked = main.inbox.questions() > asked;
+    if !must_succeed && !is_failure(&reply) && reply.is_answered() {
+        runner.note_call(begin.elapsed(), &tool.name, arguments);
+    }
     let findings = &mut runner.findings;
     if has_asked && !reply.is_answered() {
         let fault = format!("{name}: after a request to the client, the call got no response");
@@ -352,7 +367,9 @@ fn call_wrongly(runner: &mut Runner<'_>, tool: &Tool) {
         let Ok(main) = runner.main() else {
             return;
         };
-        let first = call_tool(main, &tool.name, &arguments);
+        let Some(first) = call_tool(main, &tool.name, &arguments) else {
+            continue;
+        };
         let how = printable(&format!("{} {how}", tool.name), 120);
         if !is_failure(&first) {
             let fault = format!("{how} got {}", first.describe());
@@ -360,7 +377,9 @@ fn call_wrongly(runner: &mut Runner<'_>, tool: &Tool) {
             findings.fail(Check::WrongArguments, fault, first.exchange);
             continue;
         }
-        let second = call_tool(main, &tool.name, &arguments);
+        let Some(second) = call_tool(main, &tool.name, &arguments) else {
+            continue;
+        };
         let findings = &mut runner.findings;
         findings.pass(Check::WrongArguments, "");
         compare_codes(findings, &how, &first, &second);

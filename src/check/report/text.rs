@@ -83,13 +83,13 @@ fn write_failed(out: &mut String, checked: &Checked, colours: &Colours) {
     let level = it.level.name();
     let _ = writeln!(
         out,
-        "  {colour}{:<6}{off} {:<26} {level}: {detail}",
+        "  {colour}{:<6}{off} {:<27} {level}: {detail}",
         section(it.section),
         it.name
     );
     let mut line = |name: &str, text: &str| {
         if !text.is_empty() {
-            let _ = writeln!(out, "         {dim}{name:<9}{off} {text}");
+            let _ = writeln!(out, "         {dim}{name:<10}{off} {text}");
         }
     };
     line("requires", it.requires);
@@ -110,26 +110,51 @@ fn write_others(out: &mut String, report: &Report, colours: &Colours) {
         off,
         ..
     } = colours;
-    let mut last = "?";
-    for checked in report.checks.iter().filter(|it| !it.is_failed()) {
-        let it = checked.description;
-        if it.section != last {
-            last = it.section;
-            let title = if last.is_empty() {
-                "Advice"
-            } else {
-                &section(last)
+    let mut sections: Vec<&str> = report
+        .checks
+        .iter()
+        .map(|it| it.description.section)
+        .collect();
+    sections.sort_by_key(|section| order(section));
+    sections.dedup();
+    for in_section in sections {
+        let of_section = report
+            .checks
+            .iter()
+            .filter(|it| it.description.section == in_section && !it.is_failed());
+        let mut has_title = false;
+        // Checks that do not apply for the same reason share a line.
+        let mut not_applicable: Vec<(&str, Vec<&str>)> = Vec::new();
+        for checked in of_section {
+            if !has_title {
+                let title = if in_section.is_empty() {
+                    "Advice"
+                } else {
+                    &section(in_section)
+                };
+                let _ = writeln!(out, "\n{bold}{title}{off}");
+                has_title = true;
+            }
+            let name = checked.description.name;
+            let (mark, detail) = match &checked.outcome {
+                Outcome::Passed { detail } => (format!("{green}passed{off}     "), detail),
+                Outcome::NotChecked { reason } => (format!("{dim}not checked{off}"), reason),
+                Outcome::NotApplicable { reason } => {
+                    match not_applicable.iter_mut().find(|(it, _)| it == reason) {
+                        Some((_, names)) => names.push(name),
+                        None => not_applicable.push((reason, vec![name])),
+                    }
+                    continue;
+                }
+                Outcome::Failed { .. } => continue,
             };
-            let _ = writeln!(out, "\n{bold}{title}{off}");
+            let line = format!("  {mark}  {name:<27} {detail}");
+            let _ = writeln!(out, "{}", line.trim_end());
         }
-        let (mark, detail) = match &checked.outcome {
-            Outcome::Passed { detail } => (format!("{green}passed{off}     "), detail),
-            Outcome::NotApplicable { reason } => (format!("{dim}no matter{off}  "), reason),
-            Outcome::NotChecked { reason } => (format!("{dim}not checked{off}"), reason),
-            Outcome::Failed { .. } => continue,
-        };
-        let line = format!("  {mark} {:<26} {dim}{detail}{off}", it.name);
-        let _ = writeln!(out, "{}", line.trim_end());
+        for (reason, names) in not_applicable {
+            let names = names.join(", ");
+            let _ = writeln!(out, "  {dim}n/a          {names}: {reason}{off}");
+        }
     }
     let [passed, failed, not_applicable, not_checked] = report.counts();
     let _ = writeln!(
@@ -144,6 +169,12 @@ fn write_others(out: &mut String, report: &Report, colours: &Colours) {
         "{dim}{} requirements of the contract cannot be seen from outside, see `gosling check --list`{off}",
         UNCHECKED.len()
     );
+}
+
+/// Sections in the order of the contract, and advice at the end.
+fn order(section: &str) -> (bool, Vec<u32>) {
+    let numbers = section.split('.').filter_map(|part| part.parse().ok());
+    (section.is_empty(), numbers.collect())
 }
 
 fn write_checklist(out: &mut String, report: &Report, colours: &Colours) {
