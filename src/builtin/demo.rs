@@ -1,5 +1,7 @@
 //! A small server for trying out clients: it has a little of everything that MCP defines, and it changes nothing.
 
+pub mod faults;
+
 use crate::mcp::server::{
     Contents, Context, Level, Prompt, Resource, ResourceTemplate, Server, Tool, ToolError,
 };
@@ -93,7 +95,10 @@ fn add() -> Tool {
     .title("Add")
     .input(json!({
         "type": "object",
-        "properties": {"a": {"type": "number"}, "b": {"type": "number"}},
+        "properties": {
+            "a": {"type": "number", "description": "The first number"},
+            "b": {"type": "number", "description": "The second number"}
+        },
         "required": ["a", "b"]
     }))
     .output(json!({

@@ -9,7 +9,7 @@ use crate::text::printable;
 use serde_json::Value;
 
 const MAX_MEMORY: u64 = 200 << 20;
-const MAX_TOKENS: usize = 8_000;
+const MAX_TOKENS: usize = 10_000;
 const BYTES_PER_TOKEN: usize = 4;
 /// How many calls are made at once.
 const BURST: usize = 50;
@@ -44,9 +44,12 @@ fn advise(runner: &mut Runner<'_>, check: Check, is_right: bool, detail: String)
 }
 
 fn check_memory(runner: &mut Runner<'_>) {
-    let pid = runner.main().ok().and_then(|main| main.process.clone());
-    let memory = pid.and_then(|process| sys::resident_of_group(process.pid()));
-    match memory {
+    let process = runner.main().ok().and_then(|main| main.process.clone());
+    let Some(process) = process else {
+        let reason = "the server is not a process of this run";
+        return runner.findings.not_applicable(Check::Memory, reason);
+    };
+    match sys::resident_of_group(process.pid()) {
         None => {
             let reason = "the processes of the server cannot be seen";
             runner.findings.not_checked(Check::Memory, reason);

@@ -817,7 +817,7 @@ checks! {
     }
     ToolTokens {
         152 "tool-tokens" "" Advice []
-        requires: "The list of tools has fewer than about 8,000 tokens (4 bytes each)."
+        requires: "The list of tools has fewer than about 10,000 tokens (4 bytes each)."
         why: "The model gets it with every request."
         fix: "Shorten descriptions and schemas, or offer fewer tools."
     }

@@ -37,7 +37,8 @@ const JSON: &str = "application/json";
 /// The most tools that are called.
 const MAX_CALLED: usize = 5;
 /// A host that does not exist (RFC 6761).
-const FOREIGN: &str = "gosling-check.invalid";
+const FOREIGN_HOST: &str = "gosling-check.invalid";
+const FOREIGN_ORIGIN: &str = "https://gosling-page.invalid";
 
 /// The requests of one session.
 struct Requests<'a> {
@@ -110,21 +111,57 @@ pub(super) fn run(runner: &mut Runner<'_>) {
     }
 }
 
-/// Whether a server that did not initialize over Streamable HTTP speaks the old transport.
-pub(super) fn run_uninitialized(findings: &mut Findings, options: &HttpOptions, timeout: Duration) {
+/// Whether the transport keeps a server from being initialized: it speaks only the old transport, or its answer to
+/// `initialize` breaks a rule.
+pub(super) fn explains_failure(
+    findings: &mut Findings,
+    options: &HttpOptions,
+    timeout: Duration,
+) -> bool {
     let Ok(probe) = Probe::new(options, timeout) else {
-        return;
+        return false;
     };
+    let requests = Requests {
+        probe: &probe,
+        session: None,
+        version: String::new(),
+    };
+    match requests.post(&initialize(), &[]) {
+        Ok(opened) if opened.status == 200 => {
+            check_opened(findings, &opened);
+            CHECKS.iter().any(|check| findings.has_failed(*check))
+        }
+        _ => is_legacy_sse(findings, &probe),
+    }
+}
+
+fn is_legacy_sse(findings: &mut Findings, probe: &Probe) -> bool {
     let accept = [("accept", "text/event-stream")];
     let Ok(reply) = probe.send("GET", &accept, "", "endpoint") else {
-        return;
+        return false;
     };
     let text = String::from_utf8_lossy(&reply.body);
     let mut lines = text.lines().map(|line| line.replace(": ", ":"));
-    if lines.any(|line| line == "event:endpoint") {
+    let is_old = lines.any(|line| line == "event:endpoint");
+    if is_old {
         let fault = "GET answers as HTTP+SSE of 2024-11-05, and POST does not work";
         findings.fail(Check::HttpLegacySse, fault, reply.exchange);
     }
+    is_old
+}
+
+/// The answer to `initialize`.
+fn check_opened(findings: &mut Findings, opened: &HttpReply) {
+    if !is_right(opened) {
+        let fault = format!("`initialize` got {}", opened.describe());
+        findings.fail(Check::HttpMediaType, fault, opened.exchange.clone());
+    }
+    check_stream(findings, opened);
+    check_session_id(findings, opened);
+}
+
+fn is_right(reply: &HttpReply) -> bool {
+    reply.status == 200 && matches!(reply.media_type.as_str(), JSON | "text/event-stream")
 }
 
 /// Calls of read-only tools, with a progress token: likely to be answered with an event stream.
@@ -158,18 +195,10 @@ fn check(findings: &mut Findings, probe: &Probe, calls: &[String]) {
             return findings.none_checked(&CHECKS, &reason);
         }
     };
-    let is_right = |reply: &HttpReply| {
-        reply.status == 200 && matches!(reply.media_type.as_str(), JSON | "text/event-stream")
-    };
-    if !is_right(&opened) {
-        let fault = format!("`initialize` got {}", opened.describe());
-        findings.fail(Check::HttpMediaType, fault, opened.exchange.clone());
-    }
-    check_stream(findings, &opened);
+    check_opened(findings, &opened);
     let agreed = opened.messages().0.into_iter().next().unwrap_or_default();
     let agreed = agreed["result"]["protocolVersion"].as_str();
     requests.version = agreed.unwrap_or_default().to_owned();
-    check_session_id(findings, &opened);
     requests.session = opened.header("mcp-session-id").map(str::to_owned);
 
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -246,7 +275,7 @@ fn check_session_id(findings: &mut Findings, opened: &HttpReply) {
 
 fn check_accept(findings: &mut Findings, requests: &Requests<'_>) {
     match requests.post(&request(3, "ping"), &[("accept", OTHER_ACCEPT)]) {
-        Ok(reply) if reply.status == 200 => {
+        Ok(reply) if (200..300).contains(&reply.status) => {
             check_stream(findings, &reply);
             findings.pass(Check::HttpAccept, "");
         }
@@ -366,15 +395,14 @@ fn check_foreign(findings: &mut Findings, requests: &Requests<'_>) {
         let reason = "the server is not on this machine";
         return findings.none_applicable(&[Check::HttpOrigin, Check::HttpHost], reason);
     }
-    let origin = format!("https://{FOREIGN}");
     for (check, header, value, what) in [
         (
             Check::HttpOrigin,
             "origin",
-            origin.as_str(),
+            FOREIGN_ORIGIN,
             "a foreign web page",
         ),
-        (Check::HttpHost, "host", FOREIGN, "a foreign host"),
+        (Check::HttpHost, "host", FOREIGN_HOST, "a foreign host"),
     ] {
         match requests.post(&request(5, "ping"), &[(header, value)]) {
             Ok(reply) if (400..500).contains(&reply.status) => {

@@ -30,9 +30,13 @@ pub(super) fn run(runner: &mut Runner<'_>) -> Result<ServerFacts, String> {
     let findings = &mut runner.findings;
     let Some(result) = reply.result().cloned() else {
         let detail = format!("`initialize` got {}", reply.describe());
-        findings.fail(Check::InitializeAnswered, detail, reply.exchange);
-        if let Some(http) = session.http.clone() {
-            http::run_uninitialized(findings, &http, runner.options.timeout);
+        let timeout = runner.options.timeout;
+        let http = session.http.clone();
+        if http.is_some_and(|http| http::explains_failure(findings, &http, timeout)) {
+            let reason = "the transport fails first";
+            findings.not_checked(Check::InitializeAnswered, reason);
+        } else {
+            findings.fail(Check::InitializeAnswered, detail, reply.exchange);
         }
         session.close(findings);
         return Ok(ServerFacts::of(&Value::Null));

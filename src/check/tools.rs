@@ -60,8 +60,7 @@ pub(super) fn run(runner: &mut Runner<'_>) {
 
 fn check_names(findings: &mut Findings, tools: &[(&Value, &Exchange)]) {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let mut normalized: HashMap<String, &str> = HashMap::new();
-    let mut last_list = String::new();
+    let mut normalized: HashMap<String, (&str, &str)> = HashMap::new();
     for (tool, exchange) in tools {
         let Some(name) = tool["name"].as_str() else {
             continue;
@@ -72,11 +71,11 @@ fn check_names(findings: &mut Findings, tools: &[(&Value, &Exchange)]) {
             findings.fail(Check::ToolNamesValid, fault, (*exchange).clone());
         }
         let key = name.to_lowercase().replace(|c| !is_plain(c), "_");
-        let before = normalized.insert(key, name);
+        let before = normalized.insert(key, (name, &exchange.sent));
         // The same entry on two pages is a fault of the pages.
-        let is_other_page = exchange.sent != last_list && before == Some(name);
-        last_list.clone_from(&exchange.sent);
-        if let Some(before) = before.filter(|_| !is_other_page) {
+        if let Some((before, page)) = before
+            && (before != name || page == exchange.sent)
+        {
             let fault = format!("{} and {shown} are the same name", printable(before, 80));
             findings.fail(Check::ToolNamesUnique, fault, (*exchange).clone());
         }

@@ -1,8 +1,13 @@
 //! `gosling mcp NAME`: runs a builtin MCP server over stdio or Streamable HTTP.
 
+#[cfg(feature = "demo")]
+mod broken_http;
+
 use super::serve::{self, parse_port, read_secret};
 use super::{Failure, failed, logging, print, text};
 use crate::api::mcp_endpoint::{self, Sessions};
+#[cfg(feature = "demo")]
+use crate::builtin::demo::faults::{self, FAULTS, Fault};
 use crate::builtin::{self, InMemoryData, SessionData};
 use crate::features;
 use crate::http::AccessControl;
@@ -35,6 +40,8 @@ options:
                       X-Secret-Key; without it, every user of this machine may
                       call the server
   --pages             demo: three pages of each
+  --break NAME        demo: break one requirement of MCP servers, to try clients
+                      and `gosling check`; `list` prints the names
   -h, --help          show this
 
 variables:
@@ -55,10 +62,12 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
     let mut pages = false;
     let mut port = None;
     let mut secret = None;
+    let mut fault = None;
     while let Some(argument) = parser.next()? {
         match argument {
             Value(value) if name.is_none() => name = Some(text(value)?),
             Long("pages") => pages = true,
+            Long("break") => fault = Some(text(parser.value()?)?),
             Long("http") => port = Some(parse_port("--http", &text(parser.value()?)?)?),
             Long("secret-file") => secret = Some(read_secret(parser.value()?.into())?),
             Short('h') | Long("help") => return print(HELP),
@@ -76,11 +85,70 @@ pub(super) fn run(mut parser: lexopt::Parser) -> Result<(), Failure> {
         let text = format!("there is no server {name:?}; the servers are {known}{hint}");
         return Err(Failure::Usage(text));
     }
+    if let Some(fault) = fault {
+        return serve_broken(&name, &fault, pages, port);
+    }
     let paths = super::paths()?;
     match port {
         Some(port) => serve_http(name, pages, port, secret, paths),
         None if secret.is_some() => Err(Failure::Usage("--secret-file goes with --http".into())),
         None => serve_stdio(&name, pages, &paths),
+    }
+}
+
+#[cfg(not(feature = "demo"))]
+fn serve_broken(_: &str, _: &str, _: bool, _: Option<u16>) -> Result<(), Failure> {
+    let hint = features::hint("demo");
+    Err(Failure::Usage(format!(
+        "--break is for the server demo{hint}"
+    )))
+}
+
+/// Serves the demo server with one requirement broken.
+#[cfg(feature = "demo")]
+fn serve_broken(name: &str, fault: &str, pages: bool, port: Option<u16>) -> Result<(), Failure> {
+    if name != "demo" {
+        return Err(Failure::Usage("--break is for the server demo".to_owned()));
+    }
+    if fault == "list" {
+        let lines = FAULTS
+            .iter()
+            .map(|it| format!("{:<22} {:<27} {}\n", it.name, it.check, it.does));
+        return print(&lines.collect::<String>());
+    }
+    let Some(fault) = Fault::find(fault) else {
+        return Err(Failure::Usage(format!(
+            "--break: there is no fault {fault:?}; `gosling mcp demo --break list` prints them"
+        )));
+    };
+    match port {
+        Some(port) if fault.is_http() => {
+            signal::block();
+            logging::start_on_stderr();
+            let cancel = Cancel::new();
+            let access = broken_http::access_control(fault);
+            let router = broken_http::router(fault, &cancel);
+            let http = serve::bind(("127.0.0.1", port), router, access)?;
+            let at = http.local_addr();
+            logging::say(&format!("gosling mcp demo listens on http://{at}/mcp\n"));
+            let end = cancel.clone();
+            serve::until_signal(http, &cancel, move || end.cancel());
+            Ok(())
+        }
+        None if !fault.is_http() => {
+            // A signal ends the process at once.
+            logging::start_on_stderr();
+            let server = builtin::demo::server(pages || fault.has_pages());
+            faults::serve(server, fault).map_err(failed("stdin"))
+        }
+        Some(_) => Err(Failure::Usage(format!(
+            "--break {} is for stdio",
+            fault.name
+        ))),
+        None => Err(Failure::Usage(format!(
+            "--break {} goes with --http",
+            fault.name
+        ))),
     }
 }
 

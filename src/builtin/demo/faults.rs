@@ -1,0 +1,179 @@
+//! The demo server with one requirement broken: `gosling mcp demo --break NAME`, to try `gosling check` and clients.
+//!
+//! Each fault is as small as possible, so that exactly one check fails. Those of messages and of stdio are made
+//! here, between the real server and its client; those of HTTP in `cmd`, where HTTP is served.
+
+mod messages;
+mod stdio;
+
+pub use stdio::serve;
+
+/// A fault.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The name for `--break`.
+    pub name: &'static str,
+    /// The name of the check that fails.
+    pub check: &'static str,
+    /// What the server does.
+    pub does: &'static str,
+}
+
+impl Fault {
+    /// The fault of this name.
+    pub fn find(name: &str) -> Option<&'static Fault> {
+        FAULTS.iter().find(|fault| fault.name == name)
+    }
+
+    /// Whether it is one of HTTP.
+    pub fn is_http(&self) -> bool {
+        self.name.starts_with("http-")
+    }
+
+    /// Whether the server lists in pages.
+    pub fn has_pages(&self) -> bool {
+        matches!(
+            self.check,
+            "pages-complete" | "pages-repeat" | "pages-end" | "cursors-stay" | "bad-cursor"
+        )
+    }
+}
+
+macro_rules! faults {
+    ($($name:literal $check:literal $does:literal)*) => {
+        /// All faults, in the order of the checks.
+        pub const FAULTS: &[Fault] = &[$(Fault { name: $name, check: $check, does: $does },)*];
+    };
+}
+
+faults! {
+    "silent" "initialize-answered" "does not answer `initialize`"
+    "no-version" "initialize-result" "leaves out `serverInfo.version`"
+    "future-version" "protocol-version" "agrees to the version 2099-01-01, whatever is asked"
+    "newest-only" "older-versions" "refuses clients of older versions"
+    "echo-version" "unknown-version" "agrees to a version that does not exist"
+    "deaf-at-first" "initialized-accepted" "ignores the first request after `notifications/initialized`"
+    "no-ping" "ping" "refuses `ping`"
+    "answers-notifications" "notifications-unanswered" "answers an unknown notification"
+    "text-ids" "ids-returned" "returns large ids as strings"
+    "twice" "answered-once" "answers `tools/list` twice"
+    "no-jsonrpc" "message-shape" "leaves out `jsonrpc` in the answer to `prompts/list`"
+    "dies-early" "request-before-initialize" "ends at a request before `initialize`"
+    "deaf-early" "request-before-initialized" "does not answer requests before `notifications/initialized`"
+    "empty-promise" "declared-methods" "declares completions and has none"
+    "hidden-prompts" "undeclared-methods" "does not declare its prompts"
+    "banner" "stdout-clean" "prints a line before the first message"
+    "overload" "framing-under-load" "loses requests that come fast one after the other"
+    "line-limit" "big-message" "ignores lines of more than 64 KiB"
+    "splits-lines" "unicode" "takes U+2028 for the end of a line"
+    "no-crlf" "crlf" "ignores lines that end with CR LF"
+    "no-blank-lines" "blank-lines" "loses the line after a blank one"
+    "stays" "ends-with-stdin" "does not end with its stdin"
+    "http-status" "http-media-type" "answers `ping` with status 201"
+    "http-accept" "http-accept" "understands only one spelling of `Accept`"
+    "http-notified" "http-notification-status" "answers notifications with status 200"
+    "http-id" "http-session-id" "uses a session id with a space"
+    "http-unknown" "http-unknown-session" "answers unknown session ids with status 400"
+    "http-no-id" "http-missing-session" "needs no session id"
+    "http-immortal" "http-session-deleted" "keeps sessions after their DELETE"
+    "http-version" "http-version-header" "does not look at `MCP-Protocol-Version`"
+    "http-get" "http-get" "answers GET with status 404"
+    "http-events" "http-event-stream" "sends an unknown field in event streams"
+    "http-html" "http-error-body" "refuses what is not JSON with a page of HTML"
+    "http-origin" "http-origin" "answers foreign web pages"
+    "http-host" "http-host" "answers requests for foreign hosts"
+    "http-sse" "http-legacy-sse" "speaks only the transport of 2024-11-05"
+    "http-500" "http-method-errors" "answers a call without a name with status 500"
+    "no-tools-list" "tools-list" "returns an object instead of the list of tools"
+    "dead-tool" "tools-call" "does not know its tool `echo` when it is called"
+    "new-names" "tool-names-stable" "gives a tool another name in each list"
+    "spaced-name" "tool-names-valid" "has a tool with a space in its name"
+    "twin" "tool-names-unique" "has the tools `echo` and `Echo`"
+    "text-hint" "tool-shape" "has a tool whose `destructiveHint` is a string"
+    "bad-schema" "tool-schema-valid" "has a tool with an unknown type in its schema"
+    "list-schema" "tool-schema-object" "has a tool whose arguments are a list"
+    "ghost-property" "tool-schema-required" "has a tool that requires an unknown property"
+    "remote-schema" "tool-schema-local" "has a tool whose schema refers to another document"
+    "big-schema" "tool-schema-size" "has a tool with a schema of 33 KiB"
+    "list-output" "output-schema-valid" "has a tool whose structured result is a list"
+    "friendly" "unknown-tool" "has a result for every unknown tool"
+    "careless" "wrong-arguments" "calls `echo` without its argument"
+    "counted-errors" "same-error" "counts its errors, in their messages"
+    "bare-content" "tool-result-shape" "returns a string as `content`"
+    "text-sum" "structured-content" "returns the sum as a string"
+    "no-resources-list" "resources-list" "returns null instead of the list of resources"
+    "dead-resource" "resources-read" "lists a resource that does not exist"
+    "text-size" "resource-shape" "writes the size of a resource in words"
+    "two-forms" "resource-contents" "returns a resource as text and as a blob"
+    "other-type" "resource-types-steady" "returns another MIME type for each second read"
+    "any-resource" "unknown-resource" "returns an empty text for every unknown resource"
+    "no-templates" "resource-templates" "fails to list its templates"
+    "no-prompts-list" "prompts-list" "returns no `prompts`"
+    "dead-prompt" "prompts-get" "lists a prompt that does not exist"
+    "text-argument" "prompt-shape" "describes an argument of a prompt with a number"
+    "system-role" "prompt-messages" "returns a message of the role `system`"
+    "gap" "prompt-arguments" "needs no argument that it requires"
+    "any-prompt" "unknown-prompt" "returns a prompt for every unknown name"
+    "bad-cancelled" "notification-shape" "cancels without the id of a request"
+    "no-progress" "progress" "reports the same progress twice"
+    "loud" "log-messages" "logs with a level that does not exist"
+    "odd-params" "unknown-notifications" "sends a notification with a list as `params`"
+    "odd-request" "server-requests" "sends a request that MCP does not have"
+    "bad-sampling" "server-request-shape" "asks for sampling without parameters"
+    "sulks" "refused-server-requests" "does not answer a call whose question was declined"
+    "undeclared-change" "list-changes" "says that its tools have changed, undeclared"
+    "overlap" "pages-complete" "repeats an entry on the second page"
+    "thin-page" "pages-repeat" "returns a shorter page when a cursor is used again"
+    "empty-cursor" "pages-end" "ends a list with an empty cursor"
+    "used-cursor" "cursors-stay" "refuses a cursor that was used before"
+    "any-cursor" "bad-cursor" "takes an unknown cursor for none"
+    "nan" "valid-json" "sends NaN in a notification"
+    "now-and-then" "types-steady" "describes a prompt with a list, now and then"
+    "fraction" "integers" "writes the size of a resource as 68.0"
+    "own-code" "unknown-method" "has an error code of its own for unknown methods"
+    "text-code" "error-shape" "returns an error code as a string"
+    "parse-code" "parse-error" "has an error code of its own for what is not JSON"
+    "request-code" "invalid-request" "has an error code of its own for what is no message"
+    "fragile" "survives-malformed" "ends at a message that is not JSON"
+    "changing-code" "errors-steady" "alternates between two error codes"
+    "mute" "error-messages" "does not say which prompt is unknown"
+    "strict-meta" "unknown-meta" "refuses `ping` with unknown metadata"
+    "ui-text" "ui-capability" "declares the MIME types of user interfaces as a string"
+    "ui-html" "ui-mime-type" "has a user interface of the type text/html"
+    "ui-dead-link" "ui-links" "has a tool whose user interface does not exist"
+    "ui-only" "ui-optional" "lists no tools for clients that declare nothing"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn each_fault_has_a_name_of_its_own() {
+        let names: HashSet<&str> = FAULTS.iter().map(|fault| fault.name).collect();
+        assert_eq!(names.len(), FAULTS.len());
+        assert!(!names.contains("list"));
+    }
+
+    #[cfg(feature = "check")]
+    #[test]
+    fn each_check_of_the_contract_that_a_server_can_fail_alone_has_a_fault() {
+        use crate::check::checks::{Check, Level};
+        let faulty: HashSet<&str> = FAULTS.iter().map(|fault| fault.check).collect();
+        let checks = Check::ALL.iter().map(|check| check.describe());
+        for check in checks.filter(|check| check.level != Level::Advice) {
+            // What fails `ui-contents` fails `resource-contents` or `resources-read`, too.
+            let has_fault = faulty.contains(check.name);
+            assert_eq!(has_fault, check.name != "ui-contents", "{}", check.name);
+        }
+        for fault in FAULTS {
+            let is_check = |check: &&Check| check.describe().name == fault.check;
+            assert!(
+                Check::ALL.iter().any(|check| is_check(&check)),
+                "{}",
+                fault.name
+            );
+        }
+    }
+}
