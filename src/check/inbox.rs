@@ -1,20 +1,31 @@
 //! Everything that the server sends on one connection: finds the request of each response, answers the server's
 //! own requests, and notes every message that breaks the rules of JSON-RPC or MCP.
+//!
+//! The transport's threads only pass messages on, because their stacks are too small for values that are nested
+//! deeply. A thread of the inbox parses them.
 
 use super::callbacks::{self, ServerRequest};
 use super::checks::Check;
 use super::session::{Answer, ClientKind};
 use crate::mcp::transport::{MessageHandler, Stream, Transport, TransportError};
+use crate::sys;
 use crate::sys::lock;
+use crossbeam_channel::{Receiver, Sender, bounded};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// The most faults, responses without a request, and notifications that are kept of one connection.
 const MAX_KEPT: usize = 100;
 /// The text that is kept of a message, in bytes.
 const MAX_TEXT: usize = 4 << 10;
+/// The deepest nesting of a message, as for extensions.
+const MAX_DEPTH: usize = 110;
+/// How many messages may wait for the thread of the inbox. Beyond them, the transport waits.
+const MAX_WAITING: usize = 64;
 /// The most requests of the server that are answered.
 const MAX_SERVER_REQUESTS: usize = 1_000;
 
@@ -27,6 +38,55 @@ pub(super) enum Response {
 
 /// Something wrong that the server did unasked: the check, what, and the message.
 pub(super) type Fault = (Check, String, String);
+
+/// Passes what the transport receives to the thread of the inbox.
+struct Forwarder(Sender<Event>);
+
+/// What a transport reports.
+enum Event {
+    Message(Vec<u8>),
+    Failed(i64, TransportError),
+    Closed(TransportError),
+    End,
+}
+
+/// The thread of an inbox. Dropping it ends the thread, after everything that came before.
+pub(super) struct InboxThread {
+    events: Sender<Event>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl InboxThread {
+    /// Ends the thread, after everything that came before.
+    pub(super) fn end(&mut self) {
+        let _ = self.events.send(Event::End);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for InboxThread {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl MessageHandler for Forwarder {
+    fn message(&self, bytes: &[u8], _: Stream) {
+        if !bytes.trim_ascii().is_empty() {
+            let _ = self.0.send(Event::Message(bytes.to_vec()));
+        }
+    }
+
+    fn failed(&self, request: i64, error: TransportError) {
+        let _ = self.0.send(Event::Failed(request, error));
+    }
+
+    fn closed(&self, error: TransportError) {
+        let _ = self.0.send(Event::Closed(error));
+    }
+}
 
 /// See the module.
 pub(super) struct Inbox {
@@ -69,13 +129,50 @@ impl State {
 }
 
 impl Inbox {
-    pub(super) fn new(client: ClientKind, is_stdio: bool) -> Self {
+    fn new(client: ClientKind, is_stdio: bool) -> Self {
         Inbox {
             client,
             is_stdio,
             transport: OnceLock::new(),
             state: Mutex::default(),
             changed: Condvar::new(),
+        }
+    }
+
+    /// An inbox with its thread, and the handler for its transport.
+    ///
+    /// # Errors
+    /// There can be no more threads.
+    pub(super) fn start(
+        client: ClientKind,
+        is_stdio: bool,
+    ) -> io::Result<(Arc<Inbox>, InboxThread, Arc<dyn MessageHandler>)> {
+        let inbox = Arc::new(Inbox::new(client, is_stdio));
+        let (sender, events) = bounded(MAX_WAITING);
+        let of_thread = inbox.clone();
+        let work = move || of_thread.handle_all(&events);
+        let thread = InboxThread {
+            events: sender.clone(),
+            thread: Some(sys::spawn("check inbox".to_owned(), None, work)?),
+        };
+        Ok((inbox, thread, Arc::new(Forwarder(sender))))
+    }
+
+    fn handle_all(&self, events: &Receiver<Event>) {
+        for event in events {
+            match event {
+                Event::Message(bytes) => self.receive(&bytes),
+                Event::Failed(request, error) => {
+                    let mut state = lock(&self.state);
+                    let failed = Response::Failed(error);
+                    state.responses.entry(request).or_insert(failed);
+                }
+                Event::Closed(error) => {
+                    lock(&self.state).closed.get_or_insert(error);
+                }
+                Event::End => return,
+            }
+            self.changed.notify_all();
         }
     }
 
@@ -168,6 +265,10 @@ impl Inbox {
             let detail = "a message is not UTF-8";
             return lock(&self.state).fault(Check::ValidJson, detail, &text);
         };
+        if crate::json::is_deeper_than(MAX_DEPTH, bytes) {
+            let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
+            return lock(&self.state).fault(Check::MessageShape, detail, &text);
+        }
         match crate::json::from_str::<Value>(whole) {
             Ok(Value::Array(parts)) => {
                 for part in parts {
@@ -257,8 +358,6 @@ impl Inbox {
         state
             .responses
             .insert(number, Response::Message { answer, text });
-        drop(state);
-        self.changed.notify_all();
     }
 
     fn notification(&self, method: &str, params: Option<&Value>, text: &str) {
@@ -383,27 +482,4 @@ fn find_request(state: &mut State, id: &Value, text: &str) -> Option<i64> {
     let detail = "the `id` of a response has another type than that of the request";
     state.fault(Check::IdsReturned, detail, text);
     Some(number)
-}
-
-impl MessageHandler for Inbox {
-    fn message(&self, bytes: &[u8], _: Stream) {
-        if !bytes.trim_ascii().is_empty() {
-            self.receive(bytes);
-        }
-    }
-
-    fn failed(&self, request: i64, error: TransportError) {
-        let mut state = lock(&self.state);
-        state
-            .responses
-            .entry(request)
-            .or_insert(Response::Failed(error));
-        drop(state);
-        self.changed.notify_all();
-    }
-
-    fn closed(&self, error: TransportError) {
-        lock(&self.state).closed.get_or_insert(error);
-        self.changed.notify_all();
-    }
 }

@@ -10,11 +10,13 @@ use super::{
 };
 use crate::extension::{Context, ExtensionConfig};
 use crate::mcp::types::VERSIONS;
+use crate::sys;
 use crate::sys::cancel::Cancel;
 use crate::text::printable;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often the main connection is opened again after the server has ended.
@@ -34,6 +36,8 @@ pub(super) struct Runner<'a> {
     listings: HashMap<Kind, Arc<Listing>>,
     /// The read-only tool that was called in the shortest time.
     quick: Option<(Duration, Value)>,
+    /// The threads that close connections.
+    closing: Vec<JoinHandle<()>>,
 }
 
 /// A group of checks: its name for the progress, its checks, and what makes them.
@@ -77,6 +81,7 @@ impl<'a> Runner<'a> {
             reopened: 0,
             listings: HashMap::new(),
             quick: None,
+            closing: Vec::new(),
         }
     }
 
@@ -101,7 +106,12 @@ impl<'a> Runner<'a> {
                 }
             }
         }
-        stdio::run_end(&mut self);
+        if server.is_initialized {
+            stdio::run_end(&mut self);
+        }
+        for thread in self.closing.drain(..) {
+            let _ = thread.join();
+        }
         if let Some(main) = self.main.take() {
             main.close(&mut self.findings);
         }
@@ -171,6 +181,18 @@ impl<'a> Runner<'a> {
         self.main = Some(session);
     }
 
+    /// Closes the main connection in another thread, because that may take seconds, and lets the next group open
+    /// another one.
+    pub(super) fn retire_main(&mut self) {
+        let Some(main) = self.main.take() else {
+            return;
+        };
+        main.record(&mut self.findings);
+        let closing = sys::spawn("check end".to_owned(), None, move || drop(main));
+        // Without a thread it is closed by now.
+        self.closing.extend(closing.ok());
+    }
+
     /// The connection that most groups use. It is opened again after the server has ended.
     ///
     /// # Errors
@@ -180,8 +202,8 @@ impl<'a> Runner<'a> {
             if self.reopened == MAX_REOPENED {
                 return Err("the server ended too often".to_owned());
             }
-            self.reopened += 1;
             if let Some(ended) = self.main.take() {
+                self.reopened += 1;
                 ended.close(&mut self.findings);
             }
             let (session, _) = self.open_initialized(ClientKind::Full)?;

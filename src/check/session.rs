@@ -5,7 +5,7 @@
 
 use super::checks::Check;
 use super::findings::{Exchange, Findings};
-use super::inbox::{Inbox, Response};
+use super::inbox::{Inbox, InboxThread, Response};
 use crate::extension::{Context, ExtensionConfig};
 use crate::mcp::transport::http::HttpOptions;
 use crate::mcp::transport::stdio::StdioTransport;
@@ -135,6 +135,7 @@ pub(super) struct Session {
     pub(super) process: Option<Arc<StdioTransport>>,
     pub(super) http: Option<HttpOptions>,
     pub(super) inbox: Arc<Inbox>,
+    inbox_thread: InboxThread,
     timeouts: Arc<Timeouts>,
     secrets: Vec<String>,
     last_id: AtomicI64,
@@ -159,8 +160,8 @@ impl Session {
         let begin = Instant::now();
         let started = context.open(config, cancel).map_err(|e| e.to_string())?;
         let secrets = started.secrets().to_vec();
-        let inbox = Arc::new(Inbox::new(client, started.process.is_some()));
-        let handler = inbox.clone();
+        let (inbox, inbox_thread, handler) = Inbox::start(client, started.process.is_some())
+            .map_err(|e| format!("no thread could be started: {e}"))?;
         started
             .transport
             .start(handler)
@@ -171,6 +172,7 @@ impl Session {
             process: started.process,
             http: started.http,
             inbox,
+            inbox_thread,
             timeouts: timeouts.clone(),
             secrets,
             last_id: AtomicI64::new(0),
@@ -226,6 +228,11 @@ impl Session {
     pub(super) fn request_with_id(&self, id: Value, method: &str, params: Value) -> Reply {
         let number = self.next_id();
         self.wait(self.begin_with_id(id, number, method, params))
+    }
+
+    /// A token that no other request has.
+    pub(super) fn progress_token(&self) -> Value {
+        json!(format!("gosling-{}", self.next_id()))
     }
 
     fn next_id(&self) -> i64 {
@@ -363,8 +370,9 @@ impl Session {
     }
 
     /// Closes the connection, ends the server, and records what it did wrong.
-    pub(super) fn close(self, findings: &mut Findings) {
+    pub(super) fn close(mut self, findings: &mut Findings) {
         self.transport.close();
+        self.inbox_thread.end();
         self.record(findings);
     }
 

@@ -26,11 +26,11 @@ const END: Duration = Duration::from_secs(2);
 const TEXT: &str = "grüße-日本語-\u{1f986}-\u{2028}-\u{85}-\u{fffd}";
 
 pub(super) fn run(runner: &mut Runner<'_>) {
-    let main = match runner.main() {
-        Ok(main) if main.process.is_some() => main,
+    match runner.main() {
+        Ok(main) if main.process.is_some() => {}
         Ok(_) => return runner.findings.none_applicable(&CHECKS, NOT_STDIO),
         Err(reason) => return runner.findings.none_checked(&CHECKS, &reason),
-    };
+    }
     let big = json!({"_meta": {"gosling/big": "x".repeat(BIG)}});
     // A server that ends during one of them is started again for the next.
     let checks: [(Check, &dyn Fn(&Session) -> Result<String, Fault>); 5] = [
@@ -55,7 +55,6 @@ pub(super) fn run(runner: &mut Runner<'_>) {
             )
         }),
     ];
-    let _ = main;
     for (check, make) in checks {
         let observed = match runner.main() {
             Ok(main) => make(main),
@@ -126,6 +125,9 @@ fn burst(main: &Session) -> Result<String, Fault> {
 
 /// Closes the main connection from the input, as the last check of all.
 pub(super) fn run_end(runner: &mut Runner<'_>) {
+    if let Err(reason) = runner.main() {
+        return runner.findings.not_checked(Check::EndsWithStdin, reason);
+    }
     let Some(main) = runner.take_main() else {
         return;
     };
@@ -135,11 +137,6 @@ pub(super) fn run_end(runner: &mut Runner<'_>) {
             .not_applicable(Check::EndsWithStdin, NOT_STDIO);
         return main.close(&mut runner.findings);
     };
-    if !main.is_open() {
-        let reason = "the server had ended before";
-        runner.findings.not_checked(Check::EndsWithStdin, reason);
-        return main.close(&mut runner.findings);
-    }
     let took = process.end_input(END);
     main.close(&mut runner.findings);
     let status = process.own_status();

@@ -114,7 +114,7 @@ fn check_schemas(findings: &mut Findings, tools: &[(&Value, &Exchange)]) {
 /// Calls a tool. The request has a progress token, so that the server may report progress. `None`: the tool still
 /// reports progress after a while, and the call was cancelled.
 fn call_tool(session: &Session, tool: &str, arguments: &Map<String, Value>) -> Option<Reply> {
-    let token = json!(format!("gosling-{tool}"));
+    let token = session.progress_token();
     session.inbox.expect_progress(&token);
     let params = json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": token}});
     let pending = session.begin_request("tools/call", params);
@@ -288,6 +288,8 @@ fn call_one(
     let asked = main.inbox.questions();
     let begin = Instant::now();
     let Some(reply) = call_tool(main, &tool.name, arguments) else {
+        // What goes on although it was cancelled shall not disturb the other checks.
+        runner.retire_main();
         return;
     };
     let has_asked = main.inbox.questions() > asked;

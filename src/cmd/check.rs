@@ -136,18 +136,19 @@ fn named(value: OsString) -> Result<(String, Map<String, Json>), Failure> {
 fn add_checks(options: &mut Options, list: &str) -> Result<(), Failure> {
     for wanted in list.split(',').map(str::trim).filter(|it| !it.is_empty()) {
         let section = wanted.trim_start_matches('§');
-        let found = Check::ALL.iter().filter(|check| {
-            let it = check.describe();
-            it.name == wanted || it.number.to_string() == wanted || it.section == section
-        });
-        let before = options.only.len();
-        options.only.extend(found.copied());
-        if options.only.len() == before {
+        let mut found = Check::ALL
+            .iter()
+            .filter(|check| {
+                let it = check.describe();
+                it.name == wanted || it.number.to_string() == wanted || it.section == section
+            })
+            .peekable();
+        if found.peek().is_none() {
             return Err(Failure::Usage(format!(
-                "--only: there is no check {wanted:?}, or it is named twice; `gosling check --list` \
-                 prints them"
+                "--only: there is no check {wanted:?}; `gosling check --list` prints them"
             )));
         }
+        options.only.extend(found.copied());
     }
     Ok(())
 }

@@ -122,13 +122,18 @@ impl Server {
     fn behave(&self, method: &str, tool: Option<&str>, call: &Call) {
         let params = &call.message["params"];
         let action = match (method, tool) {
-            ("initialize", _) => Action::Result(json!({
-                "protocolVersion": self.script.version.as_deref().map_or_else(
-                    || params["protocolVersion"].clone(), Value::from),
-                "capabilities": self.capabilities(),
-                "serverInfo": {"name": "scripted", "version": "1"},
-                "instructions": self.script.instructions,
-            })),
+            ("initialize", _) => {
+                let mut result = json!({
+                    "protocolVersion": self.script.version.as_deref().map_or_else(
+                        || params["protocolVersion"].clone(), Value::from),
+                    "capabilities": self.capabilities(),
+                    "serverInfo": {"name": "scripted", "version": "1"},
+                });
+                if let Some(instructions) = &self.script.instructions {
+                    result["instructions"] = instructions.as_str().into();
+                }
+                Action::Result(result)
+            }
             ("tools/list", _) => {
                 let names = self.script.tools.iter().map(|(name, _)| name.as_str());
                 let tools: Vec<Value> = names
