@@ -14,6 +14,8 @@ mod callbacks;
 pub mod checks;
 mod errors;
 mod findings;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod http;
 mod http_probe;
 mod inbox;

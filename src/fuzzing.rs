@@ -8,6 +8,8 @@
 
 #[cfg(feature = "developer")]
 use crate::builtin;
+#[cfg(feature = "check")]
+use crate::check;
 #[cfg(feature = "deeplinks")]
 use crate::deeplink;
 #[cfg(feature = "recipes")]
@@ -54,6 +56,8 @@ pub const TARGETS: &[Target] = &[
     target("environment", extension::environment::fuzz, 300),
     #[cfg(feature = "pinning")]
     target("tool_pins", extension::pinning::fuzz, 1000),
+    #[cfg(feature = "check")]
+    target("checked_server", check::fuzzing::check, 3000),
     target("advisories", extension::screening::fuzzing::advisories, 600),
     #[cfg(feature = "deeplinks")]
     target("link", deeplink::fuzzing::link, 1000),

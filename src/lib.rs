@@ -22,7 +22,7 @@
 //! 7. [`http`] sends head and body with one write.
 //!
 //! [`extension::configured`] reads and changes the user's configured extensions, for [`api`] and for `gosling
-//! extensions`. [`check`](features) sends raw messages to a server, right and wrong ones, for `gosling check`. Before the program of an extension is started, [`extension::screening`] checks its command line:
+//! extensions`. Before the program of an extension is started, [`extension::screening`] checks its command line:
 //! against the user's list of allowed ones, and its packages against advisories about malware. The tools that a
 //! server lists are compared with those that it listed first ([`extension::pinning`]).
 //!
@@ -73,7 +73,8 @@
 //! [`mcp::server`]; [`extension`] runs them in this process. ([`api`] uses the types of [`http`]: requests,
 //! responses, routes.) [`agent`] also calls the models behind [`provider`]; [`provider`] and [`mcp`] send HTTP
 //! requests with [`outbound`]. [`api::mcp_endpoint`] serves an [`mcp::server`] over [`http`], for `gosling mcp
-//! NAME --http`. `json` parses all JSON, and [`text`] makes text from outside safe to show.
+//! NAME --http`. `check`, between [`agent`] and [`extension`], sends raw messages to an MCP server, right and wrong
+//! ones, and compares the answers with the contract. `json` parses all JSON, and [`text`] makes text from outside safe to show.
 //!
 //! # Threads
 //!

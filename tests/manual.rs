@@ -31,11 +31,12 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const PORTS: [&str; 2] = ["3000", "8123"];
 
 /// Pages whose commands need a feature that a build may leave out.
-const NEEDS: [(&str, &str); 8] = [
+const NEEDS: [(&str, &str); 9] = [
     ("README", "chat"),
     ("api", "demo"),
     ("builtins", "memory"),
     ("chat", "chat"),
+    ("check", "check"),
     ("deeplinks", "deeplinks"),
     ("logs", "chat"),
     ("schedules", "schedules"),
@@ -159,7 +160,11 @@ fn help_prints_a_page_as_it_is() {
         let text = help(topic.name);
         assert!(text.ends_with(topic.text), "{}: {text}", topic.name);
         // A command of this name has its options before the page.
-        let is_command = ["chat", "extensions"].contains(&topic.name) && !is_left_out("chat");
+        let is_command = match topic.name {
+            "chat" | "extensions" => !is_left_out("chat"),
+            "check" => !is_left_out("check"),
+            _ => false,
+        };
         assert_eq!(text.starts_with("usage:"), is_command, "{text}");
     }
 }

@@ -129,7 +129,7 @@ impl State {
 }
 
 impl Inbox {
-    fn new(client: ClientKind, is_stdio: bool) -> Self {
+    pub(super) fn new(client: ClientKind, is_stdio: bool) -> Self {
         Inbox {
             client,
             is_stdio,
@@ -259,7 +259,8 @@ impl Inbox {
         last.is_some_and(|last| last.is_some_and(f64::is_finite))
     }
 
-    fn receive(&self, bytes: &[u8]) {
+    /// Handles one message or batch.
+    pub(super) fn receive(&self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_TEXT)]).into_owned();
         let Ok(whole) = std::str::from_utf8(bytes) else {
             let detail = "a message is not UTF-8";

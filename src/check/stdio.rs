@@ -33,7 +33,7 @@ pub(super) fn run(runner: &mut Runner<'_>) {
     }
     let big = json!({"_meta": {"gosling/big": "x".repeat(BIG)}});
     // A server that ends during one of them is started again for the next.
-    let checks: [(Check, &dyn Fn(&Session) -> Result<String, Fault>); 5] = [
+    let checks: [(Check, Attempt<'_>); 5] = [
         (Check::FramingUnderLoad, &burst),
         (Check::BigMessage, &|main| {
             alive(
@@ -72,6 +72,9 @@ pub(super) fn run(runner: &mut Runner<'_>) {
 
 /// What was wrong, and where.
 type Fault = (String, Exchange);
+
+/// Makes a check on the main connection.
+type Attempt<'a> = &'a dyn Fn(&Session) -> Result<String, Fault>;
 
 /// Passes if the request got any answer.
 fn alive(what: &str, reply: Reply) -> Result<String, Fault> {

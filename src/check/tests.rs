@@ -10,7 +10,8 @@ fn contract() -> BTreeMap<(String, usize), String> {
     for line in page.lines() {
         if let Some(title) = line.strip_prefix("## ") {
             section = title
-                .strip_prefix("SERVER §")
+                .strip_prefix("SERVER ")
+                .and_then(|rest| rest.strip_prefix('§'))
                 .and_then(|rest| rest.split(' ').next())
                 .map(str::to_owned);
             number = 0;

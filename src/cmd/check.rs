@@ -204,7 +204,8 @@ fn config(given: &Arguments, registry: &Registry) -> Result<ExtensionConfig, Fai
     if !given.headers.is_empty() && given.url.is_none() {
         return wrong("--header goes with --url only");
     }
-    if !(given.envs.is_empty() && given.working_dir.is_none()) && !is_command {
+    let is_for_command = !given.envs.is_empty() || given.working_dir.is_some();
+    if is_for_command && !is_command {
         return wrong("--env and --cwd go with CMD only");
     }
     let value = match (&*given.command, &given.url, &given.extension) {

@@ -120,8 +120,10 @@ impl From<Error> for ConnectError {
 pub(crate) struct Started {
     pub(crate) transport: Arc<dyn Transport>,
     /// The same transport, if the server is a process.
+    #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
     pub(crate) process: Option<Arc<StdioTransport>>,
     /// The options of the transport, if it is HTTP.
+    #[cfg_attr(not(feature = "check"), expect(dead_code, reason = "for checks only"))]
     pub(crate) http: Option<HttpOptions>,
     location: Option<Location>,
     environment: Environment,

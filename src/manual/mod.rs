@@ -62,6 +62,10 @@ pub const TOPICS: &[Topic] = &[
         "what extensions may run: malware, a list of allowed ones"
     ),
     topic!("pinning", "tools that change under their user"),
+    topic!(
+        "check",
+        "`gosling check`: whether Goose can use your MCP server"
+    ),
     topic!("builtins", "`developer`, `memory`, `todo` and `demo`"),
     topic!("containers", "running extensions in Docker or Podman"),
     topic!(
@@ -115,6 +119,8 @@ pub mod extensions {}
 pub mod deeplinks {}
 #[doc = include_str!("screening.md")]
 pub mod screening {}
+#[doc = include_str!("check.md")]
+pub mod check {}
 #[doc = include_str!("builtins.md")]
 pub mod builtins {}
 #[doc = include_str!("containers.md")]

@@ -260,7 +260,7 @@ impl Broken {
             ("bad-cancelled", "tools/list") => notification("notifications/cancelled", json!({})),
             ("loud", "tools/call") => notification(
                 "notifications/message",
-                json!({"level": "LOUD", "data": "Done"}),
+                json!({"level": "loudest", "data": "Done"}),
             ),
             ("odd-params", "tools/list") => notification("notifications/demo/odd", json!([1])),
             ("odd-request", "tools/call") => request("demo/question"),
@@ -285,7 +285,7 @@ impl Broken {
         let name = params["name"].as_str().unwrap_or_default();
         match self.name {
             "own-code" if method.starts_with(UNKNOWN) => error["code"] = json!(-32000),
-            "text-code" if method == "prompts/get" => error["code"] = json!("E_PROMPT"),
+            "text-code" if method == "prompts/get" => error["code"] = json!("unknown prompt"),
             "parse-code" if id.is_null() && error["code"] == -32700 => {
                 error["code"] = json!(-32000)
             }

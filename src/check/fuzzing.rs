@@ -1,0 +1,49 @@
+//! The fuzz target of the checks: what a server sends, as messages, as entries of lists and as an event stream.
+
+use super::http_probe::events;
+use super::inbox::Inbox;
+use super::listing::Kind;
+use super::session::ClientKind;
+use super::{sample, tool_schemas, types};
+use serde_json::{Value, json};
+
+/// Each line is a message; each that is JSON is also a tool, another entry and a content.
+pub(crate) fn check(input: &[u8]) {
+    let first = received(input);
+    assert_eq!(first, received(input), "the same messages, the same faults");
+    let mut values = Vec::new();
+    for line in input.split(|byte| *byte == b'\n') {
+        if let Ok(value) = crate::json::from_slice::<Value>(line) {
+            values.push(value);
+        }
+    }
+    for value in &values {
+        let _ = tool_schemas::faults(value);
+        for kind in [Kind::Tools, Kind::Resources, Kind::Templates, Kind::Prompts] {
+            let _ = types::entry_faults(kind, value);
+        }
+        let _ = types::content_fault(value);
+        let _ = types::fraction_for_integer(value);
+        let _ = sample::arguments(value);
+        if let Some((missing, arguments)) = sample::incomplete(value) {
+            assert!(!arguments.contains_key(&missing));
+        }
+        let _ = sample::mistyped(value);
+    }
+    let _ = types::conflict(&values);
+    let (events, _) = events(input);
+    assert!(events.iter().map(String::len).sum::<usize>() <= 3 * input.len());
+}
+
+/// What was wrong with the messages, in their order.
+fn received(input: &[u8]) -> Vec<String> {
+    let inbox = Inbox::new(ClientKind::Full, true);
+    inbox.expect(&json!(1), 1);
+    inbox.expect_progress(&json!("a"));
+    for line in input.split(|byte| *byte == b'\n') {
+        inbox.receive(line);
+    }
+    let faults = inbox.take_faults().into_iter();
+    let faults = faults.map(|(check, detail, _)| format!("{check:?} {detail}"));
+    faults.chain(inbox.take_strays()).collect()
+}
