@@ -143,7 +143,7 @@ pub struct Report {
     pub protocol: String,
     /// `stdio`, `streamable_http` or `builtin`.
     pub transport: &'static str,
-    /// The capabilities that the server declared.
+    /// The capabilities that the server declared, and `ui` if it has user interfaces.
     pub capabilities: Vec<String>,
     /// The checks that were to be made, by number.
     pub checks: Vec<Checked>,

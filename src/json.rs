@@ -35,6 +35,15 @@ pub fn from_slice<'de, T: Deserialize<'de>>(json: &'de [u8]) -> serde_json::Resu
     read(json, most_memory(json.len()))
 }
 
+/// As [`from_slice`], with another memory limit.
+#[cfg(feature = "check")]
+pub(crate) fn from_slice_within<'de, T: Deserialize<'de>>(
+    json: &'de [u8],
+    memory: usize,
+) -> serde_json::Result<T> {
+    read(json, memory)
+}
+
 fn read<'de, T: Deserialize<'de>>(json: &'de [u8], memory: usize) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(json);
     let left = Cell::new(memory);

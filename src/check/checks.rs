@@ -475,7 +475,7 @@ checks! {
     WrongArguments {
         63 "wrong-arguments" "5.1" Should
         [("5.1", 5), ("8", 4)]
-        requires: "A call that lacks a required argument, or has one of a wrong type, gets an error."
+        requires: "A call that lacks a required argument, has one of a wrong type, or one that the schema excludes, gets an error."
         why: "The model corrects its call only if it learns what is wrong."
         fix: "Validate the arguments against `inputSchema` before the tool runs."
     }

@@ -120,6 +120,11 @@ impl Findings {
         matches!(self.0.get(&check), Some(Outcome::Failed { .. }))
     }
 
+    /// Whether a check has passed.
+    pub(super) fn has_passed(&self, check: Check) -> bool {
+        matches!(self.0.get(&check), Some(Outcome::Passed { .. }))
+    }
+
     /// Takes the outcome of a check.
     pub(super) fn take(&mut self, check: Check) -> Option<Outcome> {
         self.0.remove(&check)

@@ -34,6 +34,8 @@ const ACCEPT: &str = "application/json, text/event-stream";
 /// An `Accept` of the same meaning.
 const OTHER_ACCEPT: &str = "text/event-stream;q=0.9 ,application/json; charset=utf-8";
 const JSON: &str = "application/json";
+/// The first version of MCP with the header `MCP-Protocol-Version`.
+const FIRST_WITH_HEADER: &str = "2025-06-18";
 /// The most tools that are called.
 const MAX_CALLED: usize = 5;
 /// A host that does not exist (RFC 6761).
@@ -290,73 +292,84 @@ fn check_accept(findings: &mut Findings, requests: &Requests<'_>) {
     }
 }
 
+/// A request that has to be refused.
+struct Refused<'a> {
+    /// The check of the status, other than the check that the refusal can be read.
+    check: Option<Check>,
+    what: &'static str,
+    message: &'a str,
+    /// The header that makes it wrong; without a value it is missing.
+    header: Option<(&'static str, &'static str)>,
+    status: u16,
+}
+
 /// Requests that have to be refused, with a status and a body that say why.
 fn check_refusals(findings: &mut Findings, requests: &Requests<'_>) {
     let ping = request(4, "ping");
-    let unknown = "00000000-0000-4000-8000-000000000000";
-    let mut cases = vec![
-        (
-            None,
-            "a body that is not JSON",
-            "{\"jsonrpc\":",
-            ("", ""),
-            400,
-        ),
-        (
-            Some(Check::HttpVersionHeader),
-            "a request with `MCP-Protocol-Version: 1999-01-01`",
-            ping.as_str(),
-            ("mcp-protocol-version", "1999-01-01"),
-            400,
-        ),
-    ];
-    if requests.session.is_some() {
-        cases.push((
-            Some(Check::HttpUnknownSession),
-            "a request with an unknown session id",
-            &ping,
-            ("mcp-session-id", unknown),
-            404,
-        ));
-        cases.push((
-            Some(Check::HttpMissingSession),
-            "a request without a session id",
-            &ping,
-            ("mcp-session-id", ""),
-            400,
-        ));
+    let mut cases = vec![Refused {
+        check: None,
+        what: "a body that is not JSON",
+        message: "{\"jsonrpc\":",
+        header: None,
+        status: 400,
+    }];
+    if requests.version.as_str() >= FIRST_WITH_HEADER {
+        cases.push(Refused {
+            check: Some(Check::HttpVersionHeader),
+            what: "a request with `MCP-Protocol-Version: 1999-01-01`",
+            message: &ping,
+            header: Some(("mcp-protocol-version", "1999-01-01")),
+            status: 400,
+        });
+    } else {
+        let reason = format!("versions before {FIRST_WITH_HEADER} have no such header");
+        findings.not_applicable(Check::HttpVersionHeader, reason);
     }
-    for (check, what, message, changed, expected) in cases {
-        let changed = if changed.0.is_empty() {
-            vec![]
-        } else {
-            vec![changed]
-        };
-        let reply = match requests.post(message, &changed) {
-            Ok(reply) => reply,
-            Err(exchange) => {
-                let fault = format!("{what} got no response");
-                let check = check.unwrap_or(Check::HttpErrorBody);
-                findings.fail(check, fault, exchange);
-                continue;
-            }
-        };
-        let is_refused = (400..500).contains(&reply.status);
-        if let Some(check) = check {
-            if reply.status == expected {
-                findings.pass(check, "");
-            } else {
-                let fault = format!("{what} got {}", reply.describe());
-                findings.fail(check, fault, reply.exchange.clone());
-            }
-        } else if !is_refused {
-            let fault = format!("{what} got {}", reply.describe());
-            findings.fail(Check::HttpErrorBody, fault, reply.exchange.clone());
+    if requests.session.is_some() {
+        cases.push(Refused {
+            check: Some(Check::HttpUnknownSession),
+            what: "a request with an unknown session id",
+            message: &ping,
+            header: Some(("mcp-session-id", "00000000-0000-4000-8000-000000000000")),
+            status: 404,
+        });
+        cases.push(Refused {
+            check: Some(Check::HttpMissingSession),
+            what: "a request without a session id",
+            message: &ping,
+            header: Some(("mcp-session-id", "")),
+            status: 400,
+        });
+    }
+    for case in cases {
+        check_refusal(findings, requests, &case);
+    }
+}
+
+fn check_refusal(findings: &mut Findings, requests: &Requests<'_>, case: &Refused<'_>) {
+    let what = case.what;
+    let check = case.check.unwrap_or(Check::HttpErrorBody);
+    let reply = match requests.post(case.message, case.header.as_slice()) {
+        Ok(reply) => reply,
+        Err(exchange) => {
+            let fault = format!("{what} got no response");
+            return findings.fail(check, fault, exchange);
         }
-        if is_refused && !is_readable(&reply) {
-            let fault = format!("the body for {what} is not readable: {}", reply.describe());
-            findings.fail(Check::HttpErrorBody, fault, reply.exchange);
-        }
+    };
+    let is_refused = (400..500).contains(&reply.status);
+    let is_right = match case.check {
+        Some(_) => reply.status == case.status,
+        None => is_refused,
+    };
+    if !is_right {
+        let fault = format!("{what} got {}", reply.describe());
+        findings.fail(check, fault, reply.exchange.clone());
+    } else if case.check.is_some() {
+        findings.pass(check, "");
+    }
+    if is_refused && !is_readable(&reply) {
+        let fault = format!("the body for {what} is not readable: {}", reply.describe());
+        findings.fail(Check::HttpErrorBody, fault, reply.exchange);
     }
 }
 

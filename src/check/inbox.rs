@@ -25,7 +25,11 @@ const MAX_TEXT: usize = 4 << 10;
 /// The deepest nesting of a message, as for extensions.
 const MAX_DEPTH: usize = 110;
 /// How many messages may wait for the thread of the inbox. Beyond them, the transport waits.
-const MAX_WAITING: usize = 64;
+const MAX_WAITING: usize = 1;
+/// The memory that the values of a message may take, in bytes, and its increase for each byte of its text: enough
+/// for long strings and for lists of an ordinary size.
+const MEMORY: usize = 64 << 20;
+const MEMORY_PER_BYTE: usize = 2;
 /// The most requests of the server that are answered.
 const MAX_SERVER_REQUESTS: usize = 1_000;
 
@@ -270,7 +274,12 @@ impl Inbox {
             let detail = format!("a message is nested more than {MAX_DEPTH} levels deep");
             return lock(&self.state).fault(Check::MessageShape, detail, &text);
         }
-        match crate::json::from_str::<Value>(whole) {
+        let memory = MEMORY + MEMORY_PER_BYTE * bytes.len();
+        match crate::json::from_slice_within::<Value>(bytes, memory) {
+            Err(error) if crate::json::is_too_much(&error) => {
+                let detail = "the values of a message take too much memory";
+                lock(&self.state).fault(Check::MessageShape, detail, &text);
+            }
             Ok(Value::Array(parts)) => {
                 for part in parts {
                     self.message_value(part, &text);

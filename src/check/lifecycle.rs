@@ -228,112 +228,129 @@ fn is_offered(method: &str, reply: &Reply) -> bool {
     }
 }
 
-/// What one of the additional connections showed.
-type Observations = Vec<(Check, Result<String, (String, Exchange)>)>;
+/// What an additional connection is for.
+#[derive(Clone, Copy)]
+enum Opening {
+    /// A client that asks for this version.
+    Version(&'static str),
+    /// A request before `initialize`.
+    BeforeInitialize,
+    /// A request before `notifications/initialized`.
+    BeforeInitialized,
+}
 
-/// Other versions, and requests before their time, each on a connection of its own, at the same time.
+impl Opening {
+    fn check(self) -> Check {
+        match self {
+            Opening::Version(NO_VERSION) => Check::UnknownVersion,
+            Opening::Version(_) => Check::OlderVersions,
+            Opening::BeforeInitialize => Check::RequestBeforeInitialize,
+            Opening::BeforeInitialized => Check::RequestBeforeInitialized,
+        }
+    }
+}
+
+/// What a connection showed: something right, or something wrong and where.
+type Observed = Result<String, (String, Exchange)>;
+
+/// Other versions, and requests before their time, each on a connection of its own. Two are open at the same time:
+/// that is quicker, and more would need more memory if the server sends messages without measure.
 pub(super) fn run_openings(runner: &mut Runner<'_>) {
-    let open = || runner.open(ClientKind::Full);
-    let mut outcomes: Vec<Result<(Session, Observations), String>> = Vec::new();
-    let versions = VERSIONS[1..]
-        .iter()
-        .map(|version| (*version, Check::OlderVersions));
-    let versions = versions.chain([(NO_VERSION, Check::UnknownVersion)]);
-    // Only what can be shared between threads is used in them.
-    let (mut sessions, mut early) = (Vec::new(), Vec::new());
-    for (version, check) in versions {
-        match open() {
-            Ok(session) => sessions.push((session, version, check)),
-            Err(reason) => outcomes.push(Err(reason)),
-        }
-    }
-    for check in [
-        Check::RequestBeforeInitialize,
-        Check::RequestBeforeInitialized,
-    ] {
-        match open() {
-            Ok(session) => early.push((session, check)),
-            Err(reason) => outcomes.push(Err(reason)),
-        }
-    }
-    thread::scope(|scope| {
-        let versions: Vec<_> = sessions
-            .into_iter()
-            .map(|(session, version, check)| {
-                scope.spawn(move || try_version(session, version, check))
-            })
-            .collect();
-        let early: Vec<_> = early
-            .into_iter()
-            .map(|(session, check)| scope.spawn(move || try_early(session, check)))
-            .collect();
-        for handle in versions.into_iter().chain(early) {
-            let lost = || Err("a check ended early".to_owned());
-            outcomes.push(handle.join().map_or_else(|_| lost(), Ok));
-        }
-    });
-    for outcome in outcomes {
-        match outcome {
-            Ok((session, observations)) => record_openings(runner, session, observations),
-            Err(reason) => {
-                let checks = [
-                    Check::OlderVersions,
-                    Check::UnknownVersion,
-                    Check::RequestBeforeInitialize,
-                    Check::RequestBeforeInitialized,
-                ];
-                runner.findings.none_checked(&checks, &reason);
-            }
+    let versions = VERSIONS[1..].iter().chain([&NO_VERSION]);
+    let mut openings: Vec<Opening> = versions.map(|version| Opening::Version(version)).collect();
+    openings.extend([Opening::BeforeInitialize, Opening::BeforeInitialized]);
+    for pair in openings.chunks(2) {
+        let opened = pair
+            .iter()
+            .map(|opening| (*opening, runner.open(ClientKind::Full)));
+        let opened: Vec<_> = opened.collect();
+        let outcomes = thread::scope(|scope| {
+            let threads: Vec<_> = opened
+                .into_iter()
+                .map(|(opening, session)| {
+                    (opening, scope.spawn(move || try_opening(opening, session)))
+                })
+                .collect();
+            let outcomes = threads.into_iter().map(|(opening, thread)| {
+                let lost = |_| Err("the check ended early".to_owned());
+                (opening, thread.join().unwrap_or_else(lost))
+            });
+            outcomes.collect::<Vec<_>>()
+        });
+        for (opening, outcome) in outcomes {
+            record_opening(runner, opening.check(), outcome);
         }
     }
 }
 
-fn record_openings(runner: &mut Runner<'_>, session: Session, observations: Observations) {
+fn record_opening(
+    runner: &mut Runner<'_>,
+    check: Check,
+    outcome: Result<(Session, Observed), String>,
+) {
     let findings = &mut runner.findings;
-    let has_no_version = findings.has_failed(Check::ProtocolVersion);
-    for (check, observed) in observations {
-        let is_version = matches!(check, Check::OlderVersions | Check::UnknownVersion);
-        match observed {
-            Ok(detail) => findings.pass(check, detail),
-            Err(_) if is_version && has_no_version => {
-                findings.not_checked(check, "no version is agreed on at all");
+    let is_version = matches!(check, Check::OlderVersions | Check::UnknownVersion);
+    match outcome {
+        Err(reason) => findings.not_checked(check, reason),
+        Ok((session, observed)) => {
+            match observed {
+                Ok(detail) => findings.pass(check, detail),
+                Err(_) if is_version && findings.has_failed(Check::ProtocolVersion) => {
+                    findings.not_checked(check, "no version is agreed on at all");
+                }
+                Err((fault, exchange)) => findings.fail(check, fault, exchange),
             }
-            Err((fault, exchange)) => findings.fail(check, fault, exchange),
+            session.close(findings);
         }
     }
-    session.close(findings);
 }
 
-fn try_version(mut session: Session, version: &str, check: Check) -> (Session, Observations) {
+fn try_opening(
+    opening: Opening,
+    session: Result<Session, String>,
+) -> Result<(Session, Observed), String> {
+    let mut session = session?;
+    let observed = match opening {
+        Opening::Version(version) => try_version(&mut session, version),
+        Opening::BeforeInitialize | Opening::BeforeInitialized => {
+            try_early(&mut session, matches!(opening, Opening::BeforeInitialize))
+        }
+    };
+    Ok((session, observed))
+}
+
+fn try_version(session: &mut Session, version: &str) -> Observed {
     let reply = session.initialize(version, ClientKind::Full);
-    let observed = match &reply.answer {
+    match &reply.answer {
         Answer::Result(result) if is_version(&result["protocolVersion"]) => {
             Ok(format!("{version}: {}", result["protocolVersion"]))
         }
         Answer::Result(result) => {
             let agreed = &result["protocolVersion"];
-            Err(format!("a client of {version} got the version {agreed}"))
+            let fault = format!("a client of {version} got the version {agreed}");
+            Err((fault, reply.exchange))
         }
-        _ => Err(format!("a client of {version} got {}", reply.describe())),
-    };
-    let observed = observed.map_err(|fault| (fault, reply.exchange));
-    (session, vec![(check, observed)])
+        _ => {
+            let fault = format!("a client of {version} got {}", reply.describe());
+            Err((fault, reply.exchange))
+        }
+    }
 }
 
-fn try_early(mut session: Session, check: Check) -> (Session, Observations) {
-    let when = if check == Check::RequestBeforeInitialize {
+fn try_early(session: &mut Session, is_before_all: bool) -> Observed {
+    let when = if is_before_all {
         "before `initialize`"
     } else {
         session.initialize(VERSIONS[0], ClientKind::Full);
         "before `notifications/initialized`"
     };
     let early = session.request("tools/list", json!({}));
-    if check == Check::RequestBeforeInitialize {
+    if is_before_all {
         session.initialize(VERSIONS[0], ClientKind::Full);
     }
     session.notify_initialized();
     let ping = session.request("ping", json!({}));
-    let observed = if !early.is_answered() {
+    if !early.is_answered() {
         let fault = format!("`tools/list` {when} got {}", early.describe());
         Err((fault, early.exchange))
     } else if !ping.is_answered() || session.initialized.is_null() {
@@ -341,8 +358,7 @@ fn try_early(mut session: Session, check: Check) -> (Session, Observations) {
         Err((fault, ping.exchange))
     } else {
         Ok(early.describe())
-    };
-    (session, vec![(check, observed)])
+    }
 }
 
 /// Passes what is only seen when it fails, after all messages of the run.

@@ -123,6 +123,11 @@ impl<'a> Runner<'a> {
             .iter()
             .filter(|check| self.options.only.is_empty() || self.options.only.contains(check));
         let mut findings = self.findings;
+        let mut capabilities = server.capabilities;
+        let has_pages = findings.has_passed(Check::UiContents);
+        if has_pages && !capabilities.iter().any(|it| it == "ui") {
+            capabilities.push("ui".to_owned());
+        }
         let checks = checks.map(|check| Checked {
             check: *check,
             description: check.describe(),
@@ -134,7 +139,7 @@ impl<'a> Runner<'a> {
             server: server.name,
             protocol: server.protocol,
             transport,
-            capabilities: server.capabilities,
+            capabilities,
             checks: checks.collect(),
             installation: install::installation(self.config),
             seconds: begin.elapsed().as_secs_f64(),

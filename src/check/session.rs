@@ -25,6 +25,9 @@ const MAX_EXCERPT_BYTES: usize = 4 << 10;
 /// How often a call that takes long is asked for progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
+/// After so many requests without an answer, none is waited for.
+const MAX_SILENCES: usize = 30;
+
 /// How long a request may take. Servers that do not answer get less time after a while, so that a run ends.
 pub(super) struct Timeouts {
     request: Duration,
@@ -43,7 +46,8 @@ impl Timeouts {
         match self.silences.load(Ordering::Relaxed) {
             0..3 => self.request,
             3..8 => self.request.min(Duration::from_secs(2)),
-            _ => self.request.min(Duration::from_millis(500)),
+            8..MAX_SILENCES => self.request.min(Duration::from_millis(500)),
+            _ => Duration::ZERO,
         }
     }
 

@@ -364,7 +364,12 @@ fn call_wrongly(runner: &mut Runner<'_>, tool: &Tool) {
         sample::incomplete(&tool.schema).map(|(name, it)| (format!("without `{name}`"), it));
     let mistyped = sample::mistyped(&tool.schema);
     let mistyped = mistyped.map(|(name, it)| (format!("with `{name}` of a wrong type"), it));
-    for (how, arguments) in incomplete.into_iter().chain(mistyped) {
+    let mut unknown = sample::arguments(&tool.schema);
+    unknown.insert("gosling_unknown".to_owned(), json!(1));
+    // Without `additionalProperties: false`, a tool may ignore it.
+    let is_refused = tool.schema["additionalProperties"] == false;
+    let unknown = is_refused.then(|| ("with an unknown argument".to_owned(), unknown));
+    for (how, arguments) in incomplete.into_iter().chain(mistyped).chain(unknown) {
         let Ok(main) = runner.main() else {
             return;
         };
