@@ -7,7 +7,7 @@
 //!
 //! A server is hostile: everything that it sends is bounded as for extensions, every request has a timeout, and
 //! what is shown of it is escaped. No tool is called unless the server says that it is read-only, or the options
-//! say so. The same server gets the same verdict each time: nothing but the timeouts depends on the clock.
+//! say so. The same server gets the same result each time: nothing but the timeouts depends on the clock.
 
 mod advice;
 mod callbacks;

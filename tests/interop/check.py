@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks public MCP servers with `gosling check`, each twice, and compares the verdicts with known ones.
+"""Checks public MCP servers with `gosling check`, each twice, and compares the results with known ones.
 
 usage: check.py --gosling PROGRAM --home FOLDER
 
@@ -83,7 +83,7 @@ def broken(found):
 
 
 def compare(gosling, name, how, arguments, profile, expected, scratch):
-    """Whether two runs have the expected verdict."""
+    """Whether two runs have the expected result."""
     is_right = True
     for _ in range(2):
         found = report(gosling, arguments, scratch)
@@ -96,8 +96,8 @@ def compare(gosling, name, how, arguments, profile, expected, scratch):
                     print(f"  {check['name']}: {check['detail']}\n    {check['exchange']}")
         counts = found["counts"]
         result = "ok" if is_right else "FAILED"
-        verdict = f"{best}, {counts['passed']} passed, MUST failed: {', '.join(broken(found)) or 'none'}"
-        print(f"check {name:30} {how:6} {found['seconds']:6.1f} s   {result}, {verdict}", flush=True)
+        summary = f"{best}, {counts['passed']} passed, MUST failed: {', '.join(broken(found)) or 'none'}"
+        print(f"check {name:30} {how:6} {found['seconds']:6.1f} s   {result}, {summary}", flush=True)
     return is_right
 
 

@@ -217,12 +217,12 @@ fn write_profiles(out: &mut String, report: &Report, asked: Asked, colours: &Col
         Some(profile) => format!("the profile {profile}"),
         None => "the contract in everything that it declares".to_owned(),
     };
-    let verdict = if report.passes(asked) {
+    let summary = if report.passes(asked) {
         format!("{green}The server holds {what}.{off}")
     } else {
         format!("{red}The server does not hold {what}.{off}")
     };
-    let _ = writeln!(out, "\n{verdict}");
+    let _ = writeln!(out, "\n{summary}");
 }
 
 fn write_installation(out: &mut String, report: &Report, colours: &Colours) {

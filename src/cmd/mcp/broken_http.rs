@@ -75,7 +75,7 @@ pub(super) fn access_control(fault: &Fault) -> AccessControl {
 fn get(endpoint: &Endpoint, _: &Request) -> Result<Response, Error> {
     match endpoint.fault {
         "http-get" => Err(Error::not_found("There is nothing here")),
-        "http-sse" => Ok(Response::bytes(
+        "http-legacy-sse" => Ok(Response::bytes(
             "text/event-stream",
             "event: endpoint\ndata: /messages\n\n",
         )),
@@ -85,7 +85,7 @@ fn get(endpoint: &Endpoint, _: &Request) -> Result<Response, Error> {
 
 fn delete(endpoint: &Endpoint, request: &Request) -> Result<Response, Error> {
     let id = request.header(SESSION).unwrap_or_default();
-    if endpoint.fault != "http-immortal" {
+    if endpoint.fault != "http-kept-session" {
         lock(&endpoint.sessions).by_id.remove(id);
     }
     Ok(Response::empty(200))
@@ -93,7 +93,7 @@ fn delete(endpoint: &Endpoint, request: &Request) -> Result<Response, Error> {
 
 fn post(endpoint: &Endpoint, request: &Request) -> Result<Response, Error> {
     let fault = endpoint.fault;
-    if fault == "http-sse" {
+    if fault == "http-legacy-sse" {
         return Err(Error::not_found("There is nothing here"));
     }
     if fault == "http-accept" && request.header("Accept") != Some(ACCEPT) {

@@ -78,10 +78,10 @@ impl Broken {
         let is_early = !self.is_initialized && method != "initialize";
         self.was_early |= is_early;
         match self.name {
-            "silent" if method == "initialize" => return Incoming::Ignore,
-            "dies-early" if is_early && !self.has_initialize => return Incoming::End,
-            "deaf-early" if is_early && self.has_initialize => return Incoming::Ignore,
-            "deaf-at-first" if self.is_initialized && !self.was_early && !self.is_bare => {
+            "no-initialize" if method == "initialize" => return Incoming::Ignore,
+            "ends-at-early-request" if is_early && !self.has_initialize => return Incoming::End,
+            "ignores-early-request" if is_early && self.has_initialize => return Incoming::Ignore,
+            "ignores-first-request" if self.is_initialized && !self.was_early && !self.is_bare => {
                 self.was_early = true;
                 return Incoming::Ignore;
             }
@@ -129,14 +129,16 @@ impl Broken {
                 let text = "Unknown metadata";
                 meta.is_array().then(|| error(id, -32602, text))?
             }
-            "dead-tool" if call("echo") => error(id, -32601, "Method not found: echo"),
-            "friendly" if method == "tools/call" && is_unknown => {
+            "unknown-echo" if call("echo") => error(id, -32601, "Method not found: echo"),
+            "any-tool" if method == "tools/call" && is_unknown => {
                 result(id, json!({"content": [{"type": "text", "text": "Done."}]}))
             }
-            "careless" if call("echo") && !params["arguments"]["message"].is_string() => {
+            "optional-message" if call("echo") && !params["arguments"]["message"].is_string() => {
                 result(id, json!({"content": []}))
             }
-            "sulks" if call("echo") && params["arguments"]["message"].is_string() => {
+            "unanswered-after-decline"
+                if call("echo") && params["arguments"]["message"].is_string() =>
+            {
                 json!({
                     "jsonrpc": "2.0", "id": "question", "method": "elicitation/create",
                     "params": {
@@ -162,7 +164,7 @@ impl Broken {
                     json!({"messages": [{"role": "user", "content": content}]}),
                 )
             }
-            "used-cursor" | "thin-page" if method == "prompts/list" => {
+            "used-cursor" | "shorter-page" if method == "prompts/list" => {
                 return self.used_cursor(id, params);
             }
             _ => return None,
@@ -186,7 +188,9 @@ impl Broken {
     /// The request as the real server gets it.
     fn changed(&self, method: &str, mut message: Value) -> Value {
         match self.name {
-            "gap" if method == "prompts/get" && message["params"]["name"] == "explain" => {
+            "optional-topic"
+                if method == "prompts/get" && message["params"]["name"] == "explain" =>
+            {
                 let arguments = &mut message["params"]["arguments"];
                 if arguments["topic"].is_null() {
                     arguments["topic"] = "".into();
@@ -214,7 +218,7 @@ impl Broken {
         };
         let Some(id) = message.get("id").cloned() else {
             let is_progress = message["method"] == "notifications/progress";
-            let times = if self.is("no-progress") && is_progress {
+            let times = if self.is("same-progress") && is_progress {
                 2
             } else {
                 1
@@ -242,7 +246,7 @@ impl Broken {
         if self.is("fraction") {
             line = line.replace("\"size\":68", "\"size\":68.0");
         }
-        let times = if self.is("twice") && method == "tools/list" {
+        let times = if self.is("two-responses") && method == "tools/list" {
             2
         } else {
             1
@@ -258,12 +262,12 @@ impl Broken {
         };
         let message = match (self.name, method) {
             ("bad-cancelled", "tools/list") => notification("notifications/cancelled", json!({})),
-            ("loud", "tools/call") => notification(
+            ("unknown-level", "tools/call") => notification(
                 "notifications/message",
                 json!({"level": "loudest", "data": "Done"}),
             ),
-            ("odd-params", "tools/list") => notification("notifications/demo/odd", json!([1])),
-            ("odd-request", "tools/call") => request("demo/question"),
+            ("list-params", "tools/list") => notification("notifications/demo/odd", json!([1])),
+            ("unknown-request", "tools/call") => request("demo/question"),
             ("bad-sampling", "tools/call") => request("sampling/createMessage"),
             ("undeclared-change", "tools/list") => {
                 notification("notifications/tools/list_changed", json!({}))
@@ -299,7 +303,7 @@ impl Broken {
                 let text = error["message"].as_str().unwrap_or_default();
                 error["message"] = json!(format!("{text} (error {})", self.count));
             }
-            "mute" if method == "prompts/get" && name.starts_with(UNKNOWN) => {
+            "vague-error" if method == "prompts/get" && name.starts_with(UNKNOWN) => {
                 error["message"] = json!("Something went wrong.");
             }
             _ => {}
@@ -330,7 +334,7 @@ impl Broken {
             }
             "future-version" => result["protocolVersion"] = "2099-01-01".into(),
             "echo-version" => result["protocolVersion"] = params["protocolVersion"].clone(),
-            "empty-promise" => capabilities["completions"] = json!({}),
+            "no-completions" => capabilities["completions"] = json!({}),
             "hidden-prompts" => {
                 let declared = capabilities.as_object_mut();
                 declared.map(|declared| declared.remove("prompts"));
@@ -367,19 +371,19 @@ impl Broken {
                 result["tools"] = json!([]);
                 return;
             }
-            "overlap" => {
+            "repeated-entry" => {
                 if params["cursor"].is_null() {
                     self.first_tool = result["tools"][0].clone();
                     return;
                 }
                 self.first_tool.clone()
             }
-            "new-names" => {
+            "changing-name" => {
                 self.count += 1;
                 self.tool(&format!("tool_{}", self.count), object())
             }
             "spaced-name" => self.tool("a tool", object()),
-            "twin" => self.tool("Echo", object()),
+            "same-name" => self.tool("Echo", object()),
             "text-hint" => {
                 let mut tool = self.tool("hinted", object());
                 tool["annotations"]["destructiveHint"] = "perhaps".into();
@@ -387,9 +391,9 @@ impl Broken {
             }
             "bad-schema" => self.tool("bad", with(json!({"type": "text"}))),
             "list-schema" => self.tool("list", json!({"type": "array"})),
-            "ghost-property" => {
+            "unknown-required" => {
                 let schema = json!({"type": "object", "required": ["ghost"]});
-                self.tool("haunted", schema)
+                self.tool("requiring", schema)
             }
             "remote-schema" => {
                 let reference = json!({"$ref": "https://example.com/schema.json"});
@@ -419,7 +423,7 @@ impl Broken {
 
     fn change_call(&self, params: &Value, result: &mut Value) {
         match self.name {
-            "bare-content" if params["name"] == "echo" => result["content"] = "gosling".into(),
+            "text-content" if params["name"] == "echo" => result["content"] = "gosling".into(),
             "text-sum" if params["name"] == "add" => {
                 result["structuredContent"]["sum"] = "2".into();
             }
@@ -435,7 +439,7 @@ impl Broken {
             return;
         };
         let added = match self.name {
-            "dead-resource" => json!({"uri": "demo://dead", "name": "dead"}),
+            "unreadable-resource" => json!({"uri": "demo://unreadable", "name": "unreadable"}),
             "ui-html" => json!({"uri": "ui://demo/page", "name": "page", "mimeType": "text/html"}),
             "text-size" | "fraction" => {
                 let is_text = self.is("text-size");
@@ -482,12 +486,12 @@ impl Broken {
             return;
         };
         match self.name {
-            "dead-prompt" => prompts.push(json!({"name": "dead", "title": "Dead"})),
+            "unknown-listed-prompt" => prompts.push(json!({"name": "unknown", "title": "Unknown"})),
             "text-argument" => prompts[0]["arguments"][0]["description"] = json!(7),
-            "thin-page" if self.count == 1 && !params["cursor"].is_null() => {
+            "shorter-page" if self.count == 1 && !params["cursor"].is_null() => {
                 prompts.remove(0);
             }
-            "now-and-then" => {
+            "changing-type" => {
                 self.count += 1;
                 if self.count > 1 {
                     prompts[0]["description"] = json!(["Asks", "for", "something"]);

@@ -53,7 +53,7 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
             "splits-lines" => text.contains('\u{2028}'),
             "no-crlf" => text.ends_with("\r\n"),
             "no-blank-lines" => after_blank,
-            "overload" => UNDER_LOAD.contains(&pings),
+            "loses-under-load" => UNDER_LOAD.contains(&pings),
             _ => false,
         };
         after_blank = false;
@@ -69,7 +69,7 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
             continue;
         }
         let Some(message) = message else {
-            if fault.name == "fragile" {
+            if fault.name == "ends-at-parse-error" {
                 break;
             }
             connection.receive(&line, &sink);
@@ -87,7 +87,7 @@ pub fn serve(server: Server, fault: &'static Fault) -> io::Result<()> {
         }
     }
     connection.settle(INPUT_END_TIMEOUT);
-    if fault.name == "stays" && has_called {
+    if fault.name == "outlives-stdin" && has_called {
         loop {
             thread::park();
         }
