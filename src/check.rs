@@ -223,7 +223,7 @@ impl Report {
 /// of each group of checks.
 ///
 /// # Errors
-/// Why no check could be made: the server could not be started, or the run was cancelled.
+/// Why no check could be made: the server could not be started or reached, or the run was cancelled.
 pub fn run(
     context: &Context,
     config: &ExtensionConfig,

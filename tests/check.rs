@@ -338,7 +338,7 @@ fn the_exit_code_tells_a_bad_server_from_none() {
     let code = |arguments: &[&str]| check(arguments).status.code();
     assert_eq!(code(&["--", "/no/such/program"]), Some(2));
     assert_eq!(code(&["--extension", "nosuch"]), Some(2));
-    assert_eq!(code(&["--url", "http://127.0.0.1:1/mcp"]), Some(1));
+    assert_eq!(code(&["--url", "http://127.0.0.1:1/mcp"]), Some(2));
     for wrong in [
         &["--only", "nosuch", "--", "true"][..],
         &["--profile", "small", "--", "true"],

@@ -21,7 +21,7 @@ fn is_version(version: &Value) -> bool {
 /// Opens the main connection and initializes it. If that works, the runner has a main connection afterwards.
 ///
 /// # Errors
-/// The server could not be started at all.
+/// The server could not be started or reached at all.
 pub(super) fn run(runner: &mut Runner<'_>) -> Result<ServerFacts, String> {
     let mut session = runner.open(ClientKind::Full)?;
     let begin = session.begin;
@@ -29,6 +29,9 @@ pub(super) fn run(runner: &mut Runner<'_>) -> Result<ServerFacts, String> {
     let took = begin.elapsed().as_secs_f64();
     let findings = &mut runner.findings;
     let Some(result) = reply.result().cloned() else {
+        if reply.is_unreachable {
+            return Err(reply.describe());
+        }
         let detail = format!("`initialize` got {}", reply.describe());
         let timeout = runner.options.timeout;
         let http = session.http.clone();

@@ -100,6 +100,8 @@ pub(super) enum Answer {
 pub(super) struct Reply {
     pub(super) answer: Answer,
     pub(super) exchange: Exchange,
+    /// There is no server at the address.
+    pub(super) is_unreachable: bool,
 }
 
 impl Reply {
@@ -339,6 +341,10 @@ impl Session {
     }
 
     fn reply(&self, pending: Pending, response: Response, timeout: Duration) -> Reply {
+        let is_unreachable = matches!(
+            response,
+            Response::Failed(TransportError::Refused(_) | TransportError::Unreachable(_))
+        );
         let (answer, received) = match response {
             Response::Message { answer, text } => (answer, self.excerpt(text.as_bytes())),
             Response::Failed(error) => {
@@ -361,6 +367,7 @@ impl Session {
         };
         Reply {
             answer,
+            is_unreachable,
             exchange: Exchange {
                 sent: pending.sent,
                 received,
