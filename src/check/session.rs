@@ -11,10 +11,11 @@ use crate::mcp::transport::http::HttpOptions;
 use crate::mcp::transport::stdio::StdioTransport;
 use crate::mcp::transport::{Transport, TransportError};
 use crate::sys::cancel::Cancel;
+use crate::sys::lock;
 use crate::text::{printable, redact};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// The longest text of an exchange in a report, in characters.
@@ -31,19 +32,26 @@ const MAX_SILENCES: usize = 30;
 /// How long a request may take. Servers that do not answer get less time after a while, so that a run ends.
 pub(super) struct Timeouts {
     request: Duration,
-    silences: AtomicUsize,
+    silences: Mutex<Silences>,
+}
+
+/// The waits that were in vain. Those at the same time count once.
+#[derive(Default)]
+struct Silences {
+    count: usize,
+    last: Option<Instant>,
 }
 
 impl Timeouts {
     pub(super) fn new(request: Duration) -> Self {
         Timeouts {
             request,
-            silences: AtomicUsize::new(0),
+            silences: Mutex::default(),
         }
     }
 
     pub(super) fn current(&self) -> Duration {
-        match self.silences.load(Ordering::Relaxed) {
+        match lock(&self.silences).count {
             0..3 => self.request,
             3..8 => self.request.min(Duration::from_secs(2)),
             8..MAX_SILENCES => self.request.min(Duration::from_millis(500)),
@@ -51,8 +59,13 @@ impl Timeouts {
         }
     }
 
-    fn note_silence(&self) {
-        self.silences.fetch_add(1, Ordering::Relaxed);
+    /// Notes that a wait which began at `begin` was in vain.
+    fn note_silence(&self, begin: Instant) {
+        let mut silences = lock(&self.silences);
+        if silences.last.is_none_or(|last| last <= begin) {
+            silences.count += 1;
+            silences.last = Some(Instant::now());
+        }
     }
 }
 
@@ -359,7 +372,7 @@ impl Session {
                 (answer, text)
             }
             Response::None => {
-                self.timeouts.note_silence();
+                self.timeouts.note_silence(pending.begin);
                 self.transport.abandon(pending.number);
                 let text = format!("no answer within {} s", timeout.as_secs_f32());
                 (Answer::Silence(text.clone()), text)
