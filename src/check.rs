@@ -180,6 +180,11 @@ impl Checked {
 }
 
 impl Report {
+    /// Whether all checks were to be made.
+    pub fn is_complete(&self) -> bool {
+        self.checks.len() == Check::ALL.len()
+    }
+
     /// Whether the server holds a profile: it declares what belongs to the profile, and fails no check of it
     /// that is a MUST.
     pub fn holds(&self, profile: Profile) -> bool {

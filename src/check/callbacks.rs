@@ -3,20 +3,9 @@
 //! MCP 2025-11-25, schema; SERVER §5.4, §5.5.
 
 use super::checks::Check;
+use crate::mcp::server::Level;
 use crate::mcp::types::{CreateMessageParams, ElicitParams};
 use serde_json::{Map, Value, json};
-
-/// The levels of log messages (RFC 5424), MCP server/utilities/logging.
-const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
 
 /// What is wrong with a notification of a server with these capabilities.
 pub(super) fn notification_faults(
@@ -58,8 +47,7 @@ pub(super) fn notification_faults(
             if capabilities["logging"].is_null() {
                 faults.push(log("`logging` is not declared"));
             }
-            let level = fields["level"].as_str();
-            if level.is_none_or(|level| !LEVELS.contains(&level)) {
+            if crate::json::from_value::<Level>(&fields["level"]).is_err() {
                 faults.push(log("`level` is not one of the eight levels"));
             }
             if fields.get("data").is_none() {

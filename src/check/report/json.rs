@@ -24,6 +24,7 @@ pub fn write(report: &Report, asked: Asked) -> Value {
     ticked.extend(ticks);
     json!({
         "passed": report.passes(asked),
+        "complete": report.is_complete(),
         "asked": asked.map_or("declared", Profile::name),
         "server": report.server,
         "protocol": report.protocol,

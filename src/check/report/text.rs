@@ -204,7 +204,12 @@ fn write_profiles(out: &mut String, report: &Report, asked: Asked, colours: &Col
         off,
         ..
     } = colours;
-    let _ = writeln!(out, "\n{bold}Profiles (§11){off}");
+    let of_these = if report.is_complete() {
+        ""
+    } else {
+        ", as far as these checks tell"
+    };
+    let _ = writeln!(out, "\n{bold}Profiles (§11){off}{of_these}");
     for profile in Profile::ALL {
         if report.holds(profile) {
             let _ = writeln!(out, "  {:<9} {green}holds{off}", profile.name());
