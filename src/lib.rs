@@ -220,7 +220,11 @@ pub mod fuzzing;
 mod fuzzing;
 pub mod http;
 mod json;
-#[cfg(feature = "recipes")]
+#[cfg(any(feature = "check", feature = "recipes"))]
+#[cfg_attr(
+    not(feature = "recipes"),
+    allow(dead_code, reason = "checks need less of it than recipes")
+)]
 mod json_schema;
 pub mod manual;
 pub mod mcp;
