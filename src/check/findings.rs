@@ -43,6 +43,18 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The outcome with its detail or reason as `shown` writes it.
+    pub(super) fn with_texts(mut self, shown: impl Fn(&str) -> String) -> Self {
+        let text = match &mut self {
+            Outcome::Passed { detail } | Outcome::Failed { detail, .. } => detail,
+            Outcome::NotApplicable { reason } | Outcome::NotChecked { reason } => reason,
+        };
+        *text = shown(text);
+        self
+    }
+}
+
 /// The outcomes by check.
 #[derive(Default)]
 pub(super) struct Findings(BTreeMap<Check, Outcome>);

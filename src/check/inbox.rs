@@ -22,6 +22,8 @@ use std::time::Instant;
 const MAX_KEPT: usize = 100;
 /// The text that is kept of a message, in bytes.
 const MAX_TEXT: usize = 4 << 10;
+/// The text that is kept about a fault, in characters.
+const MAX_DETAIL: usize = 1_000;
 /// The deepest nesting of a message, as for extensions.
 const MAX_DEPTH: usize = 110;
 /// How many messages may wait for the thread of the inbox. Beyond them, the transport waits.
@@ -121,7 +123,9 @@ struct State {
 impl State {
     fn fault(&mut self, check: Check, detail: impl Into<String>, text: &str) {
         if self.faults.len() < MAX_KEPT {
-            self.faults.push((check, detail.into(), text.to_owned()));
+            // It may contain names that the server chose.
+            let detail = detail.into().chars().take(MAX_DETAIL).collect();
+            self.faults.push((check, detail, text.to_owned()));
         }
     }
 

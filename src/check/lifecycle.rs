@@ -24,6 +24,7 @@ fn is_version(version: &Value) -> bool {
 /// The server could not be started or reached at all.
 pub(super) fn run(runner: &mut Runner<'_>) -> Result<ServerFacts, String> {
     let mut session = runner.open(ClientKind::Full)?;
+    runner.secrets = session.secrets.clone();
     let begin = session.begin;
     let reply = session.initialize(VERSIONS[0], ClientKind::Full);
     let took = begin.elapsed().as_secs_f64();

@@ -12,7 +12,7 @@ use crate::extension::{Context, ExtensionConfig};
 use crate::mcp::types::VERSIONS;
 use crate::sys;
 use crate::sys::cancel::Cancel;
-use crate::text::printable;
+use crate::text::{printable, redact};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// How often the main connection is opened again after the server has ended.
 const MAX_REOPENED: usize = 10;
+
+/// The longest text about an outcome, in characters.
+const MAX_DETAIL: usize = 1_000;
 
 /// See the module.
 pub(super) struct Runner<'a> {
@@ -38,6 +41,8 @@ pub(super) struct Runner<'a> {
     quick: Option<(Duration, Value)>,
     /// The threads that close connections.
     closing: Vec<JoinHandle<()>>,
+    /// Texts to redact in the report.
+    pub(super) secrets: Vec<String>,
 }
 
 /// A group of checks: its name for the progress, its checks, and what makes them.
@@ -82,6 +87,7 @@ impl<'a> Runner<'a> {
             listings: HashMap::new(),
             quick: None,
             closing: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 
@@ -123,7 +129,10 @@ impl<'a> Runner<'a> {
             .iter()
             .filter(|check| self.options.only.is_empty() || self.options.only.contains(check));
         let mut findings = self.findings;
-        let mut capabilities = server.capabilities;
+        let secrets = self.secrets;
+        let shown = |text: &str| printable(&redact(text, &secrets), MAX_DETAIL);
+        let mut capabilities: Vec<String> =
+            server.capabilities.iter().map(|it| shown(it)).collect();
         let has_pages = findings.has_passed(Check::UiContents);
         if has_pages && !capabilities.iter().any(|it| it == "ui") {
             capabilities.push("ui".to_owned());
@@ -131,13 +140,16 @@ impl<'a> Runner<'a> {
         let checks = checks.map(|check| Checked {
             check: *check,
             description: check.describe(),
-            outcome: findings.take(*check).unwrap_or(Outcome::NotChecked {
-                reason: "the checks before it did not get this far".to_owned(),
-            }),
+            outcome: match findings.take(*check) {
+                Some(outcome) => outcome.with_texts(shown),
+                None => Outcome::NotChecked {
+                    reason: "the checks before it did not get this far".to_owned(),
+                },
+            },
         });
         Ok(Report {
-            server: server.name,
-            protocol: server.protocol,
+            server: shown(&server.name),
+            protocol: shown(&server.protocol),
             transport,
             capabilities,
             checks: checks.collect(),

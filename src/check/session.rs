@@ -156,7 +156,7 @@ pub(super) struct Session {
     pub(super) inbox: Arc<Inbox>,
     inbox_thread: InboxThread,
     timeouts: Arc<Timeouts>,
-    secrets: Vec<String>,
+    pub(super) secrets: Vec<String>,
     last_id: AtomicI64,
     /// The result of `initialize`.
     pub(super) initialized: Value,
