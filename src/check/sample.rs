@@ -6,11 +6,14 @@ use serde_json::{Map, Value, json};
 const MAX_DEPTH: usize = 8;
 /// The most characters or items that are made up.
 const MAX_SIZE: u64 = 1_000;
+/// The most memory that the arguments of a call take, roughly, in bytes.
+const MAX_MEMORY: usize = 1 << 20;
 
 /// Arguments with the required properties, and values that the schema says are possible, as far as it is
 /// understood.
 pub(super) fn arguments(schema: &Value) -> Map<String, Value> {
-    match value(schema, schema, 0) {
+    let mut left = MAX_MEMORY;
+    match value(schema, schema, 0, &mut left) {
         Value::Object(arguments) => arguments,
         _ => Map::new(),
     }
@@ -62,24 +65,25 @@ fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     schema
 }
 
-fn value(schema: &Value, root: &Value, depth: usize) -> Value {
+/// A value for a schema. It takes its memory from `left`, and is null when nothing is left.
+fn value(schema: &Value, root: &Value, depth: usize, left: &mut usize) -> Value {
     let schema = resolve(schema, root);
-    if depth > MAX_DEPTH {
+    if !take(left, size_of::<Value>()) || depth > MAX_DEPTH {
         return Value::Null;
     }
     for keyword in ["const", "default"] {
         if let Some(value) = schema.get(keyword) {
-            return value.clone();
+            return copy(value, left);
         }
     }
     for keyword in ["enum", "examples"] {
         if let Some(first) = schema[keyword].get(0) {
-            return first.clone();
+            return copy(first, left);
         }
     }
     for keyword in ["anyOf", "oneOf", "allOf"] {
         if let Some(first) = schema[keyword].get(0) {
-            return value(first, root, depth + 1);
+            return value(first, root, depth + 1, left);
         }
     }
     let kind = match &schema["type"] {
@@ -93,19 +97,37 @@ fn value(schema: &Value, root: &Value, depth: usize) -> Value {
         Some("null") => Value::Null,
         Some("array") => {
             let count = schema["minItems"].as_u64().unwrap_or(0).min(MAX_SIZE);
-            let item = value(&schema["items"], root, depth + 1);
-            Value::Array((0..count).map(|_| item.clone()).collect())
+            let items = (0..count)
+                .map_while(|_| (*left > 0).then(|| value(&schema["items"], root, depth + 1, left)));
+            Value::Array(items.collect())
         }
-        Some("object") => object(schema, root, depth),
-        _ if schema["properties"].is_object() => object(schema, root, depth),
+        Some("object") => object(schema, root, depth, left),
+        _ if schema["properties"].is_object() => object(schema, root, depth, left),
         _ => json!("gosling"),
     }
 }
 
-fn object(schema: &Value, root: &Value, depth: usize) -> Value {
-    let fields = required(schema).map(|name| {
+/// Takes memory; nothing is left if there is not enough.
+fn take(left: &mut usize, size: usize) -> bool {
+    let is_enough = size <= *left;
+    *left = left.saturating_sub(size);
+    is_enough
+}
+
+/// A copy of a value in the schema, or null if it is too large.
+fn copy(value: &Value, left: &mut usize) -> Value {
+    let size = value.to_string().len();
+    if take(left, size) {
+        value.clone()
+    } else {
+        Value::Null
+    }
+}
+
+fn object(schema: &Value, root: &Value, depth: usize, left: &mut usize) -> Value {
+    let fields = required(schema).map_while(|name| {
         let property = &schema["properties"][name];
-        (name.to_owned(), value(property, root, depth + 1))
+        take(left, name.len()).then(|| (name.to_owned(), value(property, root, depth + 1, left)))
     });
     Value::Object(fields.collect())
 }
@@ -191,5 +213,24 @@ mod tests {
         });
         assert_eq!(arguments(&circle).len(), 1);
         assert_eq!(arguments(&json!({"$ref": "#"})), Map::new());
+    }
+
+    #[test]
+    fn a_schema_that_multiplies_its_values_makes_no_large_arguments() {
+        let names: Vec<String> = (0..12).map(|n| format!("a{n}")).collect();
+        let properties: Map<String, Value> = names
+            .iter()
+            .map(|name| (name.clone(), json!({"$ref": "#"})))
+            .collect();
+        let wide = json!({"type": "object", "properties": properties, "required": names});
+        let mut deep = json!({"type": "boolean"});
+        for _ in 0..7 {
+            deep = json!({"type": "array", "minItems": 1_000, "items": deep});
+        }
+        let deep = json!({"type": "object", "properties": {"a": deep}, "required": ["a"]});
+        for schema in [wide, deep] {
+            let made = Value::Object(arguments(&schema)).to_string();
+            assert!(made.len() < MAX_MEMORY, "{}", made.len());
+        }
     }
 }
