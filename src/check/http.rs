@@ -7,6 +7,7 @@ use super::listing::Kind;
 use super::runner::Runner;
 use super::sample;
 use super::session::ClientKind;
+use super::tools::read_only;
 use crate::mcp::transport::http::HttpOptions;
 use crate::mcp::types::VERSIONS;
 use crate::text::printable;
@@ -169,9 +170,8 @@ fn is_right(reply: &HttpReply) -> bool {
 /// Calls of read-only tools, with a progress token: likely to be answered with an event stream.
 fn sample_calls(runner: &mut Runner<'_>) -> Vec<String> {
     let listing = runner.listing(Kind::Tools);
-    let read_only = listing
-        .entries()
-        .filter(|tool| tool["annotations"]["readOnlyHint"] == true);
+    let tools: Vec<&Value> = listing.entries().collect();
+    let read_only = read_only(&tools).into_iter();
     let calls = read_only.take(MAX_CALLED).map(|tool| {
         let params = json!({
             "name": tool["name"],

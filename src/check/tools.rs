@@ -11,7 +11,7 @@ use super::{sample, tool_schemas, types};
 use crate::json_schema::Schema;
 use crate::text::printable;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// The most read-only tools that are called.
@@ -211,6 +211,19 @@ pub(super) fn check_message(findings: &mut Findings, what: &str, name: &str, rep
     }
 }
 
+/// The tools that say that they are read-only. A name that another tool has as well, which does not say so, may call
+/// either of them.
+pub(super) fn read_only<'a>(tools: &[&'a Value]) -> Vec<&'a Value> {
+    let is_read_only = |tool: &Value| tool["annotations"]["readOnlyHint"] == true;
+    let others = tools.iter().filter(|tool| !is_read_only(tool));
+    let others: HashSet<&str> = others.filter_map(|tool| tool["name"].as_str()).collect();
+    let is_certain = |tool: &&Value| {
+        let name = tool["name"].as_str();
+        is_read_only(tool) && name.is_some_and(|name| !others.contains(name))
+    };
+    tools.iter().copied().filter(is_certain).collect()
+}
+
 /// The calls with right and with wrong arguments.
 fn call(runner: &mut Runner<'_>, tools: &[(&Value, &Exchange)]) {
     let mut called = 0;
@@ -221,10 +234,10 @@ fn call(runner: &mut Runner<'_>, tools: &[(&Value, &Exchange)]) {
         call_one(runner, &tool, arguments, true);
         called += 1;
     }
-    let read_only = tools.iter().map(|(tool, _)| *tool).filter(|tool| {
-        tool["annotations"]["readOnlyHint"] == true
-            && !(options.calls.iter()).any(|(name, _)| tool["name"] == **name)
-    });
+    let entries: Vec<&Value> = tools.iter().map(|(tool, _)| *tool).collect();
+    let read_only = read_only(&entries)
+        .into_iter()
+        .filter(|tool| !(options.calls.iter()).any(|(name, _)| tool["name"] == **name));
     for entry in read_only.take(MAX_CALLED) {
         let Some(name) = entry["name"].as_str() else {
             continue;
@@ -390,5 +403,20 @@ fn call_wrongly(runner: &mut Runner<'_>, tool: &Tool) {
         findings.pass(Check::WrongArguments, "");
         compare_codes(findings, &how, &first, &second);
         compare_failures(findings, &tool.name, &first, &second);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_also_belongs_to_a_tool_that_is_not_read_only_is_not_called() {
+        let hint = |is_read_only: bool| json!({"readOnlyHint": is_read_only});
+        let first = json!({"name": "a", "annotations": hint(true)});
+        let second = json!({"name": "b", "annotations": hint(true)});
+        let third = json!({"name": "b", "annotations": hint(false)});
+        assert_eq!(read_only(&[&first, &second, &third]), [&first]);
+        assert_eq!(read_only(&[&first, &second]), [&first, &second]);
     }
 }
