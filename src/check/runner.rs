@@ -287,7 +287,8 @@ impl ServerFacts {
             .as_object()
             .into_iter()
             .flatten()
-            .filter(|(_, details)| !details.is_null())
+            // `ui` is the name for a capability that stands elsewhere.
+            .filter(|(name, details)| !details.is_null() && *name != "ui")
             .take(50)
             .map(|(name, _)| printable(name, 50))
             .collect();
