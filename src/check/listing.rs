@@ -13,6 +13,8 @@ use std::collections::{BTreeSet, HashSet};
 const MAX_PAGES: usize = 50;
 /// The most entries of a list that are kept.
 const MAX_ENTRIES: usize = 5_000;
+/// The most text of a list that is kept, in bytes of JSON.
+const MAX_BYTES: usize = 16 << 20;
 /// The most cursors that are used again.
 const MAX_REPEATED: usize = 3;
 /// How often a list is fetched again to compare it.
@@ -133,12 +135,19 @@ impl Listing {
         let mut cursor = None;
         let mut used = HashSet::new();
         let mut left = MAX_ENTRIES;
+        let mut left_bytes = MAX_BYTES;
         loop {
             let reply = page(session, kind, cursor.as_deref());
             let Some(entries) = entries(&reply, kind) else {
                 listing.broken_page(kind, cursor, reply);
                 break;
             };
+            let size = reply.result().map_or(0, |it| it.to_string().len());
+            if size > left_bytes {
+                listing.too_large(kind, reply.exchange);
+                break;
+            }
+            left_bytes -= size;
             let next = reply.result().map(|result| result["nextCursor"].clone());
             let has_next = reply
                 .result()
@@ -186,6 +195,15 @@ impl Listing {
         }
         listing.find_repeated(kind);
         listing
+    }
+
+    /// Notes that a list is not kept beyond the pages so far.
+    fn too_large(&mut self, kind: Kind, exchange: Exchange) {
+        let fault = format!("{}: more than {} MiB", kind.method(), MAX_BYTES >> 20);
+        if self.pages.is_empty() {
+            self.missing = Some(Missing::Failed(fault.clone()));
+        }
+        self.faults.push((Check::PagesEnd, fault, exchange));
     }
 
     fn broken_page(&mut self, kind: Kind, cursor: Option<String>, reply: Reply) {
