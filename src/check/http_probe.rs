@@ -141,6 +141,8 @@ impl Probe {
                 Ok(read) => body.extend_from_slice(&piece[..read]),
             }
             if is_stream && has_event_with(&body, until) {
+                // The next event may have come in part.
+                body.truncate(end_of_events(&body));
                 break;
             }
         }
@@ -164,6 +166,14 @@ fn has_event_with(body: &[u8], text: &str) -> bool {
         .replace('\r', "\n");
     body.rfind("\n\n")
         .is_some_and(|end| body[..end].contains(text))
+}
+
+/// Where the last complete event ends.
+fn end_of_events(body: &[u8]) -> usize {
+    let ends = [&b"\n\n"[..], b"\r\r", b"\r\n\r\n"].into_iter();
+    let ends =
+        ends.filter_map(|end| Some(body.windows(end.len()).rposition(|it| it == end)? + end.len()));
+    ends.max().unwrap_or(body.len())
 }
 
 /// The data of the events, and the first violation of the format: HTML Living Standard §9.2.6, and MCP
@@ -238,6 +248,14 @@ mod tests {
         );
         let crlf = "data: 1\r\n\r\ndata: 2\r\r";
         assert_eq!(events(crlf.as_bytes()).0, ["1", "2"]);
+    }
+
+    #[test]
+    fn an_event_that_came_in_part_is_no_violation() {
+        let body = "data: 1\n\ndata: 2\r\n\r\ndata: \"ü".as_bytes();
+        let body = &body[..body.len() - 1];
+        let whole = &body[..end_of_events(body)];
+        assert_eq!(events(whole), (vec!["1".to_owned(), "2".to_owned()], None));
     }
 
     #[test]
