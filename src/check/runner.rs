@@ -105,7 +105,7 @@ impl<'a> Runner<'a> {
                 if self.cancel.is_cancelled() {
                     return Err("the run was cancelled".to_owned());
                 }
-                if self.is_asked(numbers) {
+                if self.is_asked(numbers) || self.needs(name) {
                     (self.progress)(name);
                     group(&mut self);
                     self.record();
@@ -163,6 +163,23 @@ impl<'a> Runner<'a> {
         let only = &self.options.only;
         let mut numbers_of = only.iter().map(|check| check.describe().number);
         only.is_empty() || numbers_of.any(|number| numbers.contains(&number))
+    }
+
+    /// Whether a check that is to be made needs a group that is named after other checks: the lists show what is
+    /// wrong with their pages, and some checks look at all messages.
+    fn needs(&self, group: &str) -> bool {
+        let mut numbers = self
+            .options
+            .only
+            .iter()
+            .map(|check| check.describe().number);
+        numbers.any(|number| match number {
+            9..12 | 20 | 90..98 | 110 | 121 => true,
+            100..105 | 111..113 => group == "lists",
+            125..127 => matches!(group, "tools" | "resources" | "prompts"),
+            130 | 155 => group == "tools",
+            _ => false,
+        })
     }
 
     /// A new connection on which nothing was sent.
