@@ -109,6 +109,8 @@ pub(super) struct Listing {
     pages: Vec<Page>,
     /// What was wrong with the pages.
     faults: Vec<(Check, String, Exchange)>,
+    /// Why the rest was not fetched.
+    cut: Option<String>,
 }
 
 impl Listing {
@@ -118,6 +120,7 @@ impl Listing {
             missing: Some(Missing::Failed(reason)),
             pages: Vec::new(),
             faults: Vec::new(),
+            cut: None,
         }
     }
 
@@ -127,6 +130,7 @@ impl Listing {
             missing: None,
             pages: Vec::new(),
             faults: Vec::new(),
+            cut: None,
         };
         if session.capability(kind.capability()).is_none() {
             listing.missing = Some(Missing::NotDeclared);
@@ -170,8 +174,10 @@ impl Listing {
                         let fault = format!("{method}: the same `nextCursor` came again");
                         (Check::PagesEnd, fault)
                     } else if listing.pages.len() == MAX_PAGES || left == 0 {
-                        let fault = format!("{method}: more than {MAX_PAGES} pages");
-                        (Check::PagesEnd, fault)
+                        let entries = MAX_ENTRIES - left;
+                        listing.cut =
+                            Some(format!("{method}: the first {entries} entries are enough"));
+                        break;
                     } else {
                         cursor = Some(next);
                         continue;
@@ -199,11 +205,13 @@ impl Listing {
 
     /// Notes that a list is not kept beyond the pages so far.
     fn too_large(&mut self, kind: Kind, exchange: Exchange) {
-        let fault = format!("{}: more than {} MiB", kind.method(), MAX_BYTES >> 20);
+        let reason = format!("{}: more than {} MiB", kind.method(), MAX_BYTES >> 20);
         if self.pages.is_empty() {
-            self.missing = Some(Missing::Failed(fault.clone()));
+            self.missing = Some(Missing::Failed(reason.clone()));
+            self.faults.push((kind.check(), reason, exchange));
+        } else {
+            self.cut = Some(reason);
         }
-        self.faults.push((Check::PagesEnd, fault, exchange));
     }
 
     fn broken_page(&mut self, kind: Kind, cursor: Option<String>, reply: Reply) {
@@ -379,6 +387,7 @@ pub(super) fn run_pages(runner: &mut Runner<'_>) {
         Check::PagesEnd,
         Check::CursorsStay,
     ];
+    let mut ended = 0;
     for kind in Kind::ALL {
         let listing = runner.listing(kind);
         let cursors: Vec<&Page> = listing
@@ -387,8 +396,10 @@ pub(super) fn run_pages(runner: &mut Runner<'_>) {
             .filter(|page| page.cursor.is_some())
             .take(MAX_REPEATED)
             .collect();
-        if listing.missing.is_none() {
-            runner.findings.pass(Check::PagesEnd, "");
+        match &listing.cut {
+            Some(reason) => runner.findings.not_checked(Check::PagesEnd, reason.clone()),
+            None if listing.missing.is_none() => ended += 1,
+            None => {}
         }
         let Ok(main) = runner.main() else {
             return;
@@ -404,6 +415,11 @@ pub(super) fn run_pages(runner: &mut Runner<'_>) {
         }
         let bad = page(main, kind, Some("gosling-no-such-cursor"));
         record_pages(&mut runner.findings, kind, &again, &bad);
+    }
+    if ended > 0 {
+        runner
+            .findings
+            .pass(Check::PagesEnd, format!("{ended} lists"));
     }
     let reason = "no list has a second page";
     runner.findings.none_applicable(&CHECKS, reason);

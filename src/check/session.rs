@@ -410,6 +410,10 @@ impl Session {
             findings.fail(check, self.redacted(&detail), exchange);
         }
         for text in self.inbox.take_strays() {
+            if is_error_without_id(&text) {
+                // It may answer a message that could not be read, at any later time.
+                continue;
+            }
             let exchange = Exchange {
                 sent: String::new(),
                 received: self.excerpt(text.as_bytes()),
@@ -428,6 +432,11 @@ impl Session {
     fn redacted(&self, text: &str) -> String {
         redact(text, &self.secrets)
     }
+}
+
+fn is_error_without_id(text: &str) -> bool {
+    let message: Value = crate::json::from_str(text).unwrap_or_default();
+    message["id"].is_null() && message["error"].is_object()
 }
 
 impl Drop for Session {
