@@ -3,6 +3,7 @@
 use super::checks::Check;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// What was sent and what came back, shortened, escaped and without secrets. Empty texts stand for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -57,12 +58,27 @@ impl Outcome {
 
 /// The outcomes by check.
 #[derive(Default)]
-pub(super) struct Findings(BTreeMap<Check, Outcome>);
+pub(super) struct Findings {
+    outcomes: BTreeMap<Check, Outcome>,
+    /// When the run is over: what seems wrong later may only have had no time.
+    end: Option<Instant>,
+}
 
 impl Findings {
+    /// No findings, of a run until `end`.
+    pub(super) fn until(end: Instant) -> Self {
+        Findings {
+            outcomes: BTreeMap::new(),
+            end: Some(end),
+        }
+    }
+
     /// Records something wrong. It outweighs everything else.
     pub(super) fn fail(&mut self, check: Check, detail: impl Into<String>, exchange: Exchange) {
-        if let Some(Outcome::Failed { times, .. }) = self.0.get_mut(&check) {
+        if self.end.is_some_and(|end| end <= Instant::now()) {
+            return self.not_checked(check, "the run took too long");
+        }
+        if let Some(Outcome::Failed { times, .. }) = self.outcomes.get_mut(&check) {
             *times += 1;
             return;
         }
@@ -71,14 +87,14 @@ impl Findings {
             exchange,
             times: 1,
         };
-        self.0.insert(check, failed);
+        self.outcomes.insert(check, failed);
     }
 
     /// Records that something was right.
     pub(super) fn pass(&mut self, check: Check, detail: impl Into<String>) {
-        if !matches!(self.0.get(&check), Some(Outcome::Failed { .. })) {
+        if !matches!(self.outcomes.get(&check), Some(Outcome::Failed { .. })) {
             let detail = detail.into();
-            self.0.insert(check, Outcome::Passed { detail });
+            self.outcomes.insert(check, Outcome::Passed { detail });
         }
     }
 
@@ -100,7 +116,7 @@ impl Findings {
     /// Records that a check is not about this server, if nothing else is known.
     pub(super) fn not_applicable(&mut self, check: Check, reason: impl Into<String>) {
         let reason = reason.into();
-        self.0
+        self.outcomes
             .entry(check)
             .or_insert(Outcome::NotApplicable { reason });
     }
@@ -108,7 +124,7 @@ impl Findings {
     /// Records that a check could not be made, if nothing else is known.
     pub(super) fn not_checked(&mut self, check: Check, reason: impl Into<String>) {
         let reason = reason.into();
-        self.0
+        self.outcomes
             .entry(check)
             .or_insert(Outcome::NotChecked { reason });
     }
@@ -129,16 +145,16 @@ impl Findings {
 
     /// Whether a check has failed.
     pub(super) fn has_failed(&self, check: Check) -> bool {
-        matches!(self.0.get(&check), Some(Outcome::Failed { .. }))
+        matches!(self.outcomes.get(&check), Some(Outcome::Failed { .. }))
     }
 
     /// Whether a check has passed.
     pub(super) fn has_passed(&self, check: Check) -> bool {
-        matches!(self.0.get(&check), Some(Outcome::Passed { .. }))
+        matches!(self.outcomes.get(&check), Some(Outcome::Passed { .. }))
     }
 
     /// Takes the outcome of a check.
     pub(super) fn take(&mut self, check: Check) -> Option<Outcome> {
-        self.0.remove(&check)
+        self.outcomes.remove(&check)
     }
 }

@@ -22,6 +22,10 @@ use std::time::{Duration, Instant};
 /// How often the main connection is opened again after the server has ended.
 const MAX_REOPENED: usize = 10;
 
+/// How long a run may take, unless the user allows more than a tenth of it for a request. What could not be checked
+/// by then is not checked.
+const MAX_RUN: Duration = Duration::from_secs(300);
+
 /// The longest text about an outcome, in characters.
 const MAX_DETAIL: usize = 1_000;
 
@@ -74,14 +78,15 @@ impl<'a> Runner<'a> {
         progress: &'a dyn Fn(&str),
         cancel: &'a Cancel,
     ) -> Self {
+        let end = Instant::now() + MAX_RUN.max(10 * options.timeout);
         Runner {
             context,
             config,
             options,
             progress,
             cancel,
-            timeouts: Arc::new(Timeouts::new(options.timeout)),
-            findings: Findings::default(),
+            timeouts: Arc::new(Timeouts::new(options.timeout, end)),
+            findings: Findings::until(end),
             main: None,
             reopened: 0,
             listings: HashMap::new(),

@@ -33,6 +33,8 @@ const MAX_SILENCES: usize = 30;
 pub(super) struct Timeouts {
     request: Duration,
     silences: Mutex<Silences>,
+    /// When the run is over.
+    end: Instant,
 }
 
 /// The waits that were in vain. Those at the same time count once.
@@ -43,20 +45,23 @@ struct Silences {
 }
 
 impl Timeouts {
-    pub(super) fn new(request: Duration) -> Self {
+    pub(super) fn new(request: Duration, end: Instant) -> Self {
         Timeouts {
             request,
+            end,
             silences: Mutex::default(),
         }
     }
 
     pub(super) fn current(&self) -> Duration {
-        match lock(&self.silences).count {
+        let left = self.end.saturating_duration_since(Instant::now());
+        let request = match lock(&self.silences).count {
             0..3 => self.request,
             3..8 => self.request.min(Duration::from_secs(2)),
             8..MAX_SILENCES => self.request.min(Duration::from_millis(500)),
             _ => Duration::ZERO,
-        }
+        };
+        request.min(left)
     }
 
     /// Notes that a wait which began at `begin` was in vain.
