@@ -59,4 +59,6 @@ pub trait EventSink {
     fn model_failed(&mut self, _error: &provider::Error) {}
     /// The turn ends without having done its task. A message that says why follows.
     fn turn_failed(&mut self) {}
+    /// A tool call that the model requested begins without an approval by the user.
+    fn call_begins(&mut self, _request: &str) {}
 }

@@ -1,6 +1,7 @@
 //! The agents of sessions: their life cycle, their extensions, the turns of their conversations.
 
 mod agent_table;
+mod client_extensions;
 mod compaction;
 mod conversation_digest;
 mod diagnostics;
@@ -16,6 +17,7 @@ mod housekeeper;
 mod model_history;
 mod model_request;
 mod model_selection;
+mod name_observers;
 mod parallel;
 mod pending_questions;
 mod permission_mode;
@@ -57,6 +59,7 @@ pub use error::Error;
 pub use event::{Event, EventSink};
 pub use extension_trial::ExtensionTrial;
 pub use model_selection::ModelChoice;
+pub use name_observers::NameObserver;
 pub use permission_mode::{Confirmation, Mode};
 #[cfg(feature = "recipes")]
 pub use recipe_creation::RecipeAuthor;
@@ -66,3 +69,4 @@ pub use registry::{RecipeSource, Registry, Start, Stores};
 pub use session_agent::{Agent, ExtensionResult};
 pub use session_operations::Fork;
 pub use system_info::SystemInfo;
+pub use turn::{TurnReport, TurnStop};

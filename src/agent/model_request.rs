@@ -2,7 +2,7 @@
 
 use super::permission_mode::Mode;
 use super::token_estimate::{self, RequestSize};
-use super::turn::{Turn, TurnState};
+use super::turn::{Turn, TurnState, TurnStop};
 use super::turn_output::{AnswerAccumulator, random_id};
 use super::{Error, model_history, system_prompt};
 use crate::builtin::todo;
@@ -133,6 +133,11 @@ impl Turn<'_> {
         };
         self.complete_requests(&mut message);
         self.answered = true;
+        self.stop = match answer.stop {
+            StopReason::Complete => TurnStop::Finished,
+            StopReason::Length => TurnStop::MaxTokens,
+            StopReason::Filtered => TurnStop::Filtered,
+        };
         self.output.count_request(answer.usage);
         let is_thought = |part: &Content| {
             matches!(

@@ -154,6 +154,7 @@ impl Registry {
             schedule_id: run.schedule_id,
             name: Some(name),
             extension_overrides: run.extensions,
+            client_extensions: Vec::new(),
         })
     }
 
@@ -193,7 +194,7 @@ impl Registry {
                 with_checks: true,
                 nesting,
             };
-            self.reply_and_report(id, input, events, cancel)
+            self.take_turn(id, input, events, cancel)
         });
         self.stop(id);
         outcome.result = match report {

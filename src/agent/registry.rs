@@ -4,11 +4,12 @@
 use super::agent_table::{AgentTable, IfRunning};
 use super::hints::Hints;
 use super::housekeeper::Housekeeper;
+use super::name_observers::NameObservers;
 use super::prompt_templates::Prompts;
 use super::recipe_tools::RecipeTools;
 use super::stored_session_data::StoredSessionData;
 use super::turn_state_lru::TurnStateLru;
-use super::{Agent, Error, ExtensionResult, settings};
+use super::{Agent, Error, ExtensionResult, client_extensions, settings};
 use crate::builtin::SessionData;
 use crate::conversation::{ImportReport, RecipeOrigin, Session, SessionType};
 use crate::extension::{
@@ -73,6 +74,8 @@ pub struct Start {
     pub recipe_folder: Option<PathBuf>,
     /// The extensions to use, unless the recipe names them; if absent, those that the configuration enables.
     pub extension_overrides: Option<Vec<Value>>,
+    /// Extensions of the client, which are used beside the others.
+    pub client_extensions: Vec<ExtensionConfig>,
     /// What starts the session.
     pub session_type: SessionType,
     /// The schedule that starts it.
@@ -120,6 +123,7 @@ pub struct Registry {
     cancel: Cancel,
     agents: Arc<AgentTable<Agent>>,
     pub(super) turn_states: TurnStateLru,
+    pub(super) name_observers: NameObservers,
     housekeeper: Mutex<Option<Housekeeper>>,
 }
 
@@ -136,6 +140,7 @@ impl Registry {
             agents: Arc::new(AgentTable::new(cancel.clone())),
             cancel,
             turn_states: TurnStateLru::default(),
+            name_observers: NameObservers::default(),
             housekeeper: Mutex::default(),
         }
     }
@@ -207,11 +212,13 @@ impl Registry {
             let reason = format!("a session has at most {MAX_EXTENSIONS} extensions");
             return Err(Error::Config { reason });
         }
-        let extensions = wanted
+        let mut extensions = wanted
             .into_iter()
             .map(|config| ExtensionConfig::from_value(config).map(|config| config.to_value()))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|reason| Error::Config { reason })?;
+        let client_extensions =
+            client_extensions::append(&mut extensions, start.client_extensions)?;
         let recipe = start.recipe.as_ref();
         let folder = start.recipe_folder.or_else(|| {
             let is_project = start.recipe_source == RecipeSource::Project;
@@ -226,6 +233,7 @@ impl Registry {
             working_dir,
             extensions,
             imported,
+            client_extensions,
             recipe: start.recipe.map(Recipe::into_value),
             user_recipe_values: start.recipe_values,
             name: start.name,
@@ -502,7 +510,7 @@ impl Registry {
 
     /// The stored session and an agent that matches it. No lock is held while the session is read, so it is
     /// read again once the agent is in the table, where later changes find it.
-    fn agent_for_stored(
+    pub(super) fn agent_for_stored(
         &self,
         id: &str,
         mut if_running: IfRunning,
@@ -609,7 +617,7 @@ impl Registry {
     }
 }
 
-fn check_dir(path: &Path) -> Result<(), Error> {
+pub(super) fn check_dir(path: &Path) -> Result<(), Error> {
     if path.is_dir() {
         Ok(())
     } else {

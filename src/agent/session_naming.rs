@@ -3,6 +3,7 @@
 
 use super::Registry;
 use super::conversation_digest::digest;
+use super::name_observers::NameObservers;
 use super::session_agent::Agent;
 use super::token_estimate::Estimate;
 use super::turn_channel::Model;
@@ -44,6 +45,7 @@ impl Registry {
         };
         let namer = SessionNamer {
             sessions: self.stores().sessions.clone(),
+            observers: self.name_observers.clone(),
             id: id.to_owned(),
             system: self.stores().prompts.session_name(),
             model,
@@ -56,6 +58,7 @@ impl Registry {
 /// Names one session.
 struct SessionNamer {
     sessions: Arc<Sessions>,
+    observers: NameObservers,
     id: String,
     system: String,
     model: Model,
@@ -84,11 +87,12 @@ impl SessionNamer {
                 session.name = name;
             }
         });
-        if let Err(error) = stored {
-            log::debug!(
+        match stored {
+            Ok(session) => self.observers.named(&self.id, &session.name),
+            Err(error) => log::debug!(
                 "name of a session not stored session={} reason={error}",
                 self.id
-            );
+            ),
         }
     }
 

@@ -57,6 +57,7 @@ impl Registry {
             session.name = name.to_owned();
             session.user_set_name = true;
         })?;
+        self.name_observers.named(id, name);
         Ok(())
     }
 

@@ -357,6 +357,7 @@ impl Turn<'_> {
                 id: request.id.clone(),
                 tool_call: request.tool_call.clone(),
             }),
+            Plan::Run(_) => return self.output.events.call_begins(&request.id),
             _ => return,
         };
         let message = Message::new(Role::Assistant, vec![part]);

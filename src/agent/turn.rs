@@ -72,6 +72,8 @@ pub(super) struct Turn<'t> {
     pub(super) with_checks: bool,
     /// Why the model could not do its task, if it could not.
     pub(super) failure: Option<String>,
+    /// Why the model's last answer ended, or the turn after it.
+    pub(super) stop: TurnStop,
     /// The images that the model refused.
     pub(super) refused: RefusedImages,
     /// Whether this turn told the user what an import left out.
@@ -87,18 +89,30 @@ pub(super) struct Turn<'t> {
 }
 
 /// The outcome of a turn.
-#[cfg_attr(
-    not(feature = "recipes"),
-    expect(dead_code, reason = "only runs of recipes read it")
-)]
-#[derive(Default)]
-pub(super) struct TurnReport {
+#[derive(Clone, Debug, Default)]
+pub struct TurnReport {
     /// The text of the model's last message.
-    pub(super) last_text: String,
+    pub last_text: String,
     /// Why the model could not do its task, if it could not.
-    pub(super) failure: Option<String>,
+    pub failure: Option<String>,
     /// How many tool calls the turn made.
-    pub(super) calls: usize,
+    pub calls: usize,
+    /// Why the turn ended.
+    pub stop: TurnStop,
+}
+
+/// Why a turn ended that was not cancelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TurnStop {
+    /// The model has nothing more to do.
+    #[default]
+    Finished,
+    /// The model's answer is cut off by its limit on output.
+    MaxTokens,
+    /// The turn has made as many requests to the model as it may.
+    MaxRequests,
+    /// The provider held back the model's answer, or a part of it.
+    Filtered,
 }
 
 /// Why a turn ends.
@@ -117,6 +131,7 @@ impl Turn<'_> {
             last_text: by_model.map(|m| m.concat_text()).unwrap_or_default(),
             failure: self.failure.clone(),
             calls: self.calls,
+            stop: self.stop,
         }
     }
 
@@ -199,6 +214,7 @@ impl Turn<'_> {
         if self.cancel.is_cancelled() {
             return Ok(End::Cancelled);
         }
+        self.stop = TurnStop::MaxRequests;
         let often = match limit {
             1 => "once".to_owned(),
             limit => format!("{limit} times"),

@@ -9,7 +9,7 @@ use super::recipe_tools::Nesting;
 use super::recipe_tools::RecipeTools;
 use super::refused_images::RefusedImages;
 use super::session_agent::{Agent, RUNNING_TURN_TIMEOUT, TurnStateGuard};
-use super::turn::{Turn, TurnReport, TurnState};
+use super::turn::{Turn, TurnReport, TurnState, TurnStop};
 use super::turn_channel::TurnChannel;
 use super::turn_output::TurnOutput;
 use super::{Error, Event, EventSink, Registry, model_history, session_naming};
@@ -47,6 +47,21 @@ impl Registry {
         events: &mut dyn EventSink,
         cancel: &Cancel,
     ) {
+        let _ = self.reply_and_report(id, user, so_far, events, cancel);
+    }
+
+    /// As [`reply`](Self::reply). Also returns the outcome.
+    ///
+    /// # Errors
+    /// Why the turn ended early; the last event tells it, too. [`Error::Cancelled`] if `cancel` ended it.
+    pub fn reply_and_report(
+        &self,
+        id: &str,
+        user: Message,
+        so_far: Option<Vec<Message>>,
+        events: &mut dyn EventSink,
+        cancel: &Cancel,
+    ) -> Result<TurnReport, Error> {
         let input = TurnInput {
             user,
             so_far,
@@ -54,11 +69,11 @@ impl Registry {
             with_checks: false,
             nesting: Nesting::default(),
         };
-        let _ = self.reply_and_report(id, input, events, cancel);
+        self.take_turn(id, input, events, cancel)
     }
 
-    /// As [`reply`](Self::reply). Also returns the outcome; the events tell an error, too.
-    pub(super) fn reply_and_report(
+    /// As [`reply_and_report`](Self::reply_and_report), with all parameters of a turn.
+    pub(super) fn take_turn(
         &self,
         id: &str,
         input: TurnInput,
@@ -214,6 +229,7 @@ impl Registry {
             recipe: Arc::default(),
             with_checks: false,
             failure: None,
+            stop: TurnStop::default(),
             refused,
             told_import: false,
             calls: 0,

@@ -91,6 +91,7 @@ impl ExtensionData {
     pub(crate) const REFUSED_IMAGES: &'static str = "refused_images.v0";
     const RECIPE_ORIGIN: &'static str = "recipe_origin.v0";
     const ID: &'static str = "container_id";
+    const CLIENT_EXTENSIONS: &'static str = "client_extensions.v0";
     const IMPORTED: &'static str = "imported.v0";
 }
 
@@ -169,6 +170,7 @@ impl ExtensionData {
             Self::CONTAINER,
             Self::REFUSED_IMAGES,
             Self::RECIPE_ORIGIN,
+            Self::CLIENT_EXTENSIONS,
         ];
         let keys = self.0.keys().map(String::as_str);
         keys.filter(move |key| !known.contains(key))
@@ -185,6 +187,24 @@ impl ExtensionData {
     pub fn set_recipe_origin(&mut self, origin: &RecipeOrigin) {
         if let Ok(origin) = crate::json::to_value(origin) {
             self.0.insert(Self::RECIPE_ORIGIN.to_owned(), origin);
+        }
+    }
+
+    /// The names of the enabled extensions that a client has brought along. They end with its next opening of
+    /// the session.
+    pub fn client_extensions(&self) -> Vec<String> {
+        let stored = self.0.get(Self::CLIENT_EXTENSIONS);
+        let names = stored.and_then(|names| crate::json::from_value(names).ok());
+        names.unwrap_or_default()
+    }
+
+    /// Replaces the names of the extensions that a client has brought along.
+    pub fn set_client_extensions(&mut self, names: &[String]) {
+        if names.is_empty() {
+            self.0.shift_remove(Self::CLIENT_EXTENSIONS);
+        } else {
+            self.0
+                .insert(Self::CLIENT_EXTENSIONS.to_owned(), names.into());
         }
     }
 

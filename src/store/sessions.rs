@@ -76,6 +76,8 @@ pub struct NewSession {
     pub session_type: SessionType,
     /// The configurations of its extensions.
     pub extensions: Vec<Value>,
+    /// The names of those that a client has brought along.
+    pub client_extensions: Vec<String>,
     /// The parts of its recipe that were not imported.
     pub imported: ImportReport,
     /// Its recipe.
@@ -145,6 +147,7 @@ impl Sessions {
     pub fn create(&self, new: NewSession) -> Result<Session> {
         let mut extension_data = ExtensionData::default();
         extension_data.set_enabled(new.extensions);
+        extension_data.set_client_extensions(&new.client_extensions);
         extension_data.set_imported(&new.imported);
         if let Some(origin) = &new.recipe_origin {
             extension_data.set_recipe_origin(origin);
