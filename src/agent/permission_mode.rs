@@ -3,6 +3,8 @@
 
 use crate::mcp::types::ToolAnnotations;
 use crate::store::PermissionLevel;
+use super::{Error, Registry};
+use crate::conversation::Session;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -45,9 +47,37 @@ pub(super) enum Decision {
     Deny,
 }
 
+impl Registry {
+    /// The mode of a session: its own, else that of the setting `GOOSE_MODE`.
+    pub fn mode_of(&self, session: &Session) -> Mode {
+        match &session.goose_mode {
+            Some(mode) => Mode::of(Some(&Value::from(mode.as_str()))),
+            None => Mode::of(self.setting("GOOSE_MODE").as_ref()),
+        }
+    }
+
+    /// Sets the mode of a session. A running turn follows it from its next tool calls on.
+    ///
+    /// # Errors
+    /// When there is no such session, or it cannot be written.
+    pub fn set_mode(&self, id: &str, mode: Mode) -> Result<(), Error> {
+        self.session(id)?;
+        self.stores().sessions.update(id, |session| {
+            session.goose_mode = Some(mode.as_str().to_owned());
+        })?;
+        if let Some(agent) = self.live_agent(id) {
+            agent.channel.set_mode(mode);
+        }
+        Ok(())
+    }
+}
+
 impl Mode {
+    /// All modes.
+    pub const ALL: [Mode; 4] = [Mode::Auto, Mode::Approve, Mode::SmartApprove, Mode::Chat];
+
     /// Its name in `GOOSE_MODE`.
-    pub(super) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Mode::Auto => "auto",
             Mode::Approve => "approve",

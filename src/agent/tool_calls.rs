@@ -174,6 +174,7 @@ impl Turn<'_> {
     /// cancelled; the results so far are stored then, too.
     pub(super) fn call_tools(&mut self, message: &Message) -> Result<bool, Error> {
         let agent = self.agent;
+        self.mode = agent.channel.mode();
         let calls: Vec<PlannedCall<'_>> = (message.tool_requests())
             .map(|request| PlannedCall {
                 request,

@@ -95,6 +95,16 @@ impl TurnChannel {
         (state.model.clone(), state.mode)
     }
 
+    /// The mode of the last turn.
+    pub(super) fn mode(&self) -> Mode {
+        lock(&self.state).mode
+    }
+
+    /// Changes the mode of the turn that is running.
+    pub(super) fn set_mode(&self, mode: Mode) {
+        lock(&self.state).mode = mode;
+    }
+
     /// Whether a user can answer questions in the last turn.
     pub(super) fn is_attended(&self) -> bool {
         !lock(&self.state).unattended

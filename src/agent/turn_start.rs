@@ -1,7 +1,6 @@
 //! The start of a turn: the session's state is loaded, and the user's message goes to a pending question or to a
 //! new turn. CORE §7.4; GUIDE §6.
 
-use super::permission_mode::Mode;
 #[cfg(feature = "recipes")]
 use super::recipe_run::Nesting;
 #[cfg(not(feature = "recipes"))]
@@ -212,7 +211,7 @@ impl Registry {
             output.event(Event::ModelChange { model, mode });
         }
         state.last_role = role;
-        let mode = Mode::of(self.setting("GOOSE_MODE").as_ref());
+        let mode = self.mode_of(&session);
         let refused = RefusedImages::of(&session.extension_data);
         Ok(Turn {
             tokens_before: output.tokens,

@@ -54,6 +54,10 @@ pub struct Session {
     pub provider_name: Option<String>,
     /// The model in use, with its limits.
     pub model_config: Option<Value>,
+    /// Which tool calls need the user's approval: `auto`, `approve`, `smart_approve` or `chat`. If absent, the
+    /// setting `GOOSE_MODE` says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goose_mode: Option<String>,
     /// How many messages the tokens of the last request and its answer cover; 0 if they cover no part of the
     /// current conversation, absent if another program stored them. It is stored with the session, but is not
     /// part of Goose's API.
